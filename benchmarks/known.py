@@ -28,7 +28,7 @@ from typing import Literal
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
-from prism_explore.cost.dominance import Cost, Dominance, compared, cost_of, outdone
+from prism_explore.cost.dominance import Cost, Dominance, compare, compare_on_machine, cost_of
 from prism_explore.diagnose.check import with_simple_fractions
 from prism_explore.events.journal import Journal
 from prism_explore.frontend.mirage.generalize import generalize
@@ -181,11 +181,11 @@ class Standings:
         theirs = with_uses(name, task.program, graph)
         cost = cost_of(theirs, self._staged)
         for ours in self._proved:
-            if step := compared(ours, theirs, self._costs[ours.id], cost):
+            if step := compare(ours, theirs, self._costs[ours.id], cost):
                 return Known(name, "dominated", ours.id, step)
         for ours, numbers in self._fastest:
-            if step := outdone(ours, theirs, self._costs[ours.id], cost, numbers, task.target):
-                chosen = ", ".join(f"{s}={n}" for s, n in step.numbers)
+            if step := compare_on_machine(ours, theirs, self._costs[ours.id], cost, numbers, task.target):
+                chosen = ", ".join(f"{s}={n}" for s, n in step.assignment)
                 return Known(name, "dominated", f"{ours.id} on {task.target.name} with {chosen}", step)
         why = explain_excluded(task.program, task.space, task.target, graph)
         why = why or _too_much(graph, task.target.shared_memory_bytes)

@@ -36,7 +36,7 @@ from prism_explore.pipeline.stages import Candidate
 from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
 
-Renaming: TypeAlias = tuple[tuple[str, Dim], ...]
+Assignment: TypeAlias = tuple[tuple[str, Dim], ...]
 """What each of one candidate's numbers becomes, in those of another."""
 
 
@@ -54,18 +54,18 @@ class Cost:
     """Per custom kernel."""
 
     @property
-    def calls(self) -> int:
+    def predefined(self) -> int:
         """Predefined operators."""
         return self.launches - len(self.blocks)
 
-    def at(self, numbers: Renaming) -> Cost:
+    def assigned(self, numbers: Assignment) -> Cost:
         """With its numbers chosen."""
         return Cost(
-            _renamed(self.traffic, numbers),
-            _renamed(self.flops, numbers),
-            tuple(_renamed(d, numbers) for d in self.scratch),
+            _substitute(self.traffic, numbers),
+            _substitute(self.flops, numbers),
+            tuple(_substitute(d, numbers) for d in self.scratch),
             self.launches,
-            tuple(_renamed(d, numbers) for d in self.blocks),
+            tuple(_substitute(d, numbers) for d in self.blocks),
         )
 
 
@@ -75,7 +75,7 @@ class Dominance:
 
     better: Candidate
     worse: Candidate
-    numbers: Renaming
+    assignment: Assignment
     """What the better one's numbers are, in the worse one's."""
     costs: tuple[Cost, Cost]
     """Of both, in the worse one's numbers."""
@@ -95,10 +95,10 @@ def cost_of_graph(graph: SGraph, staged: bool) -> Cost:
     moved = (b for w in works for b in (w.store_bytes, *(load.bytes for load in w.loads)))
     customs = {at for at, _ in graph.customs}
     blocks = tuple(w.blocks for w in works if w.position in customs)
-    return Cost(total_of(moved), total_of(w.executed for w in works), scratch, len(works), blocks)
+    return Cost(total_of(moved), total_of(w.executed_flops for w in works), scratch, len(works), blocks)
 
 
-def dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[Dominance, ...]]:
+def find_dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[Dominance, ...]]:
     """Per dominated family, how each of its candidates is dominated by one undominated family; in order of birth.
 
     Args:
@@ -109,17 +109,17 @@ def dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[
     for candidate in candidates:
         families.setdefault(candidate.family.id, []).append(candidate)
     costs = {c.id: cost_of(c, staged) for c in candidates}
-    uncut = {family: _uncut(of[0], costs[of[0].id]) for family, of in families.items()}
+    uncut = {family: _unpartitioned_cost(of[0], costs[of[0].id]) for family, of in families.items()}
 
-    ways = _Ways()
-    forms = {c.id: ways.number(_form(c, costs[c.id])) for c in candidates}
+    ways = _Assignments()
+    forms = {c.id: ways.number(_shape(c, costs[c.id])) for c in candidates}
 
     @cache
     def beaten(worse: str, better: str) -> tuple[Dominance, ...] | None:
         """Numbers of 1 come from numbers of 1, so a quick look at those spares most comparisons."""
         if any(not never_above(x, y) for x, y in zip(uncut[better], uncut[worse], strict=True)):
             return None
-        return _each(families[better], families[worse], costs, forms, ways)
+        return _dominate_all(families[better], families[worse], costs, forms, ways)
 
     def rivals(worse: str) -> Iterator[str]:
         """Families that dominate one; of two that dominate each other the first-born stays."""
@@ -139,7 +139,7 @@ def dominance_reason(steps: Sequence[Dominance]) -> Reason:
     first = steps[0]
     by, family = first.better.family.id, first.worse.family.id
     ours, theirs = first.costs
-    chosen = ", ".join(f"{name}={size}" for name, size in first.numbers) or "none"
+    chosen = ", ".join(f"{name}={size}" for name, size in first.assignment) or "none"
     return Reason(
         code="dominated.by",
         layer="tune",
@@ -165,15 +165,15 @@ def _listed(sizes: Sequence[Dim]) -> str:
     return ", ".join(map(str, sizes)) or "0"
 
 
-def _each(
+def _dominate_all(
     better: Sequence[Candidate],
     worse: Sequence[Candidate],
     costs: Mapping[str, Cost],
     forms: Mapping[str, int],
-    ways: _Ways,
+    ways: _Assignments,
 ) -> tuple[Dominance, ...] | None:
     def one(a: Candidate, b: Candidate) -> Dominance | None:
-        return _compared(a, b, costs[a.id], costs[b.id], ways.between(forms[a.id], forms[b.id]))
+        return _compare(a, b, costs[a.id], costs[b.id], ways.between(forms[a.id], forms[b.id]))
 
     steps: list[Dominance] = []
     for b in worse:
@@ -184,25 +184,25 @@ def _each(
     return tuple(steps)
 
 
-def compared(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
+def compare(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
     """How a is never dearer than b; None where that was not shown."""
-    return _compared(a, b, cost_a, cost_b, _renamings(_form(a, cost_a), _form(b, cost_b)))
+    return _compare(a, b, cost_a, cost_b, _assignments(_shape(a, cost_a), _shape(b, cost_b)))
 
 
-def _compared(
-    a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, renamings: Iterator[Renaming]
+def _compare(
+    a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, renamings: Iterator[Assignment]
 ) -> Dominance | None:
-    if cost_a.launches > cost_b.launches or cost_a.calls > cost_b.calls:
+    if cost_a.launches > cost_b.launches or cost_a.predefined > cost_b.predefined:
         return None
-    conditions = _products(b)
+    conditions = _monomial_conditions(b)
     for numbers in renamings:
-        here = cost_a.at(numbers)
-        if _dearer_nowhere(here, cost_b, conditions):
+        here = cost_a.assigned(numbers)
+        if _costs_no_more(here, cost_b, conditions):
             return Dominance(a, b, numbers, (here, cost_b))
     return None
 
 
-def outdone(
+def compare_on_machine(
     a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, sizes: Mapping[str, int], target: Target
 ) -> Dominance | None:
     """How a with some numbers is never dearer than b with any on one machine; None where that was not shown.
@@ -215,19 +215,19 @@ def outdone(
         sizes: for all of a's own symbols.
         target: the machine that they are to fill.
     """
-    conditions = _products(b)
+    conditions = _monomial_conditions(b)
     numbers = tuple((s, dim(sizes[s])) for s in a.sgraph.parameters)
-    if not all(d in frozenset(b.conditions) or _is_natural(d) for d in (_renamed(c, numbers) for c in a.conditions)):
+    if not all(d in frozenset(b.conditions) or _is_natural(d) for d in (_substitute(c, numbers) for c in a.conditions)):
         return None
-    here = cost_a.at(numbers)
+    here = cost_a.assigned(numbers)
     full = all(never_above(dim(target.cores), d, conditions) for d in here.blocks)
     fits = all(never_above(d, dim(target.shared_memory_bytes), conditions) for d in here.scratch)
-    if not (full and fits and here.launches <= cost_b.launches and here.calls <= cost_b.calls):
+    if not (full and fits and here.launches <= cost_b.launches and here.predefined <= cost_b.predefined):
         return None
     return Dominance(a, b, numbers, (here, cost_b)) if _moves_no_more(here, cost_b, conditions) else None
 
 
-def _products(candidate: Candidate) -> tuple[Dim, ...]:
+def _monomial_conditions(candidate: Candidate) -> tuple[Dim, ...]:
     """The conditions of a candidate that are products, each at least 1."""
     return tuple(sorted(d for d in frozenset(candidate.conditions) if d.is_monomial))
 
@@ -236,14 +236,14 @@ def _moves_no_more(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
     return never_above(a.traffic, b.traffic, conditions) and never_above(a.flops, b.flops, conditions)
 
 
-def _dearer_nowhere(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
+def _costs_no_more(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
     return _moves_no_more(a, b, conditions) and all(
         any(never_above(x, y, conditions) for y in b.scratch) for x in a.scratch
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _Shape:
     """All of a candidate that says which of its numbers may be chosen by another's; families share many forms."""
 
     numbers: tuple[str, ...]
@@ -254,31 +254,31 @@ class _Form:
     """Whether it is a split: that costs more of everything and fills more cores."""
 
 
-def _form(candidate: Candidate, cost: Cost) -> _Form:
+def _shape(candidate: Candidate, cost: Cost) -> _Shape:
     graph = candidate.sgraph
-    cuts = tuple(_cuts(candidate).items())
-    return _Form(graph.parameters, cuts, candidate.conditions, cost.blocks, stores_shares(graph))
+    cuts = tuple(_partitioned_axes(candidate).items())
+    return _Shape(graph.parameters, cuts, candidate.conditions, cost.blocks, stores_shares(graph))
 
 
-class _Ways:
+class _Assignments:
     """Ways to choose one candidate's numbers by another's, found once for all candidates of the same forms."""
 
     def __init__(self) -> None:
-        self._numbers: dict[_Form, int] = {}
-        self._forms: list[_Form] = []
-        self._found: dict[tuple[int, int], tuple[list[Renaming], Iterator[Renaming]]] = {}
+        self._numbers: dict[_Shape, int] = {}
+        self._forms: list[_Shape] = []
+        self._found: dict[tuple[int, int], tuple[list[Assignment], Iterator[Assignment]]] = {}
 
-    def number(self, form: _Form) -> int:
+    def number(self, form: _Shape) -> int:
         """What a form is called here; it is compared as a whole once."""
         if form not in self._numbers:
             self._numbers[form] = len(self._forms)
             self._forms.append(form)
         return self._numbers[form]
 
-    def between(self, a: int, b: int) -> Iterator[Renaming]:
+    def between(self, a: int, b: int) -> Iterator[Assignment]:
         """Legal ways to choose a's numbers by b's with b's blocks, those that cut most alike first."""
         if (a, b) not in self._found:
-            self._found[a, b] = [], _renamings(self._forms[a], self._forms[b])
+            self._found[a, b] = [], _assignments(self._forms[a], self._forms[b])
         had, more = self._found[a, b]
         yield from had
         for way in more:
@@ -286,7 +286,7 @@ class _Ways:
             yield way
 
 
-def _renamings(a: _Form, b: _Form) -> Iterator[Renaming]:
+def _assignments(a: _Shape, b: _Shape) -> Iterator[Assignment]:
     """As `_Ways.between`."""
     ours, numbers = dict(a.cuts), a.numbers
     ways = [[*(size for size, cut in b.cuts if cut & ours[dim(s)]), ONE] for s in numbers]
@@ -300,11 +300,11 @@ def _renamings(a: _Form, b: _Form) -> Iterator[Renaming]:
 
     conditions, counts = when_decided(a.conditions), when_decided(a.blocks)
 
-    def choose(chosen: Renaming) -> Iterator[Renaming]:
+    def choose(chosen: Assignment) -> Iterator[Assignment]:
         depth = len(chosen)
-        if not all(_renamed(d, chosen) in blocks for d in counts[depth]):
+        if not all(_substitute(d, chosen) in blocks for d in counts[depth]):
             return
-        if not all(d in allowed or _is_natural(d) for d in (_renamed(c, chosen) for c in conditions[depth])):
+        if not all(d in allowed or _is_natural(d) for d in (_substitute(c, chosen) for c in conditions[depth])):
             return
         if depth == len(numbers):
             yield chosen
@@ -315,14 +315,14 @@ def _renamings(a: _Form, b: _Form) -> Iterator[Renaming]:
     return choose(()) if a.shares == b.shares else iter(())
 
 
-def _renamed(d: Dim, numbers: Renaming) -> Dim:
+def _substitute(d: Dim, numbers: Assignment) -> Dim:
     """A size in another candidate's numbers; the same question is answered once."""
     own = _symbols(d)
-    return _substituted(d, tuple(row for row in numbers if row[0] in own))
+    return _substitute_memoized(d, tuple(row for row in numbers if row[0] in own))
 
 
 @memoize(1 << 18)
-def _substituted(d: Dim, numbers: Renaming) -> Dim:
+def _substitute_memoized(d: Dim, numbers: Assignment) -> Dim:
     return d.substitute(dict(numbers))
 
 
@@ -331,7 +331,7 @@ def _symbols(d: Dim) -> frozenset[str]:
     return frozenset(d.symbols)
 
 
-def _cuts(candidate: Candidate) -> dict[Dim, frozenset[str]]:
+def _partitioned_axes(candidate: Candidate) -> dict[Dim, frozenset[str]]:
     """Per number of a candidate, or product of numbers, the axes that it cuts, in any of the kernels.
 
     A graph made by hand may have numbers that do not say.
@@ -347,7 +347,7 @@ def _cuts(candidate: Candidate) -> dict[Dim, frozenset[str]]:
     return found
 
 
-def _uncut(candidate: Candidate, cost: Cost) -> tuple[Dim, Dim]:
+def _unpartitioned_cost(candidate: Candidate, cost: Cost) -> tuple[Dim, Dim]:
     """Traffic and arithmetic of one block in one iteration."""
     ones = dict.fromkeys(candidate.sgraph.parameters, 1)
     return cost.traffic.substitute(ones), cost.flops.substitute(ones)

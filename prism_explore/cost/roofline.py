@@ -101,12 +101,12 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
     """The bound of an sGraph whose maps are chosen, or of a program with one kernel per operator."""
     types = graph.types()
     inputs = {i for i, n in enumerate(graph.nodes) if isinstance(n.op, Input)}
-    extents = [least(d.substitute(shapes), {}) for t in types for d in t.dims]
+    extents = [lower_bound(d.substitute(shapes), {}) for t in types for d in t.dims]
     most = {symbol: max(extents, default=1.0) for symbol in graph.parameters}
     kept = float(target.last_cache_bytes)
 
     def size(d: Dim) -> float:
-        return max(0.0, least(d.substitute(shapes), most))
+        return max(0.0, lower_bound(d.substitute(shapes), most))
 
     def viewed(tensor: int, shown: float) -> tuple[int, float]:
         """The tensor that a view shows, and how many bytes of it at most."""
@@ -122,19 +122,19 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
     read: set[int] = set()
     time_s = memory_s = total_bytes = 0.0
     for work in work_of(graph):
-        traffic = max(0.0, size(work.written) - kept)
+        traffic = max(0.0, size(work.written_bytes) - kept)
         shown: dict[int, float] = {}
         for load in work.loads:
-            root, bytes_ = viewed(load.tensor, size(load.least))
+            root, bytes_ = viewed(load.tensor, size(load.least_bytes))
             shown[root] = max(shown.get(root, 0.0), bytes_)
         for tensor, bytes_ in shown.items():
             cold = tensor in inputs and tensor not in read
             traffic += bytes_ if cold else max(0.0, bytes_ - kept)
             read.add(tensor)
         dtype = types[work.position].dtype
-        arithmetic[dtype] = arithmetic.get(dtype, ZERO) + work.flops
+        arithmetic[dtype] = arithmetic.get(dtype, ZERO) + work.least_flops
         here_s = traffic / target.dram_bytes_per_s
-        time_s += max(here_s, size(work.flops) / target.peak(dtype))
+        time_s += max(here_s, size(work.least_flops) / target.peak(dtype))
         memory_s += here_s
         total_bytes += traffic
     flops = {dtype: size(total) for dtype, total in arithmetic.items()}
@@ -143,7 +143,7 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
     return TimeBound(max(time_s, compute_s), bound_by, total_bytes, sum(flops.values()))
 
 
-def least(size: Dim, most: Mapping[str, float]) -> float:
+def lower_bound(size: Dim, most: Mapping[str, float]) -> float:
     """A lower bound on `size` where every symbol lies between 1 and its `most`."""
     total = 0.0
     for monomial, coefficient in size.terms:
@@ -189,49 +189,49 @@ class TimeToBeat:
     """Rows, and columns, of the masks: elements that a mask may hide need not be read."""
     warm: frozenset[int] = frozenset()
     """Inputs, by number, that earlier kernels of a sequence have written or read."""
-    elsewhere_s: float = 0.0
+    other_kernels_s: float = 0.0
     """A lower bound on the time of the other kernels of the sequence."""
 
-    def rest(self, inputs: Iterable[TensorType]) -> PartialTimeBound:
+    def without_operators(self, inputs: Iterable[TensorType]) -> PartialTimeBound:
         """The bound of the graph without operators, which must read these inputs."""
-        return PartialTimeBound(self.elsewhere_s, unread_s=sum(map(self.read_s, inputs)))
+        return PartialTimeBound(self.other_kernels_s, unread_s=sum(map(self.read_s, inputs)))
 
     def read_s(self, tensor: TensorType) -> float:
         """Seconds to read an input from memory once; 0 where a mask may hide it."""
-        return self._read(tensor) / self.target.dram_bytes_per_s
+        return self._first_read_bytes(tensor) / self.target.dram_bytes_per_s
 
-    def opened(
+    def open_kernel(
         self, before: PartialTimeBound, cold: Iterable[TensorType], warm: Iterable[TensorType]
     ) -> PartialTimeBound:
         """The bound with one more open kernel, the first to read the `cold` inputs; it also reads the `warm` ones."""
         first_s = sum(map(self.read_s, cold))
-        again_s = sum(map(self._read_again, warm)) / self.target.dram_bytes_per_s
+        again_s = sum(map(self._later_read_bytes, warm)) / self.target.dram_bytes_per_s
         return PartialTimeBound(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
 
-    def computed(self, before: PartialTimeBound, flops: Dim, dtype: DType) -> PartialTimeBound:
+    def add_arithmetic(self, before: PartialTimeBound, flops: Dim, dtype: DType) -> PartialTimeBound:
         """The bound with more arithmetic in the open kernel; none where there are masks."""
         if self.masks:
             return before
         more_s = float(flops.rational(dict(self.shapes))) / self.target.peak(dtype)
         return replace(before, compute_s=before.compute_s + more_s)
 
-    def closed(self, before: PartialTimeBound, result: TensorType) -> PartialTimeBound:
+    def close_kernel(self, before: PartialTimeBound, result: TensorType) -> PartialTimeBound:
         """The bound with the open kernel closed and its result written."""
-        memory_s = before.memory_s + self._beyond(result) / self.target.dram_bytes_per_s
+        memory_s = before.memory_s + self._uncached_bytes(result) / self.target.dram_bytes_per_s
         return PartialTimeBound(before.closed_s + max(memory_s, before.compute_s), unread_s=before.unread_s)
 
-    def _bytes(self, tensor: TensorType) -> float:
+    def _all_bytes(self, tensor: TensorType) -> float:
         return float(tensor.bytes.rational(dict(self.shapes)))
 
-    def _read(self, tensor: TensorType) -> float:
-        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._bytes(tensor)
+    def _first_read_bytes(self, tensor: TensorType) -> float:
+        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._all_bytes(tensor)
 
-    def _read_again(self, tensor: TensorType) -> float:
-        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._beyond(tensor)
+    def _later_read_bytes(self, tensor: TensorType) -> float:
+        return 0.0 if may_be_hidden(tensor.dims, self.masks) else self._uncached_bytes(tensor)
 
-    def _beyond(self, tensor: TensorType) -> float:
+    def _uncached_bytes(self, tensor: TensorType) -> float:
         """The bytes that the last cache cannot hold."""
-        return max(0.0, self._bytes(tensor) - self.target.last_cache_bytes)
+        return max(0.0, self._all_bytes(tensor) - self.target.last_cache_bytes)
 
 
 def time_to_beat_of(

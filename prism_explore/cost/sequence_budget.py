@@ -42,8 +42,8 @@ def times_to_beat_of_parts(
     cold: list[dict[str, float]] = []
     for part, own in zip(parts, alone, strict=True):
         first = {op.name for op in part.program.inputs} & given - seen
-        cold.append(_read_s(part.program, own, first) if reads(part.program) else {})
-        seen |= first if reads(part.program) else set()
+        cold.append(_read_s(part.program, own, first) if has_operators(part.program) else {})
+        seen |= first if has_operators(part.program) else set()
     total_s = sum(s for each in cold for s in each.values())
     found: dict[str, TimeToBeat | None] = {}
     for part, own, first in zip(parts, alone, cold, strict=True):
@@ -55,8 +55,8 @@ def times_to_beat_of_parts(
         before = found.get(key)
         rest_s = total_s - sum(first.values())
         if before is not None:
-            warm, rest_s = warm | before.warm, min(rest_s, before.elsewhere_s)
-        found[key] = replace(own, warm=warm, elsewhere_s=rest_s)
+            warm, rest_s = warm | before.warm, min(rest_s, before.other_kernels_s)
+        found[key] = replace(own, warm=warm, other_kernels_s=rest_s)
     return found
 
 
@@ -64,10 +64,10 @@ def is_looser(one: TimeToBeat | None, other: TimeToBeat | None) -> bool:
     """Whether what the other lets through may be more than what one does."""
     if one is None or other is None:
         return one is not None
-    return other.elsewhere_s < one.elsewhere_s or not other.warm <= one.warm
+    return other.other_kernels_s < one.other_kernels_s or not other.warm <= one.warm
 
 
-def reads(part: TensorProgram) -> bool:
+def has_operators(part: TensorProgram) -> bool:
     """Whether a part is more than views of what it is given."""
     return any(not isinstance(n.op, Input | Band | ViewOp) for n in part.graph.nodes)
 

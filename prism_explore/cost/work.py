@@ -67,7 +67,7 @@ class LoadWork:
     """Kernel-level position."""
     bytes: Dim
     """As written: over all blocks and iterations, repetitions counted."""
-    least: Dim
+    least_bytes: Dim
     """What must be read at least once."""
     row_bytes: Dim
     """Of one contiguous piece."""
@@ -83,12 +83,12 @@ class KernelWork:
     position: int
     reads: tuple[int, ...]
     """Kernel-level tensors, each once."""
-    flops: Dim
+    least_flops: Dim
     """The least."""
-    executed: Dim
+    executed_flops: Dim
     """As written: by every block, in every iteration."""
     loads: tuple[LoadWork, ...]
-    written: Dim
+    written_bytes: Dim
     """Bytes of its results, each once: the least."""
     store_bytes: Dim
     """As written: where several blocks store the same, each counts."""
@@ -109,7 +109,7 @@ def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
     """
     types = graph.types()
     needed = needed_by(graph.nodes, (graph.output,))
-    computed = _computed(graph)
+    computed = _positions_of_bands(graph)
     found: list[KernelWork] = []
     for position, node in enumerate(graph.nodes):
         if position not in needed or isinstance(node.op, Input | Band | Result | Permute | Reshape | Expand | Slice):
@@ -164,7 +164,7 @@ def finish_flops(fn: ReduceFn) -> int:
     return {"sum": 0, "max": 0, "mean": 1, "rms": 2}[fn]
 
 
-def _computed(graph: SGraph) -> set[int]:
+def _positions_of_bands(graph: SGraph) -> set[int]:
     """Positions of bands and of views of nothing but bands."""
     found: set[int] = set()
     for position, node in enumerate(graph.nodes):
@@ -190,10 +190,10 @@ def _custom_work(
     types = block_types(block, operands)
     when = phases(block)
     needed = needed_by(block.nodes, block.stores)
-    depends = _dependence(block)
-    again = _repeated(block)
-    hidden, unread = _masked(block, operands, bands)
-    turning = _turning(block)
+    depends = _varying_dims(block)
+    again = _repeated_positions(block)
+    hidden, unread = _masked_positions(block, operands, bands)
+    turning = _feeding_chained_products(block)
     blocks = product(p.size for p in block.grid)
     iterations = block.loop.size if block.loop else ONE
     size = {p.name: p.size for p in block.parallel}
@@ -210,7 +210,7 @@ def _custom_work(
             case Load(operand):
                 tile, source = types[at], operands[operand]
                 if operand not in free:
-                    least = ZERO if at in unread else _looked_at(block, types, at) * distinct
+                    least = ZERO if at in unread else _read_bytes(block, types, at) * distinct
                     total = tile.bytes * blocks * repeats
                     turn: Turn = "alone" if at not in turning else "loop" if when[at] == "loop" else "once"
                     loads.append(LoadWork(node.args[operand], total, least, _row_bytes(tile, source), tile.bytes, turn))
@@ -291,7 +291,7 @@ def least_scratch(block: BlockGraph, operands: tuple[TensorType, ...], staged: b
 
 
 # ---------------------------------------------------------------- what is not compulsory
-def _dependence(block: BlockGraph) -> list[tuple[str, ...]]:
+def _varying_dims(block: BlockGraph) -> list[tuple[str, ...]]:
     """For each block tensor, the grid dims and the loop that its value varies with."""
     looped = block.loop.name if block.loop else ""
     found: list[tuple[str, ...]] = []
@@ -312,7 +312,7 @@ def _dependence(block: BlockGraph) -> list[tuple[str, ...]]:
     return found
 
 
-def _repeated(block: BlockGraph) -> set[int]:
+def _repeated_positions(block: BlockGraph) -> set[int]:
     """Positions whose value an earlier position has already, by the same operator on the same values.
 
     A running maximum ends as the accumulated one, so who has either has both.
@@ -328,7 +328,7 @@ def _repeated(block: BlockGraph) -> set[int]:
     return {position for position, value in enumerate(values) if value != position}
 
 
-def _turning(block: BlockGraph) -> set[int]:
+def _feeding_chained_products(block: BlockGraph) -> set[int]:
     """Positions that feed a product which reads, or is read by, another product of the block."""
     products = {at for at, n in enumerate(block.nodes) if isinstance(n.op, MatMul)}
     chain: set[int] = set()
@@ -342,7 +342,9 @@ def _turning(block: BlockGraph) -> set[int]:
     return feeds
 
 
-def _masked(block: BlockGraph, operands: tuple[TensorType, ...], bands: dict[int, Band]) -> tuple[set[int], set[int]]:
+def _masked_positions(
+    block: BlockGraph, operands: tuple[TensorType, ...], bands: dict[int, Band]
+) -> tuple[set[int], set[int]]:
     """Positions whose work a kernel may skip where it is masked, and the loads among them that it may skip as well.
 
     What leads to a masked value may be skipped with it, what is made of it too, and what meets that, such as a
@@ -393,7 +395,7 @@ def _may_be_multiple(d: Dim, size: Dim) -> bool:
     return all(c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in (d / size).terms)
 
 
-def _looked_at(block: BlockGraph, types: tuple[TensorType, ...], load: int) -> Dim:
+def _read_bytes(block: BlockGraph, types: tuple[TensorType, ...], load: int) -> Dim:
     """Bytes of a loaded tile that something looks at: of one that only slices read, the first slice's."""
     readers = consumers(block.nodes)[load]
     slices = [types[r].bytes for r in readers if isinstance(block.nodes[r].op, Slice)]

@@ -31,7 +31,7 @@ class Precision:
     """One row: an arithmetic in which kernels compute."""
 
     name: DType
-    says: str
+    description: str
     digits: int
     """Binary digits of the significand, the leading one included."""
     largest: float

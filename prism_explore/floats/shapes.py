@@ -55,12 +55,12 @@ class Planner:
             return pair
         small = self._extents.instance(pair)
         found = [] if isinstance(small, str) else [small]
-        found += self._tied(pair)
+        found += self._with_given_extents(pair)
         if not found:
             return str(small)
-        return Plan(tuple(found), next(self._long(pair), None))
+        return Plan(tuple(found), next(self._with_long_reduction(pair), None))
 
-    def _tied(self, pair: Pair) -> Iterator[Instance]:
+    def _with_given_extents(self, pair: Pair) -> Iterator[Instance]:
         """With the given extents of the axes that a constant may depend on: of all, then of each reduced one."""
         tied = self._extents.constant_extents(pair)
         one_by_one = [{name: tied[name]} for name in self._reduced if name in tied]
@@ -69,7 +69,7 @@ class Planner:
             if isinstance(instance, Instance) and _fits(instance):
                 yield instance
 
-    def _long(self, pair: Pair) -> Iterator[Instance]:
+    def _with_long_reduction(self, pair: Pair) -> Iterator[Instance]:
         for name in self._reduced:
             if name not in dict(pair.names):
                 continue

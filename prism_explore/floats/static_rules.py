@@ -61,7 +61,7 @@ class Finding:
     """One row of the static rules."""
 
     rule: str
-    says: str
+    sentence: str
     source: str
     is_decisive: bool
 
@@ -117,7 +117,7 @@ def find_concerns(program: TensorProgram, candidate: SGraph) -> tuple[Concern, .
 
     def note(rule: str, v: _Value) -> None:
         row = _ROWS[rule]
-        found.append(Concern(rule, v.name, row.says, row.is_decisive))
+        found.append(Concern(rule, v.name, row.sentence, row.is_decisive))
 
     for v in own:
         if _is(v.op, "exp") and v.key not in exps and not _is_bounded(v.key):

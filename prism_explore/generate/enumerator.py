@@ -422,7 +422,7 @@ class Enumerator:
             goals=state.goals,
             last=self.counts.custom_rank(state.operands),
             customs=kernel.customs + 1,
-            time_bound=bounds.of_closed_kernel(state.time_bound, newest) if bounds else state.time_bound,
+            time_bound=bounds.close_kernel(state.time_bound, newest) if bounds else state.time_bound,
             read=kernel.read.union(state.operands),
             deviations=state.deviations,
         )

@@ -25,11 +25,11 @@ class TimeBounds:
     warm: frozenset[str]
     """Inputs that a cache may hold before the first kernel reads them, by name."""
 
-    def of_inputs(self, inputs: Iterable[Tensor]) -> PartialTimeBound:
+    def without_operators(self, inputs: Iterable[Tensor]) -> PartialTimeBound:
         """Of the graph without operators."""
-        return self.time_to_beat.rest([self._type(t) for t in inputs if self._is_cold(t)])
+        return self.time_to_beat.without_operators([self._type(t) for t in inputs if self._is_cold(t)])
 
-    def of_opened_kernel(self, state: KernelState, operands: Iterable[int]) -> PartialTimeBound:
+    def open_kernel(self, state: KernelState, operands: Iterable[int]) -> PartialTimeBound:
         """Of a kernel graph with one more kernel, which reads these tensors."""
         cold: list[TensorType] = []
         warm: list[TensorType] = []
@@ -39,9 +39,9 @@ class TimeBounds:
                 continue
             first = i not in state.read and self._is_cold(tensor)
             (cold if first else warm).append(self._type(tensor))
-        return self.time_to_beat.opened(state.time_bound, cold, warm)
+        return self.time_to_beat.open_kernel(state.time_bound, cold, warm)
 
-    def with_operator(
+    def add_operator(
         self,
         before: PartialTimeBound,
         op: ComputeOp | LoopOp,
@@ -51,11 +51,11 @@ class TimeBounds:
     ) -> PartialTimeBound:
         """The open kernel with one more operator; axes that are still to be summed count as one element."""
         flops = least_flops(op, [self._dims(t, pending) for t in operands], self._dims(result, pending))
-        return self.time_to_beat.computed(before, flops, result.dtype)
+        return self.time_to_beat.add_arithmetic(before, flops, result.dtype)
 
-    def of_closed_kernel(self, before: PartialTimeBound, result: Tensor) -> PartialTimeBound:
+    def close_kernel(self, before: PartialTimeBound, result: Tensor) -> PartialTimeBound:
         """The open kernel closed, with its result written."""
-        return self.time_to_beat.closed(before, self._type(result))
+        return self.time_to_beat.close_kernel(before, self._type(result))
 
     def _is_cold(self, tensor: Tensor) -> bool:
         return isinstance(tensor.node.op, Input) and tensor.node.op.name not in self.warm

@@ -15,7 +15,7 @@ from typing import Protocol
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow
 from prism_explore.ir.analysis.split_reduction import loop_states
-from prism_explore.ir.axes import AxisNames, unmoved_axes
+from prism_explore.ir.axes import AxisNames, unchanged_axes
 from prism_explore.ir.axis_typing import reduced_axis
 from prism_explore.ir.ops import (
     Binary,
@@ -101,7 +101,7 @@ def grid_broken(typed: TypedBlock, axis: str, by_one: bool = False) -> Broken | 
                     return Broken("grid.viewed", position)
             case Reshape():
                 before, after = typed.axes[node.args[0]], typed.axes[position]
-                if axis in {*before, *after} - unmoved_axes(before, after):
+                if axis in {*before, *after} - unchanged_axes(before, after):
                     return Broken("grid.viewed", position)
             case op:
                 if reduced_axis(op, tuple(typed.axes[a] for a in node.args)) == axis:

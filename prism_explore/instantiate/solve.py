@@ -244,7 +244,7 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
 
     blocks: list[tuple[BlockGraph, list[AxisNames], int]] = []
     kernel: list[AxisNames] = []
-    for position, node in enumerate(told.split_copies(family.sgraph).nodes):
+    for position, node in enumerate(told.restore_copies(family.sgraph).nodes):
         match node.op:
             case Input(name, _):
                 kernel.append(known[name])

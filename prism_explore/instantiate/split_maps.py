@@ -19,7 +19,7 @@ from typing import Literal
 from prism_explore.instantiate.apply_maps import Maps, fresh, with_maps
 from prism_explore.instantiate.constraints import Broken, TypedBlock, grid_broken, loop_broken
 from prism_explore.ir.analysis.loop_flow import Flow
-from prism_explore.ir.analysis.split_reduction import Pair, second_kernel_states, shares_axis, split_states
+from prism_explore.ir.analysis.split_reduction import Pair, second_kernel_states, share_axis, split_states
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.dims import Dim
@@ -65,7 +65,7 @@ def split_maps(
             grids = combinations(free, min(grid_dims - 1, len(free)))
             for grid, after in product(grids, combinations(later, min(grid_dims, len(later)))):
                 uses = _uses(names, (*grid, axis), looped)
-                more = (*_uses(second.names, after, frozenset()), AxisUse(shares_axis(axis), looped=True))
+                more = (*_uses(second.names, after, frozenset()), AxisUse(share_axis(axis), looped=True))
                 yield SplitMaps(axis, _linked(graph, typed, pair, lays, axis, uses, more))
 
 
@@ -110,7 +110,7 @@ def _linked(
     loads = {share.load: along for share, along in zip(pair.shares, lays, strict=True)}
     last = "xyz"[_rank(first) - 1]
     one = with_maps(_relaid(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
-    two = with_maps(_relaid(typed[1], loads, shares_axis(axis)), second, _rank(second), 2, taken, {"i": count})
+    two = with_maps(_relaid(typed[1], loads, share_axis(axis)), second, _rank(second), 2, taken, {"i": count})
     return Maps(first, one), Maps(second, two)
 
 

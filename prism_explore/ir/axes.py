@@ -153,7 +153,7 @@ def axes_of(graph: SGraph) -> AxisTable:
             case Input() | Band():
                 labels.append(own)
             case Reshape():
-                unmoved = dict(unmoved_dims(types[node.args[0]].dims, dims))
+                unmoved = dict(unchanged_dims(types[node.args[0]].dims, dims))
                 labels.append(tuple(operands[0][unmoved[d]] if d in unmoved else own[d] for d in range(len(dims))))
             case Custom() | Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise ShapeError("axes are named on a flat program; a custom kernel has its own")
@@ -182,7 +182,7 @@ def views_of(graph: SGraph, of: tuple[AxisNames, ...]) -> dict[tuple[Op, tuple[A
     return {(n.op, tuple(of[a] for a in n.args)): of[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, ViewOp)}
 
 
-def unmoved_dims(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Slot]:
+def unchanged_dims(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Slot]:
     """Dims of a reshape's result, and the dims of its operand that they are, from both ends inwards."""
     old = [d for d, size in enumerate(before) if not size.is_one]
     new = [d for d, size in enumerate(after) if not size.is_one]
@@ -192,7 +192,7 @@ def unmoved_dims(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Sl
         yield new.pop(), old.pop()
 
 
-def unmoved_axes(before: AxisNames, after: AxisNames) -> frozenset[str]:
+def unchanged_axes(before: AxisNames, after: AxisNames) -> frozenset[str]:
     """The axes that a reshape with these axes leaves as they are."""
     old, new = ([a for a in axes if a] for axes in (before, after))
     found: set[str] = set()

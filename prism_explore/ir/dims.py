@@ -306,7 +306,7 @@ def _parse(text: str) -> Dim:
     return result
 
 
-def in_symbols(d: Dim) -> bool:
+def is_only_symbols(d: Dim) -> bool:
     """Whether an extent has no number in it but 1, which is 1 at all extents, and is whole where its symbols are."""
     if not d.symbols or any(abs(c) != 1 for _, c in d.terms):
         return False

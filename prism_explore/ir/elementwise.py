@@ -198,7 +198,7 @@ class ElementwiseFunction:
     """Floating-point operations per element, transcendental functions counted as one call."""
     aten: tuple[str, ...] = ()
     """ATen operators that are this function of their one tensor."""
-    mirage: str = ""
+    mirage_name: str = ""
     """Its word in Mirage's saved graphs."""
     exact: str = ""
     """Its formula for high precision, in functions of mpmath; otherwise its definition, or the function of its name."""
@@ -351,7 +351,7 @@ def _mish(x: Any) -> Any:
     return x * np.tanh(_softplus(x))
 
 
-def bottom(dtype: np.dtype[Any]) -> float:
+def masked_value(dtype: np.dtype[Any]) -> float:
     """The most negative number that may still be doubled twice: what stands for minus infinity.
 
     A finite one, so that a tile that is masked as a whole has a maximum to be rescaled from.
@@ -361,8 +361,8 @@ def bottom(dtype: np.dtype[Any]) -> float:
 
 def _mask(x: Any, keep: Any) -> Any:
     if x.dtype == object:  # numbers that bring their own arithmetic
-        return np.where(keep != 0, x, np.asarray(x * 0 + bottom(np.dtype(np.float64)), object))
-    return np.where(keep != 0, x, np.asarray(bottom(x.dtype), x.dtype))
+        return np.where(keep != 0, x, np.asarray(x * 0 + masked_value(np.dtype(np.float64)), object))
+    return np.where(keep != 0, x, np.asarray(masked_value(x.dtype), x.dtype))
 
 
 _LOG1P = "tl.where(1.0 + ({0}) == 1.0, {0}, tl.log(1.0 + ({0})) * ({0}) / ((1.0 + ({0})) - 1.0))"
@@ -381,7 +381,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             llvm="exp(x)",
             flops=1,
             aten=("exp",),
-            mirage="exp",
+            mirage_name="exp",
             lowering="primitive",
             range=POSITIVE,
             monotone="increasing",
@@ -395,7 +395,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             llvm="x * x",
             flops=1,
             aten=("square",),
-            mirage="square",
+            mirage_name="square",
             definition="x * x",
             lowering="inline",
             range=NONNEGATIVE,
@@ -412,7 +412,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             llvm="sqrt(x)",
             flops=1,
             aten=("sqrt",),
-            mirage="sqrt",
+            mirage_name="sqrt",
             lowering="primitive",
             domain=NONNEGATIVE,
             range=NONNEGATIVE,
@@ -475,7 +475,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             llvm="x / (exp(-x) + 1)",
             flops=4,
             aten=("silu",),
-            mirage="silu",
+            mirage_name="silu",
             exact="x / (1 + exp(-x))",
             definition="x * sigmoid(x)",
             lowering="transparent",
@@ -491,7 +491,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             llvm="1 / (exp(-x) + 1)",
             flops=3,
             aten=("sigmoid",),
-            mirage="sigmoid",
+            mirage_name="sigmoid",
             definition="1 / (1 + exp(-x))",
             lowering="transparent",
             range=Interval(0.0, 1.0),
@@ -506,7 +506,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             llvm="positive_part(x)",
             flops=1,
             aten=("relu",),
-            mirage="relu",
+            mirage_name="relu",
             definition="max(x, 0)",
             range=NONNEGATIVE,
             zero_at_zero=True,
@@ -571,7 +571,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             llvm="1/2 * x * (1 + erf(x * 0.7071067811865476))",
             flops=4,
             aten=("gelu",),
-            mirage="gelu",
+            mirage_name="gelu",
             exact="x * (1 + erf(x / sqrt(2))) / 2",
             definition="1/2 * (x * (1 + erf(x / sqrt(2))))",
             range=Interval(-0.17),

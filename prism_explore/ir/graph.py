@@ -173,7 +173,7 @@ class SGraph:
         return SGraph(tuple(nodes), self.output)
 
 
-def _borders(nodes: tuple[Node, ...], types: tuple[TensorType, ...]) -> Iterator[Dim]:
+def _slice_margins(nodes: tuple[Node, ...], types: tuple[TensorType, ...]) -> Iterator[Dim]:
     """One more than what lies before and behind each slice, where that might not be whole or less than nothing."""
     for node in nodes:
         if isinstance(node.op, Slice):
@@ -381,11 +381,11 @@ def _conditions(graph: SGraph) -> tuple[Dim, ...]:
             operands = tuple(types[a] for a in node.args)
             inside = block_types(node.op.block, operands)
             found.update((d, None) for t in inside for d in t.dims if d.constant is None)
-            found.update((d, None) for d in _borders(node.op.block.nodes, inside))
+            found.update((d, None) for d in _slice_margins(node.op.block.nodes, inside))
             found.update((p.size, None) for p in node.op.block.parallel if not _is_natural(p.size))
         elif not isinstance(node.op, Input):
             found.update((d, None) for d in types[position].dims if not _is_natural(d))
-    found.update((d, None) for d in _borders(graph.nodes, types))
+    found.update((d, None) for d in _slice_margins(graph.nodes, types))
     return tuple(found)
 
 

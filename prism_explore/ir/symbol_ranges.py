@@ -73,20 +73,20 @@ class SatisfiedValues:
 
     symbols: tuple[str, ...]
     values: tuple[tuple[int, ...], ...]
-    of: int
+    total: int
     """How many there are in the ranges."""
     conditions: tuple[str, ...]
     """Those that depend on them."""
 
     def __str__(self) -> str:
         which = self.symbols[0] if len(self.symbols) == 1 else f"({', '.join(self.symbols)})"
-        if len(self.values) == self.of:
+        if len(self.values) == self.total:
             return f"at every {which} of the range"
         shown = ", ".join(str(v[0]) if len(v) == 1 else str(v) for v in self.values[:_SHOWN])
         more = ", ..." if len(self.values) > _SHOWN else ""
         kind = "is whole" if len(self.conditions) == 1 else "are whole"
         return (
-            f"at {len(self.values)} of {self.of} values of {which}{': ' if shown else ''}{shown}{more}, where "
+            f"at {len(self.values)} of {self.total} values of {which}{': ' if shown else ''}{shown}{more}, where "
             f"{' and '.join(self.conditions)} {kind}"
         )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
 
-from prism_explore.cost.dominance import dominance_reason, dominated
+from prism_explore.cost.dominance import dominance_reason, find_dominated
 from prism_explore.cost.roofline import TimeToBeat, time_to_beat_of
 from prism_explore.events.claim import claim
 from prism_explore.events.format import seconds_text
@@ -299,7 +299,7 @@ def _trials(
 
 def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, progress: Progress) -> None:
     """Find the families that another one dominates in the cost model, and report the new ones."""
-    found = dominated([v.candidate for v in allowed], task.target.kind == "gpu")
+    found = find_dominated([v.candidate for v in allowed], task.target.kind == "gpu")
     left_out = task.dominated == "left out"
     for family, steps in found.items():
         if progress.dominated.get(family) != steps[0].better.family.id:

@@ -36,7 +36,7 @@ def test_what_is_dominated_costs_no_less_with_any_of_its_numbers(number: int) ->
     rows, _ = some_sizes(step.worse, {}, H100, most=2000)
 
     assert len(rows) > 20
-    assert ours == cost_of(step.better, staged=True).at(step.numbers)
+    assert ours == cost_of(step.better, staged=True).assigned(step.assignment)
     assert ours.launches <= theirs.launches
     for row in rows:
         assert ours.traffic.rational({}) <= theirs.traffic.rational(dict(row))

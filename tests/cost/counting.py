@@ -375,16 +375,16 @@ def wrong(graph: SGraph, sizes: Mapping[str, int], shapes: Mapping[str, int]) ->
         found.append(f"launches: {cost.launches}, counted {len(tally.kernels)}")
     for kernel, work in zip(tally.kernels, works, strict=False):
         at, node = f"%{work.position}", graph.nodes[work.position]
-        same(f"arithmetic of {at}", work.executed, kernel.flops)
+        same(f"arithmetic of {at}", work.executed_flops, kernel.flops)
         same(f"loads of {at}", total_of(load.bytes for load in work.loads), kernel.loaded)
         same(f"stores of {at}", work.store_bytes, kernel.stored)
         same(f"blocks of {at}", work.blocks, kernel.blocks)
-        at_most(f"arithmetic of {at}", work.flops, kernel.least_flops)
-        at_most(f"results of {at}", work.written, kernel.written)
+        at_most(f"arithmetic of {at}", work.least_flops, kernel.least_flops)
+        at_most(f"results of {at}", work.written_bytes, kernel.written)
         for load in work.loads:
             if (tensor := _lying(graph, load.tensor)) is not None:
                 elements = kernel.looked_at.get(tensor, ())
-                at_most(f"what {at} reads of %{load.tensor}", load.least, ELEMENT_BYTES * len(elements))
+                at_most(f"what {at} reads of %{load.tensor}", load.least_bytes, ELEMENT_BYTES * len(elements))
         if isinstance(node.op, Custom):
             operands = tuple(types[a] for a in node.args)
             for staged in (False, True):

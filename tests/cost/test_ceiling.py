@@ -196,10 +196,10 @@ def test_of_a_program_with_masks_only_what_is_read_under_any_of_them_is_known_be
     assert square is not None
     assert bias is not None
     for time_to_beat, program, elements in ((square, "masked_attention", 3 * 48), (bias, "masked_bias", 48)):
-        rest = time_to_beat.rest([i.type for i in PROGRAMS[program].inputs])
+        rest = time_to_beat.without_operators([i.type for i in PROGRAMS[program].inputs])
 
         assert rest.time_s == 4 * elements / TINY.dram_bytes_per_s
-        assert rest == time_to_beat.computed(rest, dim(1000), "f32")
+        assert rest == time_to_beat.add_arithmetic(rest, dim(1000), "f32")
 
 
 @pytest.mark.parametrize("name", ["attention", "masked_attention", "masked_bias", "rms_linear_small", "chain"])

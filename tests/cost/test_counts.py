@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_explore.cost.dominance import dominated
+from prism_explore.cost.dominance import find_dominated
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import AccumulateRescaled, Band, Binary
 from prism_explore.ir.text import parse
@@ -94,13 +94,13 @@ def test_a_dominated_candidate_of_a_default_search_costs_no_less_by_count(name):
     rng = random.Random(name)
     families = sorted({c.family.id for c in proved(name)})
     some = set(rng.sample(families, min(8, len(families))))
-    found = dominated([c for c in proved(name) if c.family.id in some], staged=True)
+    found = find_dominated([c for c in proved(name) if c.family.id in some], staged=True)
 
     assert found
     for steps in found.values():
         for step in rng.sample(steps, min(3, len(steps))):
             sizes = rng.choice(list(legal_sizes(step.worse.sgraph, step.worse.conditions)))
-            ours = {s: d.value({**BATCH, **sizes}) for s, d in step.numbers}
+            ours = {s: d.value({**BATCH, **sizes}) for s, d in step.assignment}
             one, other = counted(step.better.sgraph, ours, BATCH), counted(step.worse.sgraph, sizes, BATCH)
 
             assert one.loaded + one.stored <= other.loaded + other.stored

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_explore.cost.dominance import at_least, compared, cost_of, dominance_reason, dominated, never_above, outdone
+from prism_explore.cost.dominance import (
+    at_least,
+    compare,
+    compare_on_machine,
+    cost_of,
+    dominance_reason,
+    find_dominated,
+    never_above,
+)
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
@@ -98,12 +106,12 @@ def programs() -> dict[str, TensorProgram]:
 
 @pytest.mark.parametrize("name", ["rms_linear_small", "scaled_linear", "softmax", "gate", "attention", "two_products"])
 def test_a_dominating_candidate_has_legal_numbers_and_costs_no_more_by_count(name):
-    found = dominated(proved(programs()[name]), staged=False)
+    found = find_dominated(proved(programs()[name]), staged=False)
     checked = 0
     for steps in found.values():
         for step in steps[:3]:
             for sizes in legal(step.worse)[:6]:
-                ours = {s: d.value({**BATCH, **sizes}) for s, d in step.numbers}
+                ours = {s: d.value({**BATCH, **sizes}) for s, d in step.assignment}
                 one = counted(step.better.sgraph, ours, BATCH)
                 other = counted(step.worse.sgraph, sizes, BATCH)
                 checked += 1
@@ -123,7 +131,7 @@ def _at_any_size(candidate: Candidate, sizes: dict[str, int]) -> list[dict[str, 
 
 def test_no_family_is_dominated_by_one_that_is_itself():
     for program in programs().values():
-        found = dominated(proved(program), staged=True)
+        found = find_dominated(proved(program), staged=True)
         families = {c.family.id for c in proved(program)}
 
         assert set(found) < families
@@ -135,7 +143,7 @@ def test_no_family_is_dominated_by_one_that_is_itself():
 
 def test_work_on_top_is_dominated_and_says_so_with_numbers():
     lean, fat = linear("f1", "n", True), linear("f2", "n", True, extra=True)
-    found = dominated((fat, lean), staged=False)
+    found = find_dominated((fat, lean), staged=False)
     card = dominance_reason(found["f2"])
 
     assert ["f2"] == list(found)
@@ -149,34 +157,34 @@ def test_a_grid_over_one_axis_is_no_substitute_for_one_over_both():
     """With fewer blocks it would read less, and leave cores idle."""
     one, both = linear("f1", "n", True), linear("f2", "bn", True)
 
-    assert not dominated((one, both), staged=False).get("f2")
-    assert ["f1"] == list(dominated((one, both), staged=False))  # gy = 1 makes one of the other
+    assert not find_dominated((one, both), staged=False).get("f2")
+    assert ["f1"] == list(find_dominated((one, both), staged=False))  # gy = 1 makes one of the other
 
 
 def test_what_needs_more_scratch_is_not_dominating():
     held, streamed = linear("f1", "n", False), linear("f2", "n", True)
     costs = {c.id: cost_of(c, staged=True) for c in (held, streamed)}
 
-    assert compared(streamed, held, costs["f2.c1"], costs["f1.c1"]) is not None
-    assert compared(held, streamed, costs["f1.c1"], costs["f2.c1"]) is None
+    assert compare(streamed, held, costs["f2.c1"], costs["f1.c1"]) is not None
+    assert compare(held, streamed, costs["f1.c1"], costs["f2.c1"]) is None
 
 
 def test_of_two_that_cost_the_same_the_first_born_stays():
-    assert ["f2"] == list(dominated((linear("f1", "n", True), linear("f2", "n", True)), staged=False))
-    assert ["f1"] == list(dominated((linear("f2", "n", True), linear("f1", "n", True)), staged=False))
+    assert ["f2"] == list(find_dominated((linear("f1", "n", True), linear("f2", "n", True)), staged=False))
+    assert ["f1"] == list(find_dominated((linear("f2", "n", True), linear("f1", "n", True)), staged=False))
 
 
 def test_numbers_without_a_partner_become_one():
     held, streamed = linear("f1", "n", False), linear("f2", "n", True)
-    step = compared(streamed, held, cost_of(streamed, False), cost_of(held, False))
+    step = compare(streamed, held, cost_of(streamed, False), cost_of(held, False))
 
     assert step is None  # an accumulator is scratch on a CPU, and the other has none
-    step = compared(held, streamed, cost_of(held, False), cost_of(streamed, False))
+    step = compare(held, streamed, cost_of(held, False), cost_of(streamed, False))
     assert step is not None
-    assert (("gx", dim("gx")),) == step.numbers
-    step = compared(streamed, held, cost_of(streamed, True), cost_of(held, True))
+    assert (("gx", dim("gx")),) == step.assignment
+    step = compare(streamed, held, cost_of(streamed, True), cost_of(held, True))
     assert step is not None
-    assert dict(step.numbers)["f"] == ONE
+    assert dict(step.assignment)["f"] == ONE
 
 
 # ---------------------------------------------------------------- numbers that two kernels share
@@ -215,10 +223,10 @@ ONE_BY_ONE = split_sum("s", " loop[i=s]", "accum")
     ids=["all at once", "some at once"],
 )
 def test_shares_that_are_visited_one_by_one_are_never_dearer(other, size):
-    step = compared(ONE_BY_ONE, other, cost_of(ONE_BY_ONE, True), cost_of(other, True))
+    step = compare(ONE_BY_ONE, other, cost_of(ONE_BY_ONE, True), cost_of(other, True))
 
     assert step is not None
-    assert dict(step.numbers)["s"] == dim(size)
+    assert dict(step.assignment)["s"] == dim(size)
 
 
 def test_a_kernel_that_is_split_and_one_that_is_not_are_not_compared():
@@ -226,7 +234,7 @@ def test_a_kernel_that_is_split_and_one_that_is_not_are_not_compared():
 
     assert stores_shares(ONE_BY_ONE.sgraph)
     assert not stores_shares(whole.sgraph)
-    assert compared(whole, ONE_BY_ONE, cost_of(whole, True), cost_of(ONE_BY_ONE, True)) is None
+    assert compare(whole, ONE_BY_ONE, cost_of(whole, True), cost_of(ONE_BY_ONE, True)) is None
 
 
 # ---------------------------------------------------------------- one machine that is filled
@@ -276,7 +284,7 @@ def outdoing() -> tuple[tuple[Candidate, dict[str, int]], ...]:
         (mine, sizes)
         for mine in ours()
         for sizes in legal(mine)[::11]
-        if outdone(mine, theirs, cost_of(mine, True), cost, sizes, TWO_CORES)
+        if compare_on_machine(mine, theirs, cost_of(mine, True), cost, sizes, TWO_CORES)
     )
 
 
@@ -298,9 +306,9 @@ def test_numbers_that_leave_a_core_idle_or_do_not_fit_outdo_nothing_and_neither_
     mine, sizes = outdoing()[0]
     costs = cost_of(mine, staged=True), cost_of(theirs, staged=True)
 
-    assert outdone(mine, theirs, *costs, sizes, TWO_CORES.replace(cores=1000)) is None
-    assert outdone(mine, theirs, *costs, sizes, TWO_CORES.replace(shared_memory_bytes=8)) is None
-    assert outdone(theirs, mine, *costs[::-1], {"gx": 1, "gy": 4}, TWO_CORES) is None
+    assert compare_on_machine(mine, theirs, *costs, sizes, TWO_CORES.replace(cores=1000)) is None
+    assert compare_on_machine(mine, theirs, *costs, sizes, TWO_CORES.replace(shared_memory_bytes=8)) is None
+    assert compare_on_machine(theirs, mine, *costs[::-1], {"gx": 1, "gy": 4}, TWO_CORES) is None
 
 
 def test_numbers_that_some_shape_does_not_allow_outdo_nothing():
@@ -309,7 +317,7 @@ def test_numbers_that_some_shape_does_not_allow_outdo_nothing():
     sizes = dict.fromkeys(whole.sgraph.parameters, 2)
 
     assert any("b" in c.symbols for c in whole.conditions)
-    assert outdone(whole, halved, *costs, sizes, TWO_CORES) is None
+    assert compare_on_machine(whole, halved, *costs, sizes, TWO_CORES) is None
 
 
 def test_a_library_call_is_no_kernel_of_one_block():
@@ -317,7 +325,7 @@ def test_a_library_call_is_no_kernel_of_one_block():
     theirs = with_a_library()
     cost = cost_of(theirs, staged=True)
 
-    assert (4, 3, 1) == (cost.launches, cost.calls, len(cost.blocks))
+    assert (4, 3, 1) == (cost.launches, cost.predefined, len(cost.blocks))
     for mine in ours():
-        step = compared(mine, theirs, cost_of(mine, True), cost)
+        step = compare(mine, theirs, cost_of(mine, True), cost)
         assert step is None or all(d in cost.blocks for d in step.costs[0].blocks)

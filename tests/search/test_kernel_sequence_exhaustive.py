@@ -17,7 +17,7 @@ from itertools import product
 
 import pytest
 
-from prism_explore.cost.dominance import compared, cost_of, never_above
+from prism_explore.cost.dominance import compare, cost_of, never_above
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
 from prism_explore.generate import generate
@@ -337,4 +337,4 @@ def test_what_needs_cancellation_is_lost_and_dominated_by_what_is_found() -> Non
         found = [c for r, k in kept if r == run and k is not None for c in there.kernels_of(r)[k]]
         assert found
         for worse in there.kernels_of(run)[number]:
-            assert any(compared(c, worse, cost_of(c, True), cost_of(worse, True)) for c in found), worse.sgraph
+            assert any(compare(c, worse, cost_of(c, True), cost_of(worse, True)) for c in found), worse.sgraph

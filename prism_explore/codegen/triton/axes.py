@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from prism_explore.ir.axes import AxisNames, unmoved_dims
+from prism_explore.ir.axes import AxisNames, unchanged_dims
 from prism_explore.ir.axis_typing import result_axes
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
@@ -146,7 +146,7 @@ def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | N
                 continue
             case Reshape():
                 (source,) = node.args
-                unmoved = unmoved_dims(types[source].dims, types[t].dims)
+                unmoved = unchanged_dims(types[source].dims, types[t].dims)
                 for d, e in unmoved:
                     unify(own[d], slots(source)[e])
             case op:

@@ -14,7 +14,7 @@ import numpy as np
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.python_text import Names
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.elementwise import bottom
+from prism_explore.ir.elementwise import masked_value
 from prism_explore.ir.ops import op_name
 
 LOWEST = -3.4028234663852886e38
@@ -91,7 +91,7 @@ class TileValues:
 
     def minus_infinity(self, j: int) -> str:
         """The number that stands for minus infinity in the arithmetic of %j, by name."""
-        number = bottom(np.dtype(np.float64 if self.plan.types[j].dtype == "f64" else np.float32))
+        number = masked_value(np.dtype(np.float64 if self.plan.types[j].dtype == "f64" else np.float32))
         return self.named_number("masked", number, "stands for minus infinity")
 
     def dtype(self, j: int) -> str:

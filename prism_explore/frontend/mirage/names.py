@@ -22,7 +22,7 @@ AMBIGUOUS = frozenset({920, 930})
 """Codes of both numberings. Old: bf16 and f32. New: 4-bit and 8-bit types, which are not supported here."""
 CODE_OF: Mapping[DType, int] = {dtype: code for code, dtype in DTYPE_CODES.items()}
 
-UNARIES: Mapping[str, UnaryFn] = {row.mirage: row.name for row in UNARY.values() if row.mirage}
+UNARIES: Mapping[str, UnaryFn] = {row.mirage_name: row.name for row in UNARY.values() if row.mirage_name}
 BINARIES: Mapping[str, BinaryFn] = {"add": "add", "sub": "sub", "mul": "mul", "div": "div"}
 ACCUMULATORS: Mapping[str, tuple[ReduceFn, bool]] = {
     "forloop_accum_nored": ("sum", False),

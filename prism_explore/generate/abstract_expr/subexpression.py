@@ -66,7 +66,7 @@ from prism_explore.generate.abstract_expr.polynomial import (
     times,
     untracked,
 )
-from prism_explore.ir.axes import AxisNames, unmoved_axes
+from prism_explore.ir.axes import AxisNames, unchanged_axes
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -147,7 +147,7 @@ class ExpressionBuilder:
                 return args[0] if along is None else self._reduced("sum", args[0], axes[0][along])
             case Permute() | Expand():
                 return args[0]
-            case Reshape() if result is not None and not {*axes[0], *result} - {None, *unmoved_axes(axes[0], result)}:
+            case Reshape() if result is not None and not {*axes[0], *result} - {None, *unchanged_axes(axes[0], result)}:
                 return args[0]
             case Reshape(dims):
                 return call(f"reshape[{', '.join(map(str, dims))}]", args[0])

@@ -180,11 +180,11 @@ class ProgramFacts:
 
     def core_of(self, graph: SGraph) -> SGraph | None:
         """The core of a kernel graph that `with_views` returned; None of any other."""
-        return self.boundary.unwrap(self.duplicated.split_copies(graph))
+        return self.boundary.unwrap(self.duplicated.restore_copies(graph))
 
     def start(self, node: str) -> KernelState:
         """The kernel graph without operators."""
-        time_bound = self.bounds.of_inputs(self.inputs) if self.bounds else EMPTY
+        time_bound = self.bounds.without_operators(self.inputs) if self.bounds else EMPTY
         return KernelState(node, self.inputs, frozenset(range(len(self.inputs))), self.all_goals, time_bound=time_bound)
 
     # ------------------------------------------------------------ axes

@@ -167,7 +167,7 @@ class BlockStep:
         operands = tuple(state.tensors[a] for a in self.args)
         flows = (t.flows[c] for t in (*operands, tensor) for c in state.legal)
         pending = frozenset(a for f in flows if isinstance(f, Flow) for a in f.pending)
-        return bounds.with_operator(before, self.op, operands, tensor, pending)
+        return bounds.add_operator(before, self.op, operands, tensor, pending)
 
     @cached_property
     def reduced(self) -> frozenset[str]:
@@ -210,10 +210,10 @@ class PredefinedStep:
         bounds, state, tensor = self.facts.bounds, self.state, self.tensor
         if bounds is None:
             return state.time_bound
-        time_bound = bounds.of_opened_kernel(state, self.args)
+        time_bound = bounds.open_kernel(state, self.args)
         if all(t.number != tensor.number for t in state.tensors):
-            time_bound = bounds.with_operator(time_bound, self.op, [state.tensors[a] for a in self.args], tensor)
-        return bounds.of_closed_kernel(time_bound, tensor)
+            time_bound = bounds.add_operator(time_bound, self.op, [state.tensors[a] for a in self.args], tensor)
+        return bounds.close_kernel(time_bound, tensor)
 
     def grown(self) -> KernelGraph:
         """The kernel graph with the operator."""
@@ -275,7 +275,7 @@ class KernelOpening:
     def time_bound(self) -> PartialTimeBound:
         """The lower bound on the time."""
         bounds = self.facts.bounds
-        return bounds.of_opened_kernel(self.state, self.operands) if bounds else self.state.time_bound
+        return bounds.open_kernel(self.state, self.operands) if bounds else self.state.time_bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.analysis.running_max import MaxDependence, dependence_on_max
-from prism_explore.ir.axes import AxisNames, unmoved_axes
+from prism_explore.ir.axes import AxisNames, unchanged_axes
 from prism_explore.ir.graph import Phase
 from prism_explore.ir.ops import (
     Accumulate,
@@ -124,7 +124,7 @@ def transfer(
     for a in args:
         if a.largest and op not in _LARGEST and not isinstance(op, Store):
             return "loop.partial"
-    made = _cut(op, args, axes, result, looped)
+    made = _transfer(op, args, axes, result, looped)
     if isinstance(op, RunningMax) or any(a.depends_on_max for a in args):
         moves = dependence_on_max(op, tuple(a.depends_on_max for a in args), axes, result, name)
         if not isinstance(made, Flow):
@@ -133,7 +133,7 @@ def transfer(
     return "loop.moves" if isinstance(op, AccumulateRescaled) and isinstance(made, Flow) else made
 
 
-def _cut(
+def _transfer(
     op: BlockOp, args: tuple[Flow, ...], axes: tuple[AxisNames, ...], result: AxisNames, looped: Collection[str]
 ) -> Flow | FlowRule:
     """The state of the result, dependence on running maxima left out."""
@@ -160,9 +160,9 @@ def _cut(
         case Permute():
             return args[0]
         case Expand(along, _) | Slice(along, _, _) | Concat(along):
-            return _regrouped(args, {result[along], *(a[along] for a in axes)}, looped)
+            return _regroup(args, {result[along], *(a[along] for a in axes)}, looped)
         case Reshape():
-            return _regrouped(args, {*axes[0], *result} - unmoved_axes(axes[0], result), looped)
+            return _regroup(args, {*axes[0], *result} - unchanged_axes(axes[0], result), looped)
         case RunningMax(along):
             state = _accumulate(Accumulate("max", along), args[0], axes[0])
             return Flow("loop", args[0].axis) if isinstance(state, Flow) else state
@@ -198,12 +198,12 @@ def _reduce(op: Reduce, x: Flow, axes: AxisNames) -> Flow | FlowRule:
     return x if op.fn not in ("rms", "max") or x.exact else "loop.partial"
 
 
-def _regrouped(args: tuple[Flow, ...], touched: Collection[str | None], looped: Collection[str]) -> Flow | FlowRule:
+def _regroup(args: tuple[Flow, ...], touched: Collection[str | None], looped: Collection[str]) -> Flow | FlowRule:
     """A view that regroups axes: it is linear, so sums pass; a chunk of an axis that it regroups does not."""
     return "loop.unmapped" if any(a != args[0] for a in args) or any(a in looped for a in touched) else args[0]
 
 
-def _meet(a: Flow, b: Flow) -> Phase | FlowRule:
+def _common_phase(a: Flow, b: Flow) -> Phase | FlowRule:
     phases = {a.phase, b.phase}
     if {"loop", "after"} <= phases:
         return "loop.behind"
@@ -217,7 +217,7 @@ _LINEAR = ("add", "sub", "mul", "div")
 
 
 def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:
-    phase = _meet(a, b)
+    phase = _common_phase(a, b)
     match phase:
         case "invariant":
             return INVARIANT
@@ -249,7 +249,7 @@ def _constant(x: Flow) -> bool:
 
 
 def _matmul(a: Flow, b: Flow, contracted: str | None) -> Flow | FlowRule:
-    phase = _meet(a, b)
+    phase = _common_phase(a, b)
     match phase:
         case "invariant":
             return INVARIANT

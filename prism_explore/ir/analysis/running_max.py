@@ -66,13 +66,13 @@ def dependence_on_max(
         result: axes of its result.
         name: a number of its own for the result, if it is a running maximum.
     """
-    moves = _moved(op, args, axes, result, name)
+    moves = _dependence(op, args, axes, result, name)
     if isinstance(moves, MaxDependence) and any(result.count(a) > 1 for a in moves.along):
         return "lost"
     return moves
 
 
-def _moved(
+def _dependence(
     op: BlockOp, args: tuple[MaxDependence | None, ...], axes: tuple[AxisNames, ...], result: AxisNames, name: int
 ) -> MaxDependence | Lost | None:
     match op:
@@ -92,9 +92,9 @@ def _moved(
         case Binary(fn):
             return _binary(fn, args[0], args[1])
         case MatMul():
-            return _summed(_binary("mul", args[0], args[1]), axes[0][-1])
+            return _sum(_binary("mul", args[0], args[1]), axes[0][-1])
         case Reduce("sum" | "mean", along):
-            return _summed(args[0], axes[0][along])
+            return _sum(args[0], axes[0][along])
         case _:
             return "lost"
 
@@ -147,7 +147,7 @@ def _binary(fn: str, a: MaxDependence | None, b: MaxDependence | None) -> MaxDep
     return one if a else _of_degree(one, sign * one.degree)
 
 
-def _summed(x: MaxDependence | Lost | None, axis: str | None) -> MaxDependence | Lost | None:
+def _sum(x: MaxDependence | Lost | None, axis: str | None) -> MaxDependence | Lost | None:
     """A sum along an axis: a factor that is constant along it can be taken out of the sum."""
     if not isinstance(x, MaxDependence):
         return x

@@ -44,7 +44,7 @@ State: TypeAlias = Flow | FlowRule
 """The state of a tensor, or the name of the rule that forbids it."""
 
 
-def shares_axis(axis: str) -> str:
+def share_axis(axis: str) -> str:
     """The name of the axis along which the shares of a split axis lie."""
     return f"{axis}/s"
 
@@ -165,10 +165,10 @@ def second_kernel_states(
         stored: the state of each in the first kernel, in the same order.
         axis: the one that is split.
     """
-    part = Flow("loop", shares_axis(axis), partial=True)
+    part = Flow("loop", share_axis(axis), partial=True)
     given: dict[int, Flow] = {}
     for share, state in zip(shares, stored, strict=True):
-        given[share.load] = Flow("loop", shares_axis(axis), partial=True, largest=state.largest)
+        given[share.load] = Flow("loop", share_axis(axis), partial=True, largest=state.largest)
         if share.scale is not None and share.complete is not None:
             given.update(dict.fromkeys(share.between, part))
             given[share.complete] = AFTER

@@ -1,8 +1,8 @@
 """Lazy tiles: a full tensor together with the dims that grid and loop partition, instead of a materialized tile.
 
 If operands are partitioned alike, the tiles of an operator's result are tiles of its result on the full tensors;
-`meeting` and `staying` decide where that holds. Elsewhere the axes of grid and loop move to the front of the tensor
-(`in_front`), as in `vectorized`, where all of them are there.
+`align_tiles` and `unchanged_dims` decide where that holds. Elsewhere the axes of grid and loop become leading axes of
+the tensor (`with_leading_axes`), as all of them are in `vectorized`.
 """
 
 from __future__ import annotations
@@ -10,66 +10,68 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from prism_explore.ir.dims import ONE, Dim, in_symbols
+from prism_explore.ir.dims import ONE, Dim, is_only_symbols
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Binary, Concat, MatMul
 from prism_explore.support.caches import memoize
 
-Cut: TypeAlias = tuple[int | None, ...]
-"""Per axis of grid and loop, the dim that it cuts."""
+Partitioned: TypeAlias = tuple[int | None, ...]
+"""Per axis of grid and loop, the dim that it partitions."""
 Shape: TypeAlias = tuple[int, ...]
 
 
 class Tile(NamedTuple):
-    """What a node of a block graph has in each block and iteration."""
+    """The value of a block graph's node in all blocks and iterations."""
 
     value: int
-    """Which array it is made of."""
-    cut: Cut
-    """What grid and loop still have to cut of it."""
+    """The number of an array."""
+    partitioned: Partitioned
+    """The dims that are not partitioned in the array yet."""
     has_leading_axes: bool
-    """Whether the array has their axes in front, of length 1 where it is the same along one or not cut yet."""
+    """Whether the array has the axes of grid and loop in front, of length 1 if it is the same along one or is not
+    partitioned yet."""
 
 
 class Operand(NamedTuple):
-    """What has to be known of a tile that meets another."""
+    """The shape of a tile that is an operand together with others."""
 
-    cut: Cut
-    front: Shape
-    """How long the axes in front are; empty where there are none."""
+    partitioned: Partitioned
+    leading: Shape
+    """Lengths of the leading axes; empty if there are none."""
     shape: Shape
-    """Of the array, without these."""
+    """Of the array, without leading axes."""
 
 
 class AlignedTiles(NamedTuple):
-    """How grid and loop cut what an operator gives."""
+    """How grid and loop partition an operator's result."""
 
-    cut: Cut
-    apart: tuple[int, ...]
-    """The axes along which operands are not cut alike; `cut` says nothing until they are in front."""
+    partitioned: Partitioned
+    misaligned: tuple[int, ...]
+    """The axes of grid and loop that do not partition operands alike; `partitioned` is invalid unless it is empty."""
 
 
 @memoize(8192)
 def align_tiles(op: Binary | MatMul | Concat, operands: tuple[Operand, ...]) -> AlignedTiles:
-    """Which dims of a result are cut where operands are; see `Meeting`."""
+    """The partitioned dims of a result, given those of the operands."""
     rank, shapes = max(len(o.shape) for o in operands), [o.shape for o in operands]
-    cut: list[int | None] = []
-    apart: list[int] = []
-    for n in range(len(operands[0].cut)):
-        dims = [o.cut[n] for o in operands]
+    partitioned: list[int | None] = []
+    misaligned: list[int] = []
+    for n in range(len(operands[0].partitioned)):
+        dims = [o.partitioned[n] for o in operands]
         place = None
         if any(d is not None for d in dims):
-            place = _place(op, dims, shapes)
-            if place is None or any(o.front and o.front[n] > 1 for o in operands):
-                apart.append(n)
-        cut.append(None if place is None else place + rank)
-    return AlignedTiles(tuple(cut), tuple(apart))
+            place = _partitioned_dim(op, dims, shapes)
+            if place is None or any(o.leading and o.leading[n] > 1 for o in operands):
+                misaligned.append(n)
+        partitioned.append(None if place is None else place + rank)
+    return AlignedTiles(tuple(partitioned), tuple(misaligned))
 
 
-def _place(op: Binary | MatMul | Concat, dims: Sequence[int | None], shapes: Sequence[Shape]) -> int | None:
-    """The dim of a result, from the end, that an axis cuts where it cuts these dims of operands; None if none.
+def _partitioned_dim(op: Binary | MatMul | Concat, dims: Sequence[int | None], shapes: Sequence[Shape]) -> int | None:
+    """The dim of a result, counted from the end, that an axis partitions if it partitions these dims of operands.
 
-    It must be the same dim, cut in all operands that have it; or rows of the left factor, or columns of the right.
+    None if there is none. It must be the same dim, partitioned in all operands that have it; of a matrix product, rows
+    of the left factor or columns of the right one.
     """
     places = {d - len(shape) for d, shape in zip(dims, shapes, strict=True) if d is not None}
     if len(places) != 1:
@@ -87,73 +89,77 @@ def _place(op: Binary | MatMul | Concat, dims: Sequence[int | None], shapes: Seq
             return place if alike else None
 
 
-def with_leading_axes(array: Array, cut: Cut, axes: Mapping[int, int], numbers: Shape, led: bool) -> Array:
-    """A view of an array that has some axes of grid and loop in front.
+def with_leading_axes(
+    array: Array, partitioned: Partitioned, axes: Mapping[int, int], counts: Shape, led: bool
+) -> Array:
+    """A view of an array with axes of grid and loop in front.
 
     Args:
-        array: of whole dims, behind axes of length 1 where it is led.
-        cut: what is cut of it.
-        axes: the axes to put there, by what they cut; none of the others cuts that.
-        numbers: how long each axis of grid and loop is.
-        led: whether the array has such axes already.
+        array: of full dims, after axes of length 1 if it has leading axes.
+        partitioned: per axis of grid and loop, the dim that it partitions.
+        axes: the axes that become leading ones, and the dim that each partitions; no other axis partitions these dims.
+        counts: the length of each axis of grid and loop.
+        led: whether the array has leading axes.
     """
-    start = len(cut) if led else 0
+    start = len(partitioned) if led else 0
     others = [n for n in range(start) if n not in axes]
     shape = [array.shape[n] for n in others]
-    ahead = {n: k for k, n in enumerate(others)}
+    leading = {n: k for k, n in enumerate(others)}
     rest: list[int] = []
     for d, extent in enumerate(array.shape[start:]):
         for n in (n for n, along in axes.items() if along == d):
-            ahead[n] = len(shape)
-            shape.append(numbers[n])
-            extent //= numbers[n]
+            leading[n] = len(shape)
+            shape.append(counts[n])
+            extent //= counts[n]
         rest.append(len(shape))
         shape.append(extent)
-    view = array.reshape(shape).transpose((*(ahead[n] for n in sorted(ahead)), *rest))
-    return view[(*(slice(None) if n in ahead else None for n in range(len(cut))), ...)]
+    view = array.reshape(shape).transpose((*(leading[n] for n in sorted(leading)), *rest))
+    return view[(*(slice(None) if n in leading else None for n in range(len(partitioned))), ...)]
 
 
 @memoize(4096)
-def unmoved_tiled_dims(ours: tuple[Dim, ...], theirs: tuple[Dim, ...]) -> Mapping[int, int]:
-    """The dims that a reshape leaves as they are, by position, and where they are then."""
-    places = [n for n, d in enumerate(theirs) if not d.is_one]
-    stays: dict[int, int] = {}
-    for of_ours, of_theirs in groups(ours, theirs):
-        here, places = places[: len(of_theirs)], places[len(of_theirs) :]
-        if len(of_ours) == len(here) == 1:
-            stays[of_ours[0]] = here[0]
-    return stays
+def ungrouped_dims(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Mapping[int, int]:
+    """The dims that a reshape neither splits nor merges: their positions before, and after."""
+    positions = [n for n, d in enumerate(after) if not d.is_one]
+    found: dict[int, int] = {}
+    for old, sizes in reshape_groups(before, after):
+        new, positions = positions[: len(sizes)], positions[len(sizes) :]
+        if len(old) == len(new) == 1:
+            found[old[0]] = new[0]
+    return found
 
 
 @memoize(4096)
-def groups(
-    ours: tuple[Dim, ...], theirs: tuple[Dim, ...]
+def reshape_groups(
+    before: tuple[Dim, ...], after: tuple[Dim, ...]
 ) -> tuple[tuple[tuple[int, ...], tuple[tuple[Dim, bool], ...]], ...]:
-    """The fewest dims of both sides that have one product, from the first on: ours by position, without those of 1.
+    """The smallest groups of consecutive dims with the same product before and after a reshape, dims of 1 left out.
 
-    With each of theirs comes whether it means itself, as a dim alone need not, which is the other.
+    Returns:
+        Per group, the positions of the dims before, and the dims after. With each dim after comes whether its value
+        is that of its symbols; the only dim of a group has the extent of the group instead.
     """
-    open_ours = [(n, d) for n, d in enumerate(ours) if not d.is_one]
-    open_theirs = [d for d in theirs if not d.is_one]
+    old = [(n, d) for n, d in enumerate(before) if not d.is_one]
+    new = [d for d in after if not d.is_one]
     groups: list[tuple[tuple[int, ...], tuple[tuple[Dim, bool], ...]]] = []
-    while open_ours or open_theirs:
-        taken, given = _together([d for _, d in open_ours], open_theirs)
-        here = tuple((d, given > 1 and in_symbols(d)) for d in open_theirs[:given])
-        groups.append((tuple(n for n, _ in open_ours[:taken]), here))
-        open_ours, open_theirs = open_ours[taken:], open_theirs[given:]
+    while old or new:
+        old_count, new_count = _shortest_equal_products([d for _, d in old], new)
+        group = tuple((d, new_count > 1 and is_only_symbols(d)) for d in new[:new_count])
+        groups.append((tuple(n for n, _ in old[:old_count]), group))
+        old, new = old[old_count:], new[new_count:]
     return tuple(groups)
 
 
-def _together(ours: list[Dim], theirs: list[Dim]) -> tuple[int, int]:
-    """How many dims of either side, from the first on, have one product; all where no fewer do."""
+def _shortest_equal_products(before: list[Dim], after: list[Dim]) -> tuple[int, int]:
+    """The fewest leading dims of both sides with the same product; all of them if there are none."""
     products: dict[Dim, int] = {}
     product = ONE
-    for n, d in enumerate(ours, 1):
+    for n, d in enumerate(before, 1):
         product = product * d
         products.setdefault(product, n)
     product = ONE
-    for n, d in enumerate(theirs, 1):
+    for n, d in enumerate(after, 1):
         product = product * d
         if product in products:
             return products[product], n
-    return len(ours), len(theirs)
+    return len(before), len(after)

@@ -184,10 +184,10 @@ def bind_sizes(graph: SGraph, inputs: Mapping[str, Array]) -> dict[str, int]:
 
 def apply(op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
     """One compute operator on arrays; `sizes` are for operators that name sizes themselves."""
-    return meaning(op, sizes)(*args)
+    return numpy_function(op, sizes)(*args)
 
 
-def meaning(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Array]:
+def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Array]:
     """What an operator does, as a function of its operands; `sizes` are for operators that name sizes themselves."""
     match op:
         case Unary(fn):
@@ -297,7 +297,7 @@ class _Partition:
     along: int
     digits: tuple[tuple[int, int], ...]
     """Which of the grid's coordinates, or the loop's index behind them; and how many there are."""
-    pieces: int
+    tiles: int
 
 
 _Step: TypeAlias = tuple[int, Node, Callable[..., Array] | None]
@@ -314,9 +314,9 @@ class _Schedule:
     """Per load."""
     once: tuple[_Step, ...]
     """The same in every iteration."""
-    each: tuple[_Step, ...]
+    every: tuple[_Step, ...]
     """In every iteration, what is accumulated too."""
-    behind: tuple[_Step, ...]
+    after: tuple[_Step, ...]
     """Behind the loop, where accumulators are closed."""
 
 
@@ -335,7 +335,7 @@ def _schedule(block: BlockGraph, sizes: Mapping[str, int]) -> _Schedule:
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("no kernel-level operator in a block")
             case op:
-                step = (position, node, meaning(op, sizes))
+                step = (position, node, numpy_function(op, sizes))
         (once if when == "invariant" else each if when == "loop" else behind).append(step)
     grid = tuple(p.size.value(sizes) for p in block.grid)
     iterations = block.loop.size.value(sizes) if block.loop else 1
@@ -377,13 +377,13 @@ def run_blocks(
             place = _slices(tile.shape, omaps[n], where)
             before = written[n][place]
             if before.any():
-                tile = np.where(before & ~same(results[n][place], tile), np.nan, tile)
+                tile = np.where(before & ~equal_elements(results[n][place], tile), np.nan, tile)
             results[n][place] = tile
             written[n][place] = True
     return tuple(results)
 
 
-def same(a: Array, b: Array) -> npt.NDArray[np.bool_]:
+def equal_elements(a: Array, b: Array) -> npt.NDArray[np.bool_]:
     """Which elements two blocks wrote alike."""
     if a.dtype == object:
         return np.asarray(a == b, dtype=bool)
@@ -406,7 +406,7 @@ def _run_block(
     before: dict[int, Array] = {}
     """Per accumulator and running maximum, what it held after the last iteration; per scale, its last value."""
     for i in range(schedule.iterations):
-        for position, node, act in schedule.each if i else (*schedule.once, *schedule.each):
+        for position, node, act in schedule.every if i else (*schedule.once, *schedule.every):
             if act is not None:
                 values[position] = rounded(act(*[values[a] for a in node.args]))
                 continue
@@ -429,7 +429,7 @@ def _run_block(
                 case _:
                     raise AssertionError("stores come behind the loop")
     out: list[Array] = []
-    for position, node, act in schedule.behind:
+    for position, node, act in schedule.after:
         match node.op:
             case Accumulate(fn, along):
                 closed = finish_accumulation(fn, along, before[position], values[node.args[0]], schedule.iterations)
@@ -448,10 +448,10 @@ def _tile(cuts: tuple[_Partition, ...], operand: Array, where: tuple[int, ...]) 
     """The part of an operand at the grid's coordinates and the loop's index."""
     window = [slice(None)] * operand.ndim
     for cut in cuts:
-        length, rest = divmod(operand.shape[cut.along], cut.pieces)
+        length, rest = divmod(operand.shape[cut.along], cut.tiles)
         if rest:
             whole = operand.shape[cut.along]
-            raise ShapeError(f"dim {cut.along} of an operand has {whole} elements, no multiple of {cut.pieces} tiles")
+            raise ShapeError(f"dim {cut.along} of an operand has {whole} elements, no multiple of {cut.tiles} tiles")
         piece = 0
         for which, times in cut.digits:
             piece = piece * times + where[which]

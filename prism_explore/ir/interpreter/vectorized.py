@@ -25,9 +25,9 @@ from prism_explore.ir.interpreter.reference import (
     Rounding,
     apply,
     contribution,
+    equal_elements,
     finish_accumulation,
     run_blocks,
-    same,
 )
 from prism_explore.ir.ops import (
     Accumulate,
@@ -69,7 +69,7 @@ def run_vectorized(
     if block.is_open:
         raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
     phases(block)  # no value of one iteration is used behind the loop
-    if any(overlaps(n.op) for n in block.nodes if isinstance(n.op, Store)):
+    if any(has_overlapping_tiles(n.op) for n in block.nodes if isinstance(n.op, Store)):
         return run_blocks(block, operands, sizes, rounded)
     lanes, dtype = vectorize(block, sizes), np.result_type(*operands)
     values: list[Array] = []
@@ -77,10 +77,10 @@ def run_vectorized(
     for node in block.nodes:
         match node.op:
             case Load(operand):
-                values.append(lanes.tile(node.op, operands[operand]))
+                values.append(lanes.load(node.op, operands[operand]))
             case Store():
                 values.append(values[node.args[0]])
-                stored.append(lanes.laid(node.op, values[-1]).astype(dtype, copy=False))
+                stored.append(lanes.store(node.op, values[-1]).astype(dtype, copy=False))
             case RunningMax():
                 values.append(lanes.apply(node.op, [values[a] for a in node.args]))
             case Input() | Band() | Custom() | Result():
@@ -90,7 +90,7 @@ def run_vectorized(
     return tuple(stored)
 
 
-def overlaps(store: Store) -> bool:
+def has_overlapping_tiles(store: Store) -> bool:
     """Whether two grid dims lay tiles along one dim, so that tiles overlap."""
     along = [d for d in store.omap or () if d is not None]
     return len(along) != len(set(along))
@@ -113,21 +113,21 @@ class VectorizedBlock:
     """For operators that name sizes themselves."""
 
     @property
-    def numbers(self) -> tuple[int, ...]:
+    def counts(self) -> tuple[int, ...]:
         """How long each of these axes is."""
         return (*self.grid, self.iterations)
 
     @property
-    def lead(self) -> int:
+    def leading(self) -> int:
         """How many axes are in front of a tile's."""
         return len(self.grid) + 1
 
     @property
-    def loop(self) -> int:
+    def loop_axis(self) -> int:
         """The loop's axis."""
         return len(self.grid)
 
-    def tile(self, load: Load, operand: Array) -> Array:
+    def load(self, load: Load, operand: Array) -> Array:
         """What a load brings, as a view.
 
         Raises:
@@ -137,7 +137,7 @@ class VectorizedBlock:
         ahead: dict[int, int] = {}
         rest: list[int] = []
         cuts = (*(load.imap or ()), load.fmap)
-        numbers = self.numbers
+        numbers = self.counts
         for d, extent in enumerate(operand.shape):
             pieces = 1
             if d in cuts:
@@ -152,24 +152,24 @@ class VectorizedBlock:
             rest.append(len(shape))
             shape.append(length)
         view = operand.reshape(shape).transpose((*(ahead[n] for n in sorted(ahead)), *rest))
-        return view[(*(_ALL if n in ahead else None for n in range(self.lead)), ...)]
+        return view[(*(_ALL if n in ahead else None for n in range(self.leading)), ...)]
 
     def apply(self, op: ComputeOp | LoopOp, args: list[Array]) -> Array:
         """What any other operator gives but a store, of values with the axes of grid and loop in front."""
-        lead = self.lead
+        lead = self.leading
         match op:
             case Unary() | Scalar():
                 return apply(op, args, self.sizes)
             case Binary() | MatMul():
-                return apply(op, self._aligned(*args), self.sizes)
+                return apply(op, self._align_ranks(*args), self.sizes)
             case Reduce(fn, along):
                 return apply(Reduce(fn, along + lead), args, self.sizes)
             case Accumulate(fn, along):
-                return self._total(fn, self._axis(along), args[0])
+                return self._accumulate(fn, self._axis(along), args[0])
             case AccumulateRescaled(along):
-                return self._rescaled(self._axis(along), *args)
+                return self._accumulate_rescaled(self._axis(along), *args)
             case RunningMax(along):
-                return np.maximum.accumulate(contribution("max", self._axis(along), args[0]), axis=self.loop)
+                return np.maximum.accumulate(contribution("max", self._axis(along), args[0]), axis=self.loop_axis)
             case Permute(order):
                 return args[0].transpose((*range(lead), *(d + lead for d in order)))
             case Reshape(dims):
@@ -183,45 +183,45 @@ class VectorizedBlock:
                 whole = [np.broadcast_to(x, (*front, *x.shape[lead:])) for x in args]
                 return apply(Concat(along + lead), whole, self.sizes)
 
-    def laid(self, store: Store, value: Array) -> Array:
+    def store(self, store: Store, value: Array) -> Array:
         """The tiles of all blocks side by side; NaN where blocks write different values to one place."""
-        return _laid(value.squeeze(self.loop), store.omap or (), self.grid)
+        return _assemble(value.squeeze(self.loop_axis), store.omap or (), self.grid)
 
     def _axis(self, along: int | None) -> int | None:
-        return None if along is None else along + self.lead
+        return None if along is None else along + self.leading
 
-    def _total(self, fn: ReduceFn, axis: int | None, tile: Array) -> Array:
+    def _accumulate(self, fn: ReduceFn, axis: int | None, tile: Array) -> Array:
         """What an accumulator holds behind the loop."""
         parts = contribution(fn, axis, tile)
         join = np.maximum if fn == "max" else np.add
-        total = join.reduce(self._in_each(parts), axis=self.loop, keepdims=True)
+        total = join.reduce(self._per_iteration(parts), axis=self.loop_axis, keepdims=True)
         return finish_accumulation(fn, axis, total, tile, self.iterations)
 
-    def _in_each(self, parts: Array) -> Array:
+    def _per_iteration(self, parts: Array) -> Array:
         """What is the same in every iteration is there in each of them."""
-        if parts.shape[self.loop] == self.iterations:
+        if parts.shape[self.loop_axis] == self.iterations:
             return parts
-        before, after = parts.shape[: self.loop], parts.shape[self.lead :]
+        before, after = parts.shape[: self.loop_axis], parts.shape[self.leading :]
         return np.broadcast_to(parts, (*before, self.iterations, *after))
 
-    def _rescaled(self, axis: int | None, tile: Array, scale: Array) -> Array:
+    def _accumulate_rescaled(self, axis: int | None, tile: Array, scale: Array) -> Array:
         """Iteration by iteration, as each needs what the one before it held."""
-        parts, scales = self._in_each(contribution("sum", axis, tile)), self._in_each(scale)
-        at = [(*[slice(None)] * self.loop, slice(i, i + 1)) for i in range(self.iterations)]
+        parts, scales = self._per_iteration(contribution("sum", axis, tile)), self._per_iteration(scale)
+        at = [(*[slice(None)] * self.loop_axis, slice(i, i + 1)) for i in range(self.iterations)]
         held = parts[at[0]]
         for before, now in pairwise(at):
             held = held * np.exp(scales[before] - scales[now]) + parts[now]
         return held
 
-    def _aligned(self, a: Array, b: Array) -> list[Array]:
+    def _align_ranks(self, a: Array, b: Array) -> list[Array]:
         """Values of different ranks: dims are aligned from the last on, behind the axes of grid and loop."""
         if a.ndim == b.ndim:
             return [a, b]
-        rank, lead = max(a.ndim, b.ndim), self.lead
+        rank, lead = max(a.ndim, b.ndim), self.leading
         return [x.reshape((*x.shape[:lead], *[1] * (rank - x.ndim), *x.shape[lead:])) for x in (a, b)]
 
 
-def _laid(tile: Array, omap: tuple[int | None, ...], grid: tuple[int, ...]) -> Array:
+def _assemble(tile: Array, omap: tuple[int | None, ...], grid: tuple[int, ...]) -> Array:
     """The tiles of all blocks side by side; NaN where blocks write different values to one place."""
     lead = len(grid)
     spread = [g for g in range(lead) if omap[g] is not None]
@@ -229,7 +229,7 @@ def _laid(tile: Array, omap: tuple[int | None, ...], grid: tuple[int, ...]) -> A
     rivals = rivals.reshape((-1, *rivals.shape[lead - len(spread) :]))
     tile = rivals[-1]
     if len(rivals) > 1:
-        tile = np.where(same(rivals[:-1], rivals[1:]).all(axis=0), tile, np.nan)
+        tile = np.where(equal_elements(rivals[:-1], rivals[1:]).all(axis=0), tile, np.nan)
     extents = tile.shape[len(spread) :]
     whole = (*(grid[g] for g in spread), *extents)
     if tile.shape != whole:

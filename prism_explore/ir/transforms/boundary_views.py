@@ -123,7 +123,7 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
         at = frozenset({position})
         while graph.output not in at:
             users = sorted({u for p in at for u in used.get(p, [])})
-            view = _shared({graph.nodes[u].op for u in users})
+            view = _common_view({graph.nodes[u].op for u in users})
             if view is None or graph.output in users:
                 break
             views, at = (*views, view), frozenset(users)
@@ -140,7 +140,7 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
     return BoundaryViews(graph, tuple(given), result, tuple(behind))
 
 
-def _shared(ops: set[Op]) -> FreeView | None:
+def _common_view(ops: set[Op]) -> FreeView | None:
     """The view that all of these operators are, if there is one."""
     if len(ops) != 1:
         return None

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from prism_explore.ir.axes import AxisNames, axes_of, unmoved_dims
+from prism_explore.ir.axes import AxisNames, axes_of, unchanged_dims
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -42,7 +42,7 @@ from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.hoist_views import hoist_views
 from prism_explore.support.caches import memoize
 
-Ends: TypeAlias = tuple[int | None, ...]
+ResultDims: TypeAlias = tuple[int | None, ...]
 """Per dim of a tensor, the dim of the result that it ends up in; None: in none, or it is irrelevant."""
 
 
@@ -84,7 +84,7 @@ class DuplicatedInputs:
                 nodes.append(same)
         return SGraph(tuple(nodes), at[graph.output])
 
-    def split_copies(self, graph: SGraph) -> SGraph:
+    def restore_copies(self, graph: SGraph) -> SGraph:
         """The inverse of `rejoined`.
 
         An input under a chain of views is the copy that kernels get under this chain. If there are several such
@@ -93,11 +93,11 @@ class DuplicatedInputs:
         if not self.copies:
             return graph
         nodes: list[Node] = list(self.program.graph.nodes[: len(self.program.inputs)])
-        given: dict[_Seen, list[int]] = {}
+        given: dict[_ViewedName, list[int]] = {}
         for n, lead in enumerate(split_boundary_views(self.program.graph).viewed_inputs):
             name = self.program.inputs[n].name
             given.setdefault((self.copies.get(name, name), lead.views), []).append(n)
-        seen: dict[int, _Seen] = {}
+        seen: dict[int, _ViewedName] = {}
         at: dict[int, int] = {}
         for position, node in enumerate(graph.nodes):
             match node.op:
@@ -111,7 +111,7 @@ class DuplicatedInputs:
                     nodes.append(node)
                 case _:
                     pass
-        ends: dict[_Seen, list[int]] = {}
+        ends: dict[_ViewedName, list[int]] = {}
         for n, key in sorted((n, key) for key, group in given.items() for n in group):
             end = n
             for view in key[1]:
@@ -143,7 +143,7 @@ class DuplicatedInputs:
         return SGraph(tuple(nodes), copies(graph.output)[0])
 
 
-_Seen: TypeAlias = tuple[str, tuple[Op, ...]]
+_ViewedName: TypeAlias = tuple[str, tuple[Op, ...]]
 """An input of the original, and a chain of views of it."""
 
 
@@ -178,7 +178,7 @@ def duplicate_inputs(program: TensorProgram) -> DuplicatedInputs:
     double = _repeated_axes(named)
     if not double:
         return DuplicatedInputs(program)
-    made = _unfolded(program, named, double)
+    made = _duplicate(program, named, double)
     if len(made.copies) and len(_repeated_axes(axes_of(made.program.graph).of)) < len(double):
         return made
     return DuplicatedInputs(program)
@@ -189,16 +189,16 @@ def _repeated_axes(named: tuple[AxisNames, ...]) -> frozenset[str]:
     return frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
 
 
-def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: frozenset[str]) -> DuplicatedInputs:
+def _duplicate(program: TensorProgram, named: tuple[AxisNames, ...], double: frozenset[str]) -> DuplicatedInputs:
     """The program with one copy of each operator per way in which its dims end up in the result."""
     graph = program.graph
     types = graph.types()
 
-    def kept(position: int, ends: Ends) -> Ends:
+    def kept(position: int, ends: ResultDims) -> ResultDims:
         return tuple(e if a in double else None for e, a in zip(ends, named[position], strict=True))
 
-    asked: dict[tuple[int, Ends], None] = {}
-    operands: dict[tuple[int, Ends], tuple[tuple[int, Ends], ...]] = {}
+    asked: dict[tuple[int, ResultDims], None] = {}
+    operands: dict[tuple[int, ResultDims], tuple[tuple[int, ResultDims], ...]] = {}
 
     stack = [(graph.output, kept(graph.output, tuple(range(types[graph.output].rank))))]
     while stack:
@@ -208,7 +208,7 @@ def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: froz
         asked[key] = None
         position, ends = key
         node = graph.nodes[position]
-        below = _operand_ends(node.op, ends, tuple(types[a].dims for a in node.args), types[position].dims)
+        below = _operand_result_dims(node.op, ends, tuple(types[a].dims for a in node.args), types[position].dims)
         operands[key] = tuple((a, kept(a, e)) for a, e in zip(node.args, below, strict=True))
         stack += operands[key]
 
@@ -216,7 +216,7 @@ def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: froz
     names = {op.name for op in program.inputs}
     copies: dict[str, str] = {}
     nodes: list[Node] = []
-    at: dict[tuple[int, Ends], int] = {}
+    at: dict[tuple[int, ResultDims], int] = {}
     used = {position for position, _ in order}
     given = [(p, ()) for p, n in enumerate(graph.nodes) if isinstance(n.op, Input) and p not in used]
     lines: list[int] = []
@@ -238,9 +238,9 @@ def _unfolded(program: TensorProgram, named: tuple[AxisNames, ...], double: froz
     return DuplicatedInputs(TensorProgram(program.name, SGraph(tuple(nodes), output), source), copies)
 
 
-def _operand_ends(
-    op: Op, ends: Ends, operands: tuple[tuple[Dim, ...], ...], result: tuple[Dim, ...]
-) -> tuple[Ends, ...]:
+def _operand_result_dims(
+    op: Op, ends: ResultDims, operands: tuple[tuple[Dim, ...], ...], result: tuple[Dim, ...]
+) -> tuple[ResultDims, ...]:
     """Where the dims of an operator's operands end up, given where those of its result do."""
     match op:
         case Input() | Band():
@@ -254,7 +254,7 @@ def _operand_ends(
         case Permute(order):
             return (tuple(ends[order.index(d)] for d in range(len(order))),)
         case Reshape():
-            same = {before: after for after, before in unmoved_dims(operands[0], result)}
+            same = {before: after for after, before in unchanged_dims(operands[0], result)}
             return (tuple(ends[same[d]] if d in same else None for d in range(len(operands[0]))),)
         case _:
             return tuple(ends[len(ends) - len(dims) :] for dims in operands)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prism_explore.ir.axes import unmoved_dims
+from prism_explore.ir.axes import unchanged_dims
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.graph import SGraph, replace_node
 from prism_explore.ir.ops import (
@@ -55,19 +55,19 @@ def hoist_views(program: TensorProgram) -> TensorProgram:
 
 def _hoist_one(program: TensorProgram) -> TensorProgram | None:
     """The program with the first view hoisted that can be."""
-    operators, views = _inside(program.graph)
+    operators, views = _count_core(program.graph)
     for position in split_boundary_views(program.graph).core:
         op = program.graph.nodes[position].op
         if isinstance(op, Permute | Reshape):
             found = _Hoist(program, position, op).program()
             if found is not None:
-                now = _inside(found.graph)
+                now = _count_core(found.graph)
                 if now[0] <= operators and now[1] < views:
                     return found
     return None
 
 
-def _inside(graph: SGraph) -> tuple[int, int]:
+def _count_core(graph: SGraph) -> tuple[int, int]:
     """The operators of the core: those that are no views, and the views."""
     core = [graph.nodes[p].op for p in split_boundary_views(graph).core]
     views = sum(isinstance(op, ViewOp) for op in core)
@@ -79,15 +79,15 @@ class _View:
     """A view of operands that an operator broadcasts to some dims."""
 
     op: Permute | Reshape
-    whole: tuple[Dim, ...]
+    dims: tuple[Dim, ...]
 
-    def of(self, own: tuple[Dim, ...]) -> tuple[Permute | Reshape, ...] | None:
+    def views_of_operand(self, own: tuple[Dim, ...]) -> tuple[Permute | Reshape, ...] | None:
         """The views of a tensor that give what this view gives of the broadcast tensor; None if there are none.
 
         >>> _View(Permute((1, 0)), (dim(8), dim(4))).of((dim(4),))
         (Reshape(dims=(Dim(4), Dim(1))),)
         """
-        missing = len(self.whole) - len(own)
+        missing = len(self.dims) - len(own)
         full = (*(ONE for _ in range(missing)), *own)
         match self.op:
             case Permute(order):
@@ -96,9 +96,9 @@ class _View:
                 if longer != sorted(longer):
                     return (Reshape(full), self.op) if missing else (self.op,)
             case Reshape(dims):
-                same = dict(unmoved_dims(self.whole, dims))
+                same = dict(unchanged_dims(self.dims, dims))
                 moved = [d for d in range(len(full)) if d not in same.values()]
-                regrouped = all(full[d] == self.whole[d] for d in moved)
+                regrouped = all(full[d] == self.dims[d] for d in moved)
                 if not regrouped and not all(full[d].is_one for d in moved):
                     return None
                 new = tuple(full[same[d]] if d in same else n if regrouped else ONE for d, n in enumerate(dims))
@@ -112,7 +112,7 @@ class _View:
             case Permute(order):
                 return order.index(d)
             case Reshape(dims):
-                return {old: new for new, old in unmoved_dims(self.whole, dims)}.get(d)
+                return {old: new for new, old in unchanged_dims(self.dims, dims)}.get(d)
 
 
 class _Hoist:
@@ -129,33 +129,33 @@ class _Hoist:
         """The program with the view hoisted; None if it is at the inputs already, or an operator prevents it."""
         graph = self._old.graph
         (below,) = graph.nodes[self._position].args
-        made = None if self._is_given(below) else self._seen(below, _View(self._op, self._types[below].dims))
+        made = None if self._is_given(below) else self._hoist(below, _View(self._op, self._types[below].dims))
         if made is None:
             return None
         lifted_graph, kept = replace_node(graph, self._nodes[len(graph.nodes) :], self._position, made)
         lines = tuple(self._lines[p] for p in kept) if self._lines else ()
         return TensorProgram(self._old.name, lifted_graph, lines)
 
-    def _seen(self, position: int, view: _View) -> int | None:
+    def _hoist(self, position: int, view: _View) -> int | None:
         """A tensor of the program under a view, as an operator on hoisted views; None if that is impossible."""
         node, own = self._nodes[position], self._types[position].dims
-        views = view.of(own)
+        views = view.views_of_operand(own)
         if not views:
             return None if views is None else position
         if self._is_given(position):
             for op in views:
-                position = self._put(Node(op, (position,)), position)
+                position = self._append(Node(op, (position,)), position)
             return position
         match node.op:
             case Unary() | Scalar() | Binary():
                 op = node.op
-            case Reduce(fn, along) if len(own) == len(view.whole):
+            case Reduce(fn, along) if len(own) == len(view.dims):
                 (below,) = node.args
                 extent = self._types[below].dims[along]
-                if view.whole[along] != extent:
+                if view.dims[along] != extent:
                     if not isinstance(view.op, Permute):
                         return None
-                    view = _View(view.op, (*view.whole[:along], extent, *view.whole[along + 1 :]))
+                    view = _View(view.op, (*view.dims[:along], extent, *view.dims[along + 1 :]))
                 place = view.along(along)
                 if place is None:
                     return None
@@ -166,11 +166,11 @@ class _Hoist:
                 raise AssertionError("a program has no kernels, and an input is given")
         args: list[int] = []
         for a in node.args:
-            arg = self._seen(a, view)
+            arg = self._hoist(a, view)
             if arg is None:
                 return None
             args.append(arg)
-        return self._put(Node(op, tuple(args)), position)
+        return self._append(Node(op, tuple(args)), position)
 
     def _is_given(self, position: int) -> bool:
         """Whether a tensor is an input under views only."""
@@ -179,7 +179,7 @@ class _Hoist:
             return self._is_given(node.args[0])
         return isinstance(node.op, Input)
 
-    def _put(self, node: Node, origin: int) -> int:
+    def _append(self, node: Node, origin: int) -> int:
         """Add an operator unless the same one is there."""
         if node not in self._at:
             self._at[node] = len(self._nodes)

@@ -64,9 +64,9 @@ def partitions(
     taken = _names(program)
     ones = dict.fromkeys(program.graph.data_symbols, 1)
     # best[j]: the cheapest ways to cut the first j operators, each the last part and which way comes before it.
-    best: list[list[_Way]] = [[_Way((0, 0, 0), None, 0)]]
+    best: list[list[_Prefix]] = [[_Prefix((0, 0, 0), None, 0)]]
     for end in range(1, len(todo) + 1):
-        ways: list[_Way] = []
+        ways: list[_Prefix] = []
         for start in range(max(0, end - LONGEST), end):
             run = todo[start:end]
             inside = set(run)
@@ -79,14 +79,14 @@ def partitions(
             alone, passed = len(run) == 1, ceil(types[seen[0]].bytes.rational(ones))
             for rank, way in enumerate(best[start]):
                 outside, parts, total = way.cost
-                ways.append(_Way((outside + alone, parts + 1, total + passed), made, rank))
+                ways.append(_Prefix((outside + alone, parts + 1, total + passed), made, rank))
         best.append(sorted(ways, key=lambda way: way.cost)[:most])
     (least, count, _) = best[-1][0].cost
-    return tuple(_parts(best, rank) for rank, way in enumerate(best[-1]) if way.cost[:2] == (least, count))
+    return tuple(_parts_of_best(best, rank) for rank, way in enumerate(best[-1]) if way.cost[:2] == (least, count))
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Prefix:
     """A partition of the first operators of a program."""
 
     cost: tuple[int, int, int]
@@ -96,7 +96,7 @@ class _Way:
     """The index of the partition of the operators before the last part."""
 
 
-def _parts(best: Sequence[Sequence[_Way]], rank: int) -> tuple[Part, ...]:
+def _parts_of_best(best: Sequence[Sequence[_Prefix]], rank: int) -> tuple[Part, ...]:
     found: list[Part] = []
     left = len(best) - 1
     while (way := best[left][rank]).last is not None:
@@ -145,10 +145,10 @@ def assemble(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int,
                 inner[n] = len(nodes)
                 nodes.append(Node(node.op, tuple(inner[a] for a in node.args)))
         at[part.result] = inner[graph.output]
-    return _without_idle_bands(SGraph(tuple(nodes), at[program.graph.output]))
+    return _without_unused_bands(SGraph(tuple(nodes), at[program.graph.output]))
 
 
-def _without_idle_bands(graph: SGraph) -> SGraph:
+def _without_unused_bands(graph: SGraph) -> SGraph:
     """The graph without bands that no node reads: kernels bring their own."""
     read = {graph.output, *(a for n in graph.nodes for a in n.args)}
     kept = [p for p, n in enumerate(graph.nodes) if p in read or not isinstance(n.op, Band)]

@@ -30,19 +30,19 @@ Below = Callable[[Dim, Dim], bool]
 
 def reassociate_matmuls(program: TensorProgram, below: Below) -> TensorProgram:
     """Reassociate products as long as that makes less work."""
-    while (graph := _once(program.graph, below)) is not None:
+    while (graph := _reassociate_one(program.graph, below)) is not None:
         program = TensorProgram(program.name, graph)
     return program
 
 
-def _once(graph: SGraph, below: Below) -> SGraph | None:
+def _reassociate_one(graph: SGraph, below: Below) -> SGraph | None:
     """The graph with the first pair of products reassociated that costs less in the other order."""
     types, users = graph.types(), consumers(graph.nodes)
     for outer, node in enumerate(graph.nodes):
         if not isinstance(node.op, MatMul):
             continue
         left, right = node.args
-        inner, turned = _under_transposition(graph, right)
+        inner, turned = _strip_transposition(graph, right)
         if isinstance(graph.nodes[inner].op, MatMul) and all(len(users[p]) == 1 for p in {inner, right}):
             b, c = graph.nodes[inner].args
             made = _Rewrite(graph, types, outer)
@@ -57,12 +57,15 @@ def _once(graph: SGraph, below: Below) -> SGraph | None:
             if made.is_less(_work(types, (left, outer), graph), below):
                 return made.graph(result)
         for side in (1, 0):
-            if len(users[node.args[side]]) == 1 and (scaled := _scaled(graph, types, outer, side, below)) is not None:
+            if (
+                len(users[node.args[side]]) == 1
+                and (scaled := _move_scale(graph, types, outer, side, below)) is not None
+            ):
                 return scaled
     return None
 
 
-def _scaled(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int, below: Below) -> SGraph | None:
+def _move_scale(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int, below: Below) -> SGraph | None:
     """The graph with a scale of an operand of a product moved to where it is applied to fewer elements."""
     matrices = list(graph.nodes[outer].args)
     matrix, other = matrices[side], matrices[1 - side]
@@ -88,7 +91,7 @@ def _scaled(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: int,
     return None
 
 
-def _under_transposition(graph: SGraph, position: int) -> tuple[int, bool]:
+def _strip_transposition(graph: SGraph, position: int) -> tuple[int, bool]:
     """The matrix under a transposition, and whether there is a transposition."""
     node = graph.nodes[position]
     return (node.args[0], True) if isinstance(node.op, Permute) and _is_transposition(node.op) else (position, False)
@@ -123,7 +126,7 @@ class _Rewrite:
         self._dims = {p: t.dims for p, t in enumerate(types)}
         self._work = Dim(())
 
-    def _put(self, node: Node, dims: tuple[Dim, ...]) -> int:
+    def _append(self, node: Node, dims: tuple[Dim, ...]) -> int:
         at = len(self._graph.nodes) + len(self._new)
         self._new.append(node)
         self._dims[at] = dims
@@ -131,12 +134,12 @@ class _Rewrite:
 
     def transpose(self, position: int) -> int:
         """The transpose of a matrix; of a transposed matrix, the original."""
-        if position < len(self._graph.nodes) and _under_transposition(self._graph, position)[1]:
+        if position < len(self._graph.nodes) and _strip_transposition(self._graph, position)[1]:
             return self._graph.nodes[position].args[0]
         *batch, rows, columns = self._dims[position]
         rank = len(batch) + 2
         order = (*range(rank - 2), rank - 1, rank - 2)
-        return self._put(Node(Permute(order), (position,)), (*batch, columns, rows))
+        return self._append(Node(Permute(order), (position,)), (*batch, columns, rows))
 
     def matmul(self, left: int, right: int) -> int:
         """A product of matrices, batch dims broadcast."""
@@ -145,7 +148,7 @@ class _Rewrite:
         batches = [((ONE,) * (rank + 2 - len(d)) + d)[:rank] for d in (a, b)]
         batch = tuple(y if x.is_one else x for x, y in zip(*batches, strict=True))
         self._work = self._work + _volume((*batch, a[-2], a[-1], b[-1]))
-        return self._put(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
+        return self._append(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
 
     def reshape(self, position: int, dims: tuple[Dim, ...]) -> int:
         """A tensor under a reshape; the original if it is the reshape of one with these dims."""
@@ -154,11 +157,11 @@ class _Rewrite:
             return position
         if isinstance(node.op, Reshape) and self._dims[node.args[0]] == dims:
             return node.args[0]
-        return self._put(Node(Reshape(dims), (position,)), dims)
+        return self._append(Node(Reshape(dims), (position,)), dims)
 
     def scale(self, op: Binary, position: int, scale: int) -> int:
         """A tensor multiplied or divided by another one, which is broadcast."""
-        return self._put(Node(op, (position, scale)), self._dims[position])
+        return self._append(Node(op, (position, scale)), self._dims[position])
 
     def is_less_to_scale(self, position: int, than: int, below: Below) -> bool:
         """Whether a tensor has fewer elements than another one."""

@@ -166,7 +166,7 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
         )
         kernels.append(
             _KernelModel(
-                compiled(work.executed),
+                compiled(work.executed_flops),
                 loads,
                 compiled(work.store_bytes),
                 compiled(work.accumulator_bytes),

@@ -95,12 +95,12 @@ class SharedTrial:
         try:
             with np.errstate(all="ignore"):
                 result = shared.run(candidate, cuts)
-                if result not in shared.judged:
-                    shared.judged[result] = error_of(shared.values[result])
+                if result not in shared.caller_cache:
+                    shared.caller_cache[result] = error_of(shared.values[result])
         except (ShapeError, ValueError, OverflowError):
             return None
         chosen = tuple(cuts.chosen.items())
-        return (*self._named(frozenset(s for s, _ in chosen)), *chosen), shared.judged[result]
+        return (*self._named(frozenset(s for s, _ in chosen)), *chosen), shared.caller_cache[result]
 
     def _named(self, cuts: frozenset[str]) -> Sizes:
         """The program's axes, under names that no grid dim or loop has."""

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from prism_explore.ir.dims import ONE, Dim, dim, in_symbols
+from prism_explore.ir.dims import ONE, Dim, dim, is_only_symbols
 from prism_explore.support.union_find import UnionFind
 
 Slots: TypeAlias = tuple[int, ...]
@@ -84,7 +84,7 @@ class Variables:
         """
         if given.is_one:
             return 0
-        return self.size(given) if in_symbols(given) else self._fresh(given)
+        return self.size(given) if is_only_symbols(given) else self._fresh(given)
 
     def _fresh(self, given: Dim) -> int:
         slot = len(self.given)

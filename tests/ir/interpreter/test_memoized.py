@@ -149,9 +149,9 @@ def test_ways_to_one_value_are_not_kept_without_end(monkeypatch: pytest.MonkeyPa
     graph = parse(KERNEL)
     inputs = random_inputs(graph, {"b": 12})
     shared = beginning(inputs, graph)
-    monkeypatch.setattr("prism_explore.ir.interpreter.memoized.MOST_WAYS", 40)
+    monkeypatch.setattr("prism_explore.ir.interpreter.memoized.MOST_KEYS", 40)
     for gx, gy, f in product((1, 2, 3, 4, 6), (1, 2, 3, 6), (1, 2, 3, 4, 6)):
         found = result(shared, graph, {"gx": gx, "gy": gy, "f": f})
 
         np.testing.assert_allclose(found, inputs["x"] @ inputs["w"], rtol=1e-9)
-        assert len(shared._ids) + len(shared._made) < 40 + 20
+        assert len(shared._ids) + len(shared._tiles) < 40 + 20

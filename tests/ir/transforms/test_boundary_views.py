@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prism_explore.ir.axes import axes_of, unmoved_axes
+from prism_explore.ir.axes import axes_of, unchanged_axes
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Input, Permute, Reshape, ViewOp
@@ -152,4 +152,4 @@ def test_equal_views_of_equal_axes_give_equal_axes():
     ],
 )
 def test_a_reshape_keeps_the_axes_before_and_behind_what_it_regroups(before, after, expected):
-    assert expected == unmoved_axes(before, after)
+    assert expected == unchanged_axes(before, after)

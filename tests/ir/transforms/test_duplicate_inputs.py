@@ -109,7 +109,7 @@ def test_a_kernel_names_a_copied_tensor_once_and_loads_it_twice_with_maps_of_the
 def test_telling_copies_apart_again_undoes_their_joining(program):
     made = duplicate_inputs(program)
     for candidate in candidates(program):
-        assert made.merge_copies(made.split_copies(candidate.sgraph)) == candidate.sgraph
+        assert made.merge_copies(made.restore_copies(candidate.sgraph)) == candidate.sgraph
 
 
 def test_exhaustive_search_with_the_rules_off_finds_nothing_more():

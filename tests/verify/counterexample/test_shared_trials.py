@@ -47,7 +47,7 @@ def found(common: SharedTrial, graph: SGraph) -> tuple[dict[str, int], Array] | 
         results.append(value)
         return 0.0
 
-    common._shared.judged.clear()  # what is known would not be shown again
+    common._shared.caller_cache.clear()  # what is known would not be shown again
     judged = common.compare(graph, judge)
     return None if judged is None or not results else (dict(judged[0]), results[0])
 
@@ -124,7 +124,7 @@ def test_extents_that_nothing_cuts_and_operators_with_numbers_are_left_to_others
     values = run(program, {"x": np.ones((6, 4)), "w": np.ones((4, 9))}, {})
     shared = MemoizedInterpreter(program, program, values, {"b": 6}, 100, FLOATS)
     sliced = SPLIT.split("  %2")[0] + "  %2 = slice(x, dim=1, start=0, stop=2048)\n  return %2"
-    with pytest.raises(ShapeError, match="named in numbers"):
+    with pytest.raises(ShapeError, match="extents as numbers"):
         shared.run(parse(sliced), lambda block, shapes: {})
 
 

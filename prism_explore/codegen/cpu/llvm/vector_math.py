@@ -21,7 +21,7 @@ import numpy as np
 from llvmlite import ir
 
 from prism_explore.codegen.cpu.llvm.builder import I32, NO_SIGNED_ZEROS, FunctionBuilder, constant_of, lane_count
-from prism_explore.ir.elementwise import UNARY, bottom, evaluate, formula
+from prism_explore.ir.elementwise import UNARY, evaluate, formula, masked_value
 
 F64 = ir.DoubleType()
 _TWO_OVER_PI = tuple(
@@ -267,7 +267,7 @@ def _positive_part(builder: FunctionBuilder, x):
 
 def _mask(builder: FunctionBuilder, x, keep):
     llvm, c = builder.llvm, _constants(builder, x)
-    return llvm.select(llvm.fcmp_unordered("!=", keep, c(0.0)), x, c(bottom(np.dtype(np.float32))))
+    return llvm.select(llvm.fcmp_unordered("!=", keep, c(0.0)), x, c(masked_value(np.dtype(np.float32))))
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
