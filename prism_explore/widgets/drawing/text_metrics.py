@@ -7,6 +7,7 @@ here fits it everywhere.
 from __future__ import annotations
 
 import unicodedata
+from itertools import accumulate
 
 from prism_explore.widgets.drawing.colors import TEXTS
 
@@ -25,7 +26,21 @@ def width_px(text: str, kind: str) -> float:
 
 def columns(text: str) -> int:
     """Width in letters: wide letters count as two, combining marks as none."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return len(text) if text.isascii() else sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _longest_prefix(text: str, letters: int) -> str:
+    """The longest prefix that is at most `letters` wide."""
+    if text.isascii():
+        return text[:letters]
+    widths = accumulate(map(_letter_width, text))
+    return text[: next((end for end, width in enumerate(widths) if width > letters), len(text))]
 
 
 def line_px(kind: str) -> float:
@@ -38,10 +53,7 @@ def shorten(text: str, letters: int) -> str:
     line = " ".join(text.split())
     if columns(line) <= letters:
         return line
-    kept = line
-    while columns(kept) > letters - 1:
-        kept = kept[:-1]
-    return kept.rstrip() + "…"
+    return _longest_prefix(line, letters - 1).rstrip() + "…"
 
 
 def wrapped(text: str, letters: int, most: int) -> list[str]:
@@ -53,9 +65,7 @@ def wrapped(text: str, letters: int, most: int) -> list[str]:
             return [*lines, rest]
         if len(lines) == most - 1:
             return [*lines, shorten(rest, letters)]
-        end = letters
-        while end > 1 and columns(rest[:end]) > letters:
-            end -= 1
+        end = max(1, min(letters, len(_longest_prefix(rest, letters))))
         cut = max((rest.rfind(c, letters // 2, end) for c in " *+/,)"), default=-1) + 1 or end
         lines.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()

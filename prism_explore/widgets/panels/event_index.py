@@ -36,6 +36,8 @@ class EventIndex:
     regions: dict[str, RegionPruned] = field(default_factory=dict[str, RegionPruned])
     families: dict[str, FamilyCompleted] = field(default_factory=dict[str, FamilyCompleted])
     candidates: dict[str, CandidateInstantiated] = field(default_factory=dict[str, CandidateInstantiated])
+    candidates_by_family: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Per family, the ids of its candidates, oldest first."""
     rejected_maps: dict[str, list[CandidateRejected]] = field(default_factory=dict[str, list[CandidateRejected]])
     """Per family, the choices of maps that the constraints forbid."""
     verdicts: dict[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
@@ -82,6 +84,8 @@ class EventIndex:
                 self.families[event.family] = event
                 self.family_at[event.node] = event.family
             case CandidateInstantiated():
+                if event.candidate not in self.candidates:
+                    self.candidates_by_family.setdefault(event.family, []).append(event.candidate)
                 self.candidates[event.candidate] = event
             case CandidateRejected():
                 self.rejected_maps.setdefault(event.family, []).append(event)
@@ -100,7 +104,7 @@ class EventIndex:
 
     def candidates_of(self, family: str) -> tuple[str, ...]:
         """Ids of the candidates of a family, oldest first."""
-        return tuple(c for c, e in self.candidates.items() if e.family == family)
+        return tuple(self.candidates_by_family.get(family, ()))
 
     def has_graph(self, ref: str) -> bool:
         """Whether a family or candidate has this id."""
