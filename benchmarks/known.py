@@ -43,7 +43,7 @@ from prism_explore.pipeline.stages import Candidate, Family, Refuted, Unknown, V
 from prism_explore.search.explore import Progress, Steering, Task, explore
 from prism_explore.targets import Target
 from prism_explore.tune.space.parameters import some_sizes
-from prism_explore.tune.space.time_model import evaluator, model_of
+from prism_explore.tune.space.time_model import compile_size, model_of
 from prism_explore.verify.prover import Prover
 from tests.frontend.mirage import others
 from tests.frontend.mirage.references import FILES, path
@@ -211,9 +211,9 @@ MOST_SIZES = 2000
 
 def _filling(candidate: Candidate, cost: Cost, target: Target) -> list[tuple[float, dict[str, int]]]:
     """The fastest numbers of those that fill a machine, in the model; none where there are none."""
-    model, blocks = model_of(candidate, {}, target), [evaluator(d) for d in cost.blocks]
+    model, blocks = model_of(candidate, {}, target), [compile_size(d) for d in cost.blocks]
     rows = (dict(sizes) for sizes in some_sizes(candidate, {}, target, MOST_SIZES)[0])
-    full = [(model.at(row).time_s, row) for row in rows if all(of(row) >= target.cores for of in blocks)]
+    full = [(model.estimate(row).time_s, row) for row in rows if all(of(row) >= target.cores for of in blocks)]
     return sorted(full, key=lambda timed: timed[0])[:1]
 
 

@@ -35,7 +35,7 @@ from prism_explore.ir.ops import MatMul
 from prism_explore.pipeline.stages import Kernel, Parameters, Verified
 from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.targets.gpus import ARCHITECTURES
-from prism_explore.tune.gpu_preview import check_small, dots_of
+from prism_explore.tune.gpu_preview import check_at_small_sizes, dots_of
 
 ASKED = ("sm_80", "sm_90", "sm_100", "gfx942")
 
@@ -144,7 +144,7 @@ def _products(verified: Verified) -> dict[int, frozenset[int]]:
 def _checked(
     verified: Verified, parameters: Parameters, dots: Mapping[int, frozenset[int]], interpreter: Interpreter
 ) -> tuple[bool, str]:
-    found = check_small(verified.candidate, parameters, dots, interpreter)
+    found = check_at_small_sizes(verified.candidate, parameters, dots, interpreter)
     if not isinstance(found, InterpreterCheck):
         return False, found.reason
     return found.agrees, f"error {found.error:.0e}, {found.tolerance:.0e} is forgiven"

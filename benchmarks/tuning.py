@@ -360,7 +360,7 @@ def _report(data: Mapping[str, Any], seeds: int) -> dict[str, Any]:
     _, proved = _swept(name, data)
     models = {v.candidate.id: model_of(v.candidate, at, target) for v in proved}
     timed = [r for r in rows if r.times_s]
-    modelled = {r.key: models[r.candidate].at(dict(r.sizes)).time_s for r in timed}
+    modelled = {r.key: models[r.candidate].estimate(dict(r.sizes)).time_s for r in timed}
     best = min(r.time_s for r in timed)
     likely = sorted(timed, key=lambda r: modelled[r.key])
     made: dict[str, Kernel | Infeasible] = {}

@@ -35,7 +35,7 @@ class Call:
     """The call as source text."""
     dims: str
     """Dims of the inputs and the result, as letters; `*` is any number of equal leading dims."""
-    needs: Callable[[Op], bool]
+    requires: Callable[[Op], bool]
     """Whether an operator is required for this call; a filter applied before the comparison."""
     make: Callable[[float], Callable[..., Any]]
     """From the scalar argument to a function of the tensors."""

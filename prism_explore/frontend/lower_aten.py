@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import Choice, ConstantTensor, NonZero, Number, Ramp, Within
+from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, MaskedConstant, NonZero, Number, Ramp
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.ops import Band, Concat, Expand, Permute, Reshape, Slice
@@ -163,7 +163,7 @@ class Translation:
                 raise self.unsupported("a symbolic size used as a number")
             case Ramp():
                 raise self.unsupported("a tensor of positions used as numbers", "pass it as an argument")
-            case Choice():
+            case MaskedConstant():
                 raise self.unsupported("a constant tensor used here", "pass it as an argument")
             case Unused(what):
                 raise self.unsupported(f"the use of {what}")
@@ -176,7 +176,7 @@ class Translation:
             return None
         return Fraction(repr(x))
 
-    def is_bottom(self, x: Any, dtype: DType = "f64") -> bool:
+    def is_minus_infinity(self, x: Any, dtype: DType = "f64") -> bool:
         """Whether a Python number stands for minus infinity: it, or the dtype's most negative number."""
         return isinstance(x, float) and x <= -LARGEST[dtype]
 
@@ -201,7 +201,7 @@ class Translation:
             case View(placeholder, order):
                 t = self._sources[placeholder][1]
                 return tuple(t.dims[d] for d in order)
-            case Ramp(dims) | Choice(dims):
+            case Ramp(dims) | MaskedConstant(dims):
                 return dims
             case _:
                 raise self.unsupported("the shape of something that is no tensor")
@@ -224,13 +224,13 @@ class Translation:
         listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
         return [self.axis(x, a) for a in listed]
 
-    def constant_of(self, x: Any) -> Choice | None:
+    def constant_of(self, x: Any) -> MaskedConstant | None:
         """The constant of a number or a uniform constant tensor; None for anything else."""
         if not hasattr(x, "op"):
             number = self.number(x)
-            return constants.constant((), number) if number is not None or self.is_bottom(x) else None
+            return constants.constant((), number) if number is not None or self.is_minus_infinity(x) else None
         held = self.value(x)
-        return held if isinstance(held, Choice) and held.constant else None
+        return held if isinstance(held, MaskedConstant) and held.is_uniform else None
 
     def same_dtype(self, x: Any, dtype: Any) -> None:
         """Reject a dtype other than the tensor's own, since casts are not supported."""
@@ -247,9 +247,9 @@ class Translation:
         match held:
             case View(placeholder, before):
                 return View(placeholder, tuple(before[d] for d in turned))
-            case Choice(_, NonZero()):
-                return self._inside(held, lambda x: self.permuted(x, turned))
-            case Ramp() | Choice():
+            case MaskedConstant(_, NonZero()):
+                return self._view_mask_tensor(held, lambda x: self.permuted(x, turned))
+            case Ramp() | MaskedConstant():
                 return self._require_constant(constants.permuted(held, turned))
             case _:
                 return self.build.add(Permute(turned), self.at(held), line=self.line)
@@ -259,9 +259,9 @@ class Translation:
         if self.dims_of(held) == tuple(dims):
             return held
         match held:
-            case Choice(_, NonZero()):
-                return self._inside(held, lambda x: self.reshaped(x, dims))
-            case Ramp() | Choice():
+            case MaskedConstant(_, NonZero()):
+                return self._view_mask_tensor(held, lambda x: self.reshaped(x, dims))
+            case Ramp() | MaskedConstant():
                 return self._require_constant(constants.reshaped(held, tuple(dims)))
             case _:
                 return self.build.add(Reshape(tuple(dims)), self.at(held), line=self.line)
@@ -269,9 +269,9 @@ class Translation:
     def expanded(self, held: Value, dims: Sequence[Dim]) -> Value:
         """Dims of size 1 repeated, and new ones in front."""
         match held:
-            case Choice(_, NonZero()):
-                return self._inside(held, lambda x: self.expanded(x, dims))
-            case Ramp() | Choice():
+            case MaskedConstant(_, NonZero()):
+                return self._view_mask_tensor(held, lambda x: self.expanded(x, dims))
+            case Ramp() | MaskedConstant():
                 return self._require_constant(constants.expanded(held, tuple(dims)))
             case _:
                 before = self.dims_of(held)
@@ -286,9 +286,9 @@ class Translation:
         if start == ZERO and stop == self.dims_of(held)[along]:
             return held
         match held:
-            case Choice(_, NonZero()):
-                return self._inside(held, lambda x: self.sliced(x, along, start, stop))
-            case Ramp() | Choice():
+            case MaskedConstant(_, NonZero()):
+                return self._view_mask_tensor(held, lambda x: self.sliced(x, along, start, stop))
+            case Ramp() | MaskedConstant():
                 return constants.sliced(held, along, start, stop)
             case _:
                 return self.build.add(Slice(along, start, stop), self.at(held), line=self.line)
@@ -308,11 +308,11 @@ class Translation:
             return held
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
 
-    def _inside(self, held: Choice, view: Callable[[int], Value]) -> Choice:
+    def _view_mask_tensor(self, held: MaskedConstant, view: Callable[[int], Value]) -> MaskedConstant:
         """A mask of a tensor after a view: the mask of the viewed tensor."""
-        assert isinstance(held.truth, NonZero), "asked only of those"
-        inner = self.at(view(held.truth.tensor))
-        return replace(held, truth=NonZero(inner), dims=self.dims_of(inner))
+        assert isinstance(held.condition, NonZero), "asked only of those"
+        inner = self.at(view(held.condition.tensor))
+        return replace(held, condition=NonZero(inner), dims=self.dims_of(inner))
 
     def _require_constant(self, made: ConstantTensor | None) -> ConstantTensor:
         if made is None:
@@ -320,37 +320,39 @@ class Translation:
         return made
 
     # ------------------------------------------------------------ masks that meet tensors
-    def keep_mask(self, x: int, mask: Choice, where: bool) -> tuple[int, bool]:
+    def keep_mask(self, x: int, mask: MaskedConstant, where: bool) -> tuple[int, bool]:
         """A 0/1 tensor of the positions where the mask equals `where`, and whether it is inverted."""
-        self._fits(x, mask)
-        truthful = bool(mask.yes) == where
-        match mask.truth:
+        self._check_mask_fits(x, mask)
+        is_same = bool(mask.if_true) == where
+        match mask.condition:
             case NonZero(tensor):
-                return tensor, not truthful
-            case Within(low, high):
-                turned = constants.positive(replace(mask, yes=Fraction(truthful), no=Fraction(not truthful)))
-                if turned is not None and isinstance(turned.truth, Within):
-                    return self._band(x, mask, turned.truth), False
-                return self._band(x, mask, Within(low, high)), True
+                return tensor, not is_same
+            case DiagonalBand(low, high):
+                turned = constants.as_positive_mask(
+                    replace(mask, if_true=Fraction(is_same), if_false=Fraction(not is_same))
+                )
+                if turned is not None and isinstance(turned.condition, DiagonalBand):
+                    return self._band(x, mask, turned.condition), False
+                return self._band(x, mask, DiagonalBand(low, high)), True
 
-    def indicator(self, x: int, mask: Choice) -> int:
+    def indicator(self, x: int, mask: MaskedConstant) -> int:
         """1 where the mask's truth holds, else 0, as a tensor that x can be multiplied with."""
-        self._fits(x, mask)
-        if not isinstance(mask.truth, Within):
+        self._check_mask_fits(x, mask)
+        if not isinstance(mask.condition, DiagonalBand):
             raise self.unsupported(
                 "arithmetic with a mask that is an argument",
                 "mask scores with minus infinity, or multiply by the argument itself",
             )
-        return self._band(x, mask, mask.truth)
+        return self._band(x, mask, mask.condition)
 
-    def filled(self, x: int, mask: Choice, value: Number, where: bool) -> int:
+    def filled(self, x: int, mask: MaskedConstant, value: Number, where: bool) -> int:
         """x, but `value` where the mask is `where`."""
-        if mask.constant:
-            if bool(mask.yes) == where:
+        if mask.is_uniform:
+            if bool(mask.if_true) == where:
                 raise self.unsupported("a mask that covers everything")
             return x
         keep, turned = self.keep_mask(x, mask, not where)
-        if isinstance(mask.truth, NonZero) and (turned or value is not None):
+        if isinstance(mask.condition, NonZero) and (turned or value is not None):
             what = "keeping only where an argument is 0" if turned else "a finite number where an argument is 0"
             raise self.unsupported(what, "minus infinity where it is 0 is supported")
         if turned:
@@ -363,25 +365,27 @@ class Translation:
         rest = self.build.scalar("mul", self._complement(keep), value, self.line)
         return self.build.binary("add", kept, rest, self.line)
 
-    def with_constant(self, x: int, c: Choice, times: bool) -> int:
+    def with_constant(self, x: int, c: MaskedConstant, times: bool) -> int:
         """x + c, or x * c."""
-        if c.constant:
-            if c.yes is None:
+        if c.is_uniform:
+            if c.if_true is None:
                 raise self.unsupported("minus infinity everywhere")
-            return self.build.scalar("mul" if times else "add", x, c.yes, self.line)
-        if c.yes is None or c.no is None:
-            other = c.no if c.yes is None else c.yes
+            return self.build.scalar("mul" if times else "add", x, c.if_true, self.line)
+        if c.if_true is None or c.if_false is None:
+            other = c.if_false if c.if_true is None else c.if_true
             if times or other is None:
                 raise self.unsupported("a product with minus infinity")
             x = self.build.scalar("add", x, other, self.line) if other else x
-            flag = replace(c, yes=Fraction(c.yes is None), no=Fraction(c.no is None))
+            flag = replace(c, if_true=Fraction(c.if_true is None), if_false=Fraction(c.if_false is None))
             return self.filled(x, flag, None, where=True)
-        inside = self.indicator(x, c)
-        scaled = inside if c.yes - c.no == 1 else self.build.scalar("mul", inside, c.yes - c.no, self.line)
-        moved = self.build.scalar("add", scaled, c.no, self.line) if c.no else scaled
-        return self.build.binary("mul" if times else "add", x, moved, self.line)
+        difference, tensor = c.if_true - c.if_false, self.indicator(x, c)
+        if difference != 1:
+            tensor = self.build.scalar("mul", tensor, difference, self.line)
+        if c.if_false:
+            tensor = self.build.scalar("add", tensor, c.if_false, self.line)
+        return self.build.binary("mul" if times else "add", x, tensor, self.line)
 
-    def _band(self, x: int, mask: Choice, within: Within) -> int:
+    def _band(self, x: int, mask: MaskedConstant, within: DiagonalBand) -> int:
         rows, columns = mask.dims[-2:]
         dtype = self.build.type_of(x).dtype
         op = Band(rows, columns, within.low, within.high, dtype)
@@ -394,7 +398,7 @@ class Translation:
         minus = self.build.unary("neg", keep, self.line)
         return self.build.scalar("add", minus, 1, self.line)
 
-    def _fits(self, x: int, mask: Choice) -> None:
+    def _check_mask_fits(self, x: int, mask: MaskedConstant) -> None:
         dims = self.build.type_of(x).dims
         if broadcast(dims, mask.dims, self.line) != dims:
             raise self.unsupported("a mask with more elements than what it masks")

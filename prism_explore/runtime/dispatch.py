@@ -188,7 +188,7 @@ class Dispatch:
         candidate = kernel.verified.candidate
         model = model_of(candidate, shapes, self._target)
         legal = list(islice(legal_sizes(candidate, shapes, self._target), MOST_TRIED))
-        for sizes in sorted(legal, key=lambda s: (model.at(dict(s)).time_s, s))[:8]:
+        for sizes in sorted(legal, key=lambda s: (model.estimate(dict(s)).time_s, s))[:8]:
             for schedule in (kernel.parameters.schedule, ()):
                 made = emit_cpu(kernel.verified, Parameters(sizes, schedule), shapes)
                 if isinstance(made, Kernel):

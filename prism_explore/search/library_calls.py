@@ -119,7 +119,7 @@ def _ways(
     for call in CALLS:
         inputs, result = call.dims.split(" -> ")
         patterns = [side.split() for side in (*inputs.split(", "), result)]
-        if len(patterns) != len(sources) + 1 or not any(map(call.needs, ops)):
+        if len(patterns) != len(sources) + 1 or not any(map(call.requires, ops)):
             continue
         for order in permutations(sources):
             found = [*(sources[s].dims for s in order), out]

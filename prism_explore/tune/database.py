@@ -35,22 +35,22 @@ create table trials (
   primary key (program, candidate, shapes, machine, versions, numbers)
 )
 """
-_STEPS: tuple[tuple[str, ...], ...] = (
+_UPGRADES: tuple[tuple[str, ...], ...] = (
     (_TABLE,),
     ("alter table trials add column p20_s real", "alter table trials add column p80_s real"),
 )
 """The statements that upgrade to each version; the first creates the tables."""
 
-VERSION = len(_STEPS)
+VERSION = len(_UPGRADES)
 """Version of the tables: `PRAGMA user_version` of the file."""
 
-_FIRST = (
+_FIRST_COLUMNS = (
     *("program", "candidate", "shapes", "machine", "versions"),
     *("numbers", "outcome", "time_s", "error", "reason", "noted"),
 )
-_LATER = ("p20_s", "p80_s")
+_LATER_COLUMNS = ("p20_s", "p80_s")
 """Null in rows that an earlier version stored or exported."""
-_COLUMNS = (*_FIRST, *_LATER)
+_COLUMNS = (*_FIRST_COLUMNS, *_LATER_COLUMNS)
 _TIMED = "timed"
 
 
@@ -223,7 +223,7 @@ class Database:
             )
         if 0 < found < VERSION:
             self._copy(found)
-        for steps in _STEPS[found:]:
+        for steps in _UPGRADES[found:]:
             for step in steps:
                 file.execute(step)
         file.execute(f"pragma user_version = {VERSION}")
@@ -238,7 +238,7 @@ class Database:
             source.backup(copy)
 
 
-def machine(target: Target) -> str:
+def machine_name(target: Target) -> str:
     """The machine that a time was measured on: the target, and for a CPU the processor."""
     return f"{target.name}, {cpu_model() if target.kind == 'cpu' else target.source}, {target.cores} cores"
 
@@ -247,10 +247,10 @@ def _identity(
     program: TensorProgram, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
 ) -> tuple[str, str, str, str]:
     """What identifies trials, except candidate and parameters."""
-    return show(program), _plain(shapes), machine(target), _plain(dict(versions))
+    return show(program), _canonical_json(shapes), machine_name(target), _canonical_json(dict(versions))
 
 
-def _plain(numbers: Mapping[str, Any]) -> str:
+def _canonical_json(numbers: Mapping[str, Any]) -> str:
     return json.dumps(numbers, sort_keys=True)
 
 
@@ -268,11 +268,11 @@ def _row(data: Any) -> tuple[Any, ...]:
     if not isinstance(data, dict):
         raise ValueError(f"expected an object, found {type(data).__name__}")
     fields = cast("dict[str, Any]", data)
-    if not set(_FIRST) <= set(fields) <= set(_COLUMNS):
+    if not set(_FIRST_COLUMNS) <= set(fields) <= set(_COLUMNS):
         raise ValueError(f"expected the fields {', '.join(_COLUMNS)}")
     for name in _COLUMNS:
         value = fields.get(name)
-        if name in ("time_s", "error", *_LATER):
+        if name in ("time_s", "error", *_LATER_COLUMNS):
             if value is not None and (not isinstance(value, int | float) or not math.isfinite(value) or value < 0):
                 raise ValueError(f"{name} is {value!r}")
         elif not isinstance(value, str):

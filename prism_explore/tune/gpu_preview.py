@@ -88,7 +88,7 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
     for number, verified in enumerate(verifieds):
         numbers = choose_sizes(verified.candidate.sgraph, shapes, target)
         if isinstance(numbers, Parameters):
-            modelled_s = model_of(verified.candidate, shapes, target).at(numbers.numbers).time_s
+            modelled_s = model_of(verified.candidate, shapes, target).estimate(numbers.numbers).time_s
             fitted.append((modelled_s, number, verified, numbers))
         else:
             rejected.setdefault(f"{verified.candidate.id}: {numbers.reason}")
@@ -100,7 +100,7 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
             if isinstance(made, Infeasible) or isinstance(reports, Infeasible):
                 rejected.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
                 continue
-            checked = check_small(verified.candidate, numbers, dots_of(made), interpreter)
+            checked = check_at_small_sizes(verified.candidate, numbers, dots_of(made), interpreter)
             if not isinstance(checked, InterpreterCheck) or not checked.agrees:
                 why = f"off by {checked.error:.0e}" if isinstance(checked, InterpreterCheck) else checked.reason
                 rejected.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
@@ -113,7 +113,7 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
     return min(found, key=lambda k: (k.spill_bytes, k.modelled_s), default=None)
 
 
-def check_small(
+def check_at_small_sizes(
     candidate: Candidate,
     parameters: Parameters,
     dots: Mapping[int, frozenset[int]],
@@ -143,7 +143,7 @@ def check_small(
     if isinstance(instance, str):
         return NoInterpreterCheck(f"it has no small sizes: {instance}")
     sizes = {**instance.symbols, **dict(instance.sizes)}
-    graph = _at(instance.candidate, dict(instance.shapes)).substitute(sizes)
+    graph = _with_input_shapes(instance.candidate, dict(instance.shapes)).substitute(sizes)
     found = check_graph(graph, {}, parameters, interpreter, seed, timeout_s, dots=dots)
     return replace(found, sizes=instance.sizes) if isinstance(found, InterpreterCheck) else found
 
@@ -156,7 +156,7 @@ def dots_of(kernel: Kernel) -> dict[int, frozenset[int]]:
     return {p.position: p.dots for p in plans}
 
 
-def _at(graph: SGraph, shapes: Mapping[str, tuple[int, ...]]) -> SGraph:
+def _with_input_shapes(graph: SGraph, shapes: Mapping[str, tuple[int, ...]]) -> SGraph:
     """The graph with fixed dims of its inputs."""
     nodes = list(graph.nodes)
     for position, node in enumerate(nodes):

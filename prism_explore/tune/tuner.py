@@ -27,7 +27,7 @@ from prism_explore.tune.failure_reasons import bound_reason, failure_reason
 from prism_explore.tune.play_off import TimedTrial, finalists
 from prism_explore.tune.request import TuneRequest
 from prism_explore.tune.resume import ReplayedTrial, SavedTrials, with_times
-from prism_explore.tune.runner.backend import backend_of, named
+from prism_explore.tune.runner.backend import backend_of, import_named
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
 from prism_explore.tune.runner.remote import RemoteTrials, settings_of
@@ -79,11 +79,11 @@ def tune(request: TuneRequest) -> Iterator[Outcome]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Flying:
+class _Proposal:
     """A trial of a flight, before its outcome."""
 
     point: Point
-    made: Kernel | Infeasible | None
+    kernel: Kernel | Infeasible | None
     """None if its outcome was saved."""
     source: str
     """Of its kernel; empty if there is none."""
@@ -109,7 +109,7 @@ class Tuner:
         if request.executor is not None and self._budget.at_once > 1:
             settings = settings_of(program, shapes, target, self._backend, seed, self._budget.race_s)
             self._remote, lock = RemoteTrials(request.executor, settings), open_machine_lock()
-        bench = request.bench or named(self._backend.bench)(
+        bench = request.bench or import_named(self._backend.bench)(
             program, shapes, target, self._backend.loader, seed=seed, stop=request.stop
         )
         self._runner = TrialRunner(bench, self._budget.race_s, lock, request.clock, request.stop)
@@ -121,7 +121,7 @@ class Tuner:
         self._saved = SavedTrials(request.journal)
         self.was_saved = False
         """Whether the last outcome was saved, not measured now."""
-        self._distrusts_bounds = False
+        self._ignores_bounds = False
         """Whether a kernel was faster than its lower bound; then no bound is used in this run any more.
 
         The speed of a shared machine varies, and the target's figures may have been measured in a slow period.
@@ -171,7 +171,7 @@ class Tuner:
     def _run_trials(self) -> Iterator[Outcome]:
         self._start_s, first, idle = self._request.clock(), self._trials - self._stored_trials, 0
         if self._request.incumbent is not None:
-            self._take_over(self._request.incumbent)
+            self._adopt_incumbent(self._request.incumbent)
         while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:
             self._start_s += self._load_incumbent()
             self._drop_bounded()
@@ -181,19 +181,19 @@ class Tuner:
                 return
             room = min(self._budget.trials - (self._trials - first), self._budget.patience - idle)
             incumbent = self._best
-            flight = self._propose_flight(min(room, 1 if incumbent is None else self._budget.at_once))
+            flight = self._propose_batch(min(room, 1 if incumbent is None else self._budget.at_once))
             if not flight:
                 return
             for place, flying in enumerate(flight, 1):
                 if (place > 1 and self._stop()) or (self._saved.is_open and not self._saved.is_next(flying.point)):
                     return
                 before = self._best
-                if flying.made is None:
+                if flying.kernel is None:
                     outcome = self._replay(flying.point)
                     self._start_s = self._request.clock() - self._saved.spent_s
                 else:
-                    outcome = self._run_trial(flying.point, flying.made, incumbent)
-                self.was_saved = flying.made is None
+                    outcome = self._run_trial(flying.point, flying.kernel, incumbent)
+                self.was_saved = flying.kernel is None
                 needed = (self._best, incumbent if place < len(flight) else None)
                 self._runner.keep_only(*(t.name for t in needed if t is not None))
                 if outcome is None:
@@ -208,12 +208,12 @@ class Tuner:
         return self._saved.spent_s if self._saved.is_open else self._request.clock() - self._start_s
 
     # ------------------------------------------------------------ a flight
-    def _propose_flight(self, room: float) -> list[_Flying]:
+    def _propose_batch(self, room: float) -> list[_Proposal]:
         """Propose trials that do not wait for each other, and submit them to the executor; empty at the end.
 
         No two have the same kernel. While saved trials are replayed, the flight consists of those.
         """
-        flight: list[_Flying] = []
+        flight: list[_Proposal] = []
         while len(flight) < room:
             point = self._strategy.propose(self._pool, self._tried, self._best.point if self._best else None)
             if point is None:
@@ -221,7 +221,7 @@ class Tuner:
             self._tried.add(point.key)
             saved = self._saved.trial(len(flight))
             if saved is not None and saved.key == point.key:
-                flying = _Flying(point, None, saved.source)
+                flying = _Proposal(point, None, saved.source)
             else:
                 made = self._backend.emit(point.verified, point.parameters, self._request.shapes, self._request.target)
                 source = made.source if isinstance(made, Kernel) else ""
@@ -229,24 +229,24 @@ class Tuner:
                     if self._stop() or self._spent_s >= self._budget.seconds:
                         return []
                     continue
-                flying = _Flying(point, made, source) if saved is None else self._saved_instead(saved)
+                flying = _Proposal(point, made, source) if saved is None else self._saved_proposal(saved)
             if flying is None:
                 break  # the next saved trial is of another run
             flight.append(flying)
             if flying.source:
                 self._sources.add(flying.source)
         if self._remote is not None and self._best is not None and len(flight) > 1:
-            for kernel in (f.made for f in flight if isinstance(f.made, Kernel)):
+            for kernel in (f.kernel for f in flight if isinstance(f.kernel, Kernel)):
                 self._remote.submit(kernel, self._best.as_incumbent)
         return flight
 
-    def _saved_instead(self, saved: ReplayedTrial) -> _Flying | None:
+    def _saved_proposal(self, saved: ReplayedTrial) -> _Proposal | None:
         """The saved trial, where the strategy now proposes another point; None if the saved run had ended.
 
         With a database that happens: its content has changed since, and the saved trials take precedence.
         """
         point = saved.point(self._pool) if self._request.database is not None else None
-        return None if point is None else _Flying(point, None, saved.source)
+        return None if point is None else _Proposal(point, None, saved.source)
 
     # ------------------------------------------------------------ one trial
     def _run_trial(self, point: Point, made: Kernel | Infeasible, incumbent: TimedTrial | None) -> Outcome | None:
@@ -262,7 +262,7 @@ class Tuner:
         timed = Timed(made, t.time_s, t.p20_s, t.p80_s, t.samples, found.error, floor_s, t.waited)
         self._note_times(trial, timed)
         self._timed.append(TimedTrial(trial, point, timed))
-        self._compare(self._timed[-1])
+        self._update_incumbent(self._timed[-1])
         return timed
 
     def _measure(self, trial: str, kernel: Kernel, incumbent: TimedTrial | None) -> TrialResult | Failure:
@@ -284,7 +284,7 @@ class Tuner:
         self._tried.add(point.key)
         self._trials += 1
         trial, candidate = f"u{self._trials}", point.verified.candidate.id
-        floor_s = next(c.floor.time_s for c in self._pool.candidates if c.verified is point.verified)
+        floor_s = next(c.bound.time_s for c in self._pool.candidates if c.verified is point.verified)
         self._journal.note(ParametersProposed(trial, candidate, _values(point.parameters), point.modelled_s, floor_s))
         return trial, floor_s
 
@@ -301,7 +301,7 @@ class Tuner:
         self._journal.note(TrialMeasured(trial, candidate.id, values, *times))
 
     # ------------------------------------------------------------ the incumbent
-    def _compare(self, trial: TimedTrial) -> None:
+    def _update_incumbent(self, trial: TimedTrial) -> None:
         """Make a trial the incumbent if it is faster."""
         if self._best is not None and trial.timed.time_s >= self._best.timed.time_s:
             return
@@ -311,9 +311,9 @@ class Tuner:
 
     def _set_incumbent(self, trial: TimedTrial) -> None:
         self._best = trial
-        self._distrusts_bounds |= trial.timed.time_s < trial.timed.floor_s
+        self._ignores_bounds |= trial.timed.time_s < trial.timed.floor_s
 
-    def _take_over(self, incumbent: Timed) -> None:
+    def _adopt_incumbent(self, incumbent: Timed) -> None:
         """Start with an earlier run's incumbent, if its candidate is in the pool."""
         kernel = incumbent.kernel
         candidate = next((c for c in self._pool.candidates if c.verified.candidate == kernel.verified.candidate), None)
@@ -321,7 +321,7 @@ class Tuner:
             return
         self._sources.add(kernel.source)
         model = model_of(candidate.verified.candidate, self._request.shapes, self._request.target)
-        point = Point(candidate.verified, kernel.parameters, model.at(kernel.parameters.numbers).time_s)
+        point = Point(candidate.verified, kernel.parameters, model.estimate(kernel.parameters.numbers).time_s)
         trials = (e for e in reversed(self._journal.events) if isinstance(e, TrialMeasured))
         name = next((e.trial for e in trials if (e.candidate, e.parameters) == point.key), "incumbent")
         self._set_incumbent(TimedTrial(name, point, incumbent))
@@ -342,22 +342,22 @@ class Tuner:
     def _drop_bounded(self) -> None:
         """Drop candidates whose lower bound exceeds the incumbent's time or the time to beat."""
         best = self._best
-        if self._distrusts_bounds:
+        if self._ignores_bounds:
             return
         limit_s = min(self._time_to_beat_s, best.timed.time_s if best is not None else math.inf)
         for candidate in tuple(self._pool.candidates):
-            bound_s = candidate.floor.time_s
+            bound_s = candidate.bound.time_s
             if bound_s >= limit_s and (best is None or candidate.verified is not best.point.verified):
                 self._pool.drop(candidate)
                 whose = f"of {best.timed.kernel.verified.candidate.id}" if best and best.timed.time_s <= limit_s else ""
-                reason = bound_reason(candidate.floor, limit_s, whose or "to beat", self._request.target)
+                reason = bound_reason(candidate.bound, limit_s, whose or "to beat", self._request.target)
                 self._journal.note(CandidateBounded(candidate.id, bound_s, limit_s, reason))
 
     def _is_near_bound(self) -> bool:
         best = self._best
-        if best is None or not self._pool.candidates or self._distrusts_bounds:
+        if best is None or not self._pool.candidates or self._ignores_bounds:
             return False
-        least_s = min(c.floor.time_s for c in self._pool.candidates)
+        least_s = min(c.bound.time_s for c in self._pool.candidates)
         return best.timed.time_s <= least_s * (1 + self._budget.near)
 
     # ------------------------------------------------------------ the play-off
@@ -378,7 +378,7 @@ class Tuner:
         timed = self._saved.measured_again(winner.timed) if self.was_saved else self._measure_again(winner, best)
         if timed is not None:
             self._note_times(winner.name, timed)
-            self._compare(replace(winner, timed=timed))
+            self._update_incumbent(replace(winner, timed=timed))
             yield timed
 
     def _rank(self, entered: Sequence[TimedTrial]) -> PlayedOff | None:
@@ -401,7 +401,7 @@ class Tuner:
             if improved:
                 self._best = None  # the trial replaced the incumbent, or one that failed
             self._timed.append(TimedTrial(trial, point, outcome))
-            self._compare(self._timed[-1])
+            self._update_incumbent(self._timed[-1])
         return outcome
 
 

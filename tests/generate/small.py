@@ -174,7 +174,7 @@ class Searcher:
             if isinstance(verdict, Verified):
                 model = model_of(candidate, SHAPES, self.small.machine)
                 sizes = legal_sizes(candidate, SHAPES, self.small.machine)
-                time_s = min((model.at(dict(s)).time_s for s in sizes), default=1e9)
+                time_s = min((model.estimate(dict(s)).time_s for s in sizes), default=1e9)
                 self.floors[key] = time_bound_of(candidate, SHAPES, self.small.machine).time_s
             self.times[key] = time_s
         return self.times[key]

@@ -271,7 +271,7 @@ def test_a_step_that_fails_changes_nothing(database, monkeypatch):
     run(database)
     first_version(database)
     before = dumped(database.path)
-    monkeypatch.setattr(database_module, "_STEPS", (*database_module._STEPS[:2], ("no sql at all",)))
+    monkeypatch.setattr(database_module, "_UPGRADES", (*database_module._UPGRADES[:2], ("no sql at all",)))
     monkeypatch.setattr(database_module, "VERSION", 3)
 
     with pytest.raises(JournalVersionError, match="left as it is"):

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from prism_explore.codegen.triton.interpreter_check import Interpreter, InterpreterCheck, NoInterpreterCheck
+from prism_explore.codegen.triton.interpreter_check import Interpreter, NoInterpreterCheck
 from prism_explore.ir.ops import MatMul
 from prism_explore.pipeline.stages import Candidate, Family, Parameters
-from prism_explore.tune.gpu_preview import check_small
+from prism_explore.tune.gpu_preview import check_at_small_sizes
 from tests.verify.workloads import RIGHT, Entry, program_of, sgraph_of
 
 pytest.importorskip("triton")
@@ -50,33 +50,8 @@ def agrees(entry: Entry, interpreter: Interpreter) -> None:
         for position, block in graph.customs
     }
     for dots in (products, dict.fromkeys(products, frozenset[int]())):
-        found = check_small(candidate, Parameters(()), dots, interpreter)
-
-        assert isinstance(found, InterpreterCheck), found
-        assert found.agrees, found
-
-
-@pytest.mark.parametrize("entry", [e for e in RIGHT if e.name in KNOWN], ids=lambda e: e.name)
-def test_the_known_forms_are_right_on_tensor_cores_and_off_them(entry: Entry, interpreter: Interpreter) -> None:
-    agrees(entry, interpreter)
-
-
-def test_all_of_the_known_forms_are_there() -> None:
-    assert len(KNOWN) == sum(e.name in KNOWN for e in RIGHT)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("entry", [e for e in FIRST if e.name not in (*KNOWN, TOO_LARGE)], ids=lambda e: e.name)
-def test_a_form_of_every_workload_is_right(entry: Entry, interpreter: Interpreter) -> None:
-    agrees(entry, interpreter)
-
-
-def test_a_form_whose_tile_no_block_of_threads_holds_is_told_as_unchecked(interpreter: Interpreter) -> None:
-    (entry,) = (e for e in RIGHT if e.name == TOO_LARGE)
-    graph = sgraph_of(entry)
-    candidate = Candidate("f1.c1", Family("f1", program_of(entry.workload), graph), graph, (), graph.conditions())
-
-    found = check_small(candidate, Parameters(()), {n: frozenset[int]() for n, _ in graph.customs}, interpreter)
+        dots = {n: frozenset[int]() for n, _ in graph.customs}
+    found = check_at_small_sizes(candidate, Parameters(()), dots, interpreter)
 
     assert isinstance(found, NoInterpreterCheck)
     assert "numbers per thread" in found.reason

@@ -366,7 +366,7 @@ def test_a_proposal_tells_the_models_time_and_the_floor_also_beside_an_earlier_i
     sizes = [{k: v for k, v in e.parameters if k in candidate.sgraph.parameters} for e in proposed]
 
     assert {floor.time_s} == {e.floor_s for e in proposed}
-    assert [model.at(s).time_s for s in sizes] == [e.modelled_s for e in proposed]
+    assert [model.estimate(s).time_s for s in sizes] == [e.modelled_s for e in proposed]
 
 
 def test_an_incumbent_of_a_family_that_is_gone_is_not_raced() -> None:

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import Choice, Within
-from prism_explore.frontend.aten.views import last_two
+from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
+from prism_explore.frontend.aten.views import transpose_last_two
 from prism_explore.frontend.lower_aten import Row, Translation, Value
 from prism_explore.ir.dims import ONE, ZERO
 
@@ -39,7 +39,7 @@ def _attention(
     """softmax(q kᵀ scale + mask) v; with enable_gqa each group of query heads shares one key head."""
     if dropout_p:
         raise t.unsupported("dropout inside attention", "call module.eval() first, or pass dropout_p=0.0")
-    q, k, v = t.tensor(query), last_two(t, key), t.value(value)
+    q, k, v = t.tensor(query), transpose_last_two(t, key), t.value(value)
     dims = t.dims_of(q)
     if scale is None:
         if dims[-1].constant is None:
@@ -60,7 +60,7 @@ def _attention(
     scores = b.scalar("mul", scores, Fraction(repr(scale)), t.line) if scale != 1 else scores
     if is_causal:
         here = b.type_of(scores).dims
-        causal = Choice(here[-2:], Within(None, ZERO), Fraction(1), Fraction(0), boolean=True)
+        causal = MaskedConstant(here[-2:], DiagonalBand(None, ZERO), Fraction(1), Fraction(0), is_boolean=True)
         scores = t.filled(scores, causal, None, where=False)
     if attn_mask is not None:
         scores = _masked(t, scores, attn_mask, dims[-3] if shared else None)
@@ -70,7 +70,7 @@ def _attention(
 
 def _masked(t: Translation, scores: int, mask: Any, heads: Any) -> int:
     held = t.value(mask)
-    if heads is not None and not (isinstance(held, Choice) and isinstance(held.truth, Within)):
+    if heads is not None and not (isinstance(held, MaskedConstant) and isinstance(held.condition, DiagonalBand)):
         own = t.dims_of(held)
         if len(own) > 2:
             if own[-3] == heads:
@@ -79,8 +79,8 @@ def _masked(t: Translation, scores: int, mask: Any, heads: Any) -> int:
                 )
             # One mask for all heads: the group's own dim comes before rows and columns.
             held = t.reshaped(held, (*own[:-2], ONE, *own[-2:]))
-    if isinstance(held, Choice):
-        if held.boolean:
+    if isinstance(held, MaskedConstant):
+        if held.is_boolean:
             return t.filled(scores, held, None, where=False)
         return t.with_constant(scores, held, times=False)
     return t.build.binary("add", scores, t.at(held), t.line)
@@ -88,31 +88,32 @@ def _masked(t: Translation, scores: int, mask: Any, heads: Any) -> int:
 
 def _masked_fill(t: Translation, x: Any, mask: Any, value: Any) -> Value:
     held, tensor = t.value(mask), t.tensor(x)
-    if not isinstance(held, Choice):
+    if not isinstance(held, MaskedConstant):
         raise t.unsupported("masked_fill with a computed mask", "masks of positions, and arguments != 0, are supported")
     dtype = t.build.type_of(tensor).dtype
-    return t.filled(tensor, held, None if t.is_bottom(value, dtype) else t.number(value), where=True)
+    return t.filled(tensor, held, None if t.is_minus_infinity(value, dtype) else t.number(value), where=True)
 
 
 def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
     held = t.value(mask)
-    if not isinstance(held, Choice):
+    if not isinstance(held, MaskedConstant):
         raise t.unsupported("where with a computed condition", "masks of positions, and arguments != 0, are supported")
     left, right = t.constant_of(x), t.constant_of(y)
-    if left is not None and right is not None and left.constant and right.constant:
-        yes, no = (left.yes, right.yes) if held.yes else (right.yes, left.yes)
-        return Choice(held.dims, held.truth, yes, no)
+    if left is not None and right is not None and left.is_uniform and right.is_uniform:
+        yes, no = (left.if_true, right.if_true) if held.if_true else (right.if_true, left.if_true)
+        return MaskedConstant(held.dims, held.condition, yes, no)
     for given, other, where in ((x, right, False), (y, left, True)):
-        if other is not None and other.constant:
-            return t.filled(t.tensor(given), held, other.yes, where=where)
+        if other is not None and other.is_uniform:
+            return t.filled(t.tensor(given), held, other.if_true, where=where)
     return _either(t, held, t.tensor(x), t.tensor(y))
 
 
-def _either(t: Translation, held: Choice, x: int, y: int) -> int:
+def _either(t: Translation, held: MaskedConstant, x: int, y: int) -> int:
     """x within the mask and y outside: x * band + y * (1 - band)."""
-    first, second = (x, y) if held.yes else (y, x)
-    inside = t.filled(first, Choice(held.dims, held.truth, Fraction(1), Fraction(0)), Fraction(0), where=False)
-    outside = t.filled(second, Choice(held.dims, held.truth, Fraction(1), Fraction(0)), Fraction(0), where=True)
+    first, second = (x, y) if held.if_true else (y, x)
+    mask = MaskedConstant(held.dims, held.condition, Fraction(1), Fraction(0))
+    inside = t.filled(first, mask, Fraction(0), where=False)
+    outside = t.filled(second, mask, Fraction(0), where=True)
     return t.build.binary("add", inside, outside, t.line)
 
 
@@ -121,13 +122,13 @@ def _triangle(lower: bool) -> Any:
         border = constants.integer_dim(diagonal)
         low, high = (None, border) if lower else (border, None)
         held = t.value(x)
-        if isinstance(held, Choice):
+        if isinstance(held, MaskedConstant):
             made = constants.triangle(held, low, high)
             if made is None:
                 raise t.unsupported("a triangle of a mask", "take one of torch.ones")
             return made
         tensor = t.tensor(x)
-        mask = Choice(t.dims(x)[-2:], Within(low, high), Fraction(1), Fraction(0), boolean=True)
+        mask = MaskedConstant(t.dims(x)[-2:], DiagonalBand(low, high), Fraction(1), Fraction(0), is_boolean=True)
         return t.filled(tensor, mask, Fraction(0), where=False)
 
     return lower_operator

@@ -27,7 +27,7 @@ class Ramp:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class DiagonalBand:
     """Where `low <= column - row <= high` over the last two dims; None is no bound."""
 
     low: Dim | None
@@ -41,66 +41,66 @@ class NonZero:
     tensor: int
 
 
-Truth: TypeAlias = Within | NonZero
+Condition: TypeAlias = DiagonalBand | NonZero
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MaskedConstant:
     """`yes` where the truth holds, `no` elsewhere; the same number everywhere where they are equal."""
 
     dims: tuple[Dim, ...]
-    truth: Truth
-    yes: Number
-    no: Number
-    boolean: bool = False
+    condition: Condition
+    if_true: Number
+    if_false: Number
+    is_boolean: bool = False
 
     @property
-    def constant(self) -> bool:
+    def is_uniform(self) -> bool:
         """Whether it is one number everywhere."""
-        return self.yes == self.no
+        return self.if_true == self.if_false
 
 
-ConstantTensor: TypeAlias = Ramp | Choice
+ConstantTensor: TypeAlias = Ramp | MaskedConstant
 
 
-def constant(dims: tuple[Dim, ...], value: Number, boolean: bool = False) -> Choice:
+def constant(dims: tuple[Dim, ...], value: Number, boolean: bool = False) -> MaskedConstant:
     """The same number everywhere."""
-    return Choice(dims, Within(None, None), value, value, boolean)
+    return MaskedConstant(dims, DiagonalBand(None, None), value, value, boolean)
 
 
-def negated(c: Choice) -> Choice:
+def negated(c: MaskedConstant) -> MaskedConstant:
     """Logical not."""
-    return replace(c, yes=Fraction(not c.yes), no=Fraction(not c.no))
+    return replace(c, if_true=Fraction(not c.if_true), if_false=Fraction(not c.if_false))
 
 
-def positive(c: Choice) -> Choice | None:
+def as_positive_mask(c: MaskedConstant) -> MaskedConstant | None:
     """The same mask so that `truth` is where it holds; None where a two-sided band has no such form."""
-    if c.yes or c.constant:
+    if c.if_true or c.is_uniform:
         return c
-    match c.truth:
-        case Within(None, high) if high is not None:
-            return replace(c, truth=Within(high + 1, None), yes=c.no, no=c.yes)
-        case Within(low, None) if low is not None:
-            return replace(c, truth=Within(None, low - 1), yes=c.no, no=c.yes)
+    match c.condition:
+        case DiagonalBand(None, high) if high is not None:
+            return replace(c, condition=DiagonalBand(high + 1, None), if_true=c.if_false, if_false=c.if_true)
+        case DiagonalBand(low, None) if low is not None:
+            return replace(c, condition=DiagonalBand(None, low - 1), if_true=c.if_false, if_false=c.if_true)
         case _:
             return None
 
 
-def conjunction(a: Choice, b: Choice, dims: tuple[Dim, ...]) -> Choice | None:
+def conjunction(a: MaskedConstant, b: MaskedConstant, dims: tuple[Dim, ...]) -> MaskedConstant | None:
     """Logical and of two masks; None where it is no band."""
     for x, y in ((a, b), (b, a)):
-        if x.constant:
-            return replace(y, dims=dims) if x.yes else replace(x, dims=dims)
-    left, right = positive(a), positive(b)
+        if x.is_uniform:
+            return replace(y, dims=dims) if x.if_true else replace(x, dims=dims)
+    left, right = as_positive_mask(a), as_positive_mask(b)
     if left is None or right is None:
         return None
-    if not isinstance(left.truth, Within) or not isinstance(right.truth, Within):
+    if not isinstance(left.condition, DiagonalBand) or not isinstance(right.condition, DiagonalBand):
         return None
-    low = _tighter(left.truth.low, right.truth.low, smallest=False)
-    high = _tighter(left.truth.high, right.truth.high, smallest=True)
+    low = _tighter(left.condition.low, right.condition.low, smallest=False)
+    high = _tighter(left.condition.high, right.condition.high, smallest=True)
     if isinstance(low, str) or isinstance(high, str):
         return None
-    return Choice(dims, Within(low, high), Fraction(1), Fraction(0), boolean=True)
+    return MaskedConstant(dims, DiagonalBand(low, high), Fraction(1), Fraction(0), is_boolean=True)
 
 
 def _tighter(a: Dim | None, b: Dim | None, smallest: bool) -> Dim | str | None:
@@ -112,11 +112,11 @@ def _tighter(a: Dim | None, b: Dim | None, smallest: bool) -> Dim | str | None:
     return a if (difference < 0) == smallest else b
 
 
-def triangle(c: Choice, low: Dim | None, high: Dim | None) -> Choice | None:
+def triangle(c: MaskedConstant, low: Dim | None, high: Dim | None) -> MaskedConstant | None:
     """tril or triu of a constant: 0 outside the band."""
-    if not c.constant:
+    if not c.is_uniform:
         return None
-    return Choice(c.dims, Within(low, high), c.yes, Fraction(0), c.boolean)
+    return MaskedConstant(c.dims, DiagonalBand(low, high), c.if_true, Fraction(0), c.is_boolean)
 
 
 def ramp_sum(a: Ramp, b: Ramp, sign: int, dims: tuple[Dim, ...]) -> Ramp:
@@ -128,12 +128,7 @@ def ramp_sum(a: Ramp, b: Ramp, sign: int, dims: tuple[Dim, ...]) -> Ramp:
     return Ramp(dims, tuple(x + sign * y for x, y in zip(left, right, strict=True)), offset)
 
 
-def number_ramp(value: Dim) -> Ramp:
-    """A number as a ramp that broadcasts."""
-    return Ramp((), (), value)
-
-
-def comparison_mask(name: str, difference: Ramp) -> Choice | None:
+def comparison_mask(name: str, difference: Ramp) -> MaskedConstant | None:
     """The mask `difference NAME 0`; None where it is no band over the last two dims."""
     rank = len(difference.dims)
     if rank < 2 or any(difference.steps[:-2]):
@@ -156,7 +151,7 @@ def comparison_mask(name: str, difference: Ramp) -> Choice | None:
         "ne": (border, border),
     }
     hit = Fraction(name != "ne")
-    return Choice(difference.dims, Within(*bounds[name]), hit, 1 - hit, boolean=True)
+    return MaskedConstant(difference.dims, DiagonalBand(*bounds[name]), hit, 1 - hit, is_boolean=True)
 
 
 def permuted(k: ConstantTensor, order: tuple[int, ...]) -> ConstantTensor | None:
@@ -165,12 +160,12 @@ def permuted(k: ConstantTensor, order: tuple[int, ...]) -> ConstantTensor | None
     if isinstance(k, Ramp):
         return Ramp(dims, tuple(k.steps[d] for d in order), k.offset)
     rank = len(order)
-    if k.constant or order[-2:] == (rank - 2, rank - 1):
+    if k.is_uniform or order[-2:] == (rank - 2, rank - 1):
         return replace(k, dims=dims)
-    if order[-2:] == (rank - 1, rank - 2) and isinstance(k.truth, Within):
-        low, high = k.truth.low, k.truth.high
-        turned = Within(None if high is None else ZERO - high, None if low is None else ZERO - low)
-        return replace(k, dims=dims, truth=turned)
+    if order[-2:] == (rank - 1, rank - 2) and isinstance(k.condition, DiagonalBand):
+        low, high = k.condition.low, k.condition.high
+        turned = DiagonalBand(None if high is None else ZERO - high, None if low is None else ZERO - low)
+        return replace(k, dims=dims, condition=turned)
     return None
 
 
@@ -182,7 +177,7 @@ def reshaped(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
     if isinstance(k, Ramp):
         steps = iter([s for s, d in zip(k.steps, k.dims, strict=True) if not d.is_one])
         return Ramp(dims, tuple(0 if d.is_one else next(steps) for d in dims), k.offset)
-    if k.constant or dims[-2:] == k.dims[-2:]:
+    if k.is_uniform or dims[-2:] == k.dims[-2:]:
         return replace(k, dims=dims)
     return None
 
@@ -192,7 +187,7 @@ def expanded(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
     added = len(dims) - len(k.dims)
     if isinstance(k, Ramp):
         return Ramp(dims, (0,) * added + k.steps, k.offset)
-    return replace(k, dims=dims) if k.constant or dims[-2:] == k.dims[-2:] else None
+    return replace(k, dims=dims) if k.is_uniform or dims[-2:] == k.dims[-2:] else None
 
 
 def sliced(k: ConstantTensor, along: int, start: Dim, stop: Dim) -> ConstantTensor:
@@ -200,12 +195,12 @@ def sliced(k: ConstantTensor, along: int, start: Dim, stop: Dim) -> ConstantTens
     dims = (*k.dims[:along], stop - start, *k.dims[along + 1 :])
     if isinstance(k, Ramp):
         return Ramp(dims, k.steps, k.offset + start * integer_dim(k.steps[along]))
-    if k.constant or along < len(dims) - 2 or not isinstance(k.truth, Within):
+    if k.is_uniform or along < len(dims) - 2 or not isinstance(k.condition, DiagonalBand):
         return replace(k, dims=dims)
     # Row r of the slice is row r + start; column c is column c + start.
     move = start if along == len(dims) - 2 else ZERO - start
-    low, high = (None if d is None else d + move for d in (k.truth.low, k.truth.high))
-    return replace(k, dims=dims, truth=Within(low, high))
+    low, high = (None if d is None else d + move for d in (k.condition.low, k.condition.high))
+    return replace(k, dims=dims, condition=DiagonalBand(low, high))
 
 
 def integer_dim(n: int) -> Dim:

@@ -9,8 +9,8 @@ from typing import Any
 
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.attention import ATTENTION_ROWS
-from prism_explore.frontend.aten.constants import Choice, NonZero, Ramp
-from prism_explore.frontend.aten.views import VIEW_ROWS, dropped, last_two
+from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
+from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
 from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value, View
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import COMPOSITE, UNARY, BinaryFn, CompositeFunction, UnaryFn, evaluate, formula
@@ -46,11 +46,11 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
         if ramp is not None:
             return ramp
         left, right = t.value(x), t.value(y)
-        if isinstance(left, Choice) and isinstance(right, Choice):
+        if isinstance(left, MaskedConstant) and isinstance(right, MaskedConstant):
             return _of_constants(t, fn, left, right)
-        if isinstance(right, Choice):
+        if isinstance(right, MaskedConstant):
             return _constant_right(t, fn, t.tensor(x), right)
-        if isinstance(left, Choice):
+        if isinstance(left, MaskedConstant):
             return _constant_left(t, fn, left, t.tensor(y))
         return t.build.binary(fn, t.tensor(x), t.tensor(y), t.line)
 
@@ -73,30 +73,30 @@ def _as_ramp(t: Translation, x: Any) -> Ramp:
             return held
         case Dim():
             return Ramp((), (), held)
-        case Choice() if held.constant and held.yes is not None and held.yes.denominator == 1:
-            return Ramp(held.dims, (0,) * len(held.dims), constants.integer_dim(int(held.yes)))
+        case MaskedConstant() if held.is_uniform and held.if_true is not None and held.if_true.denominator == 1:
+            return Ramp(held.dims, (0,) * len(held.dims), constants.integer_dim(int(held.if_true)))
         case _:
             raise t.unsupported("positions together with computed numbers", "pass the mask as an argument")
 
 
-def _constant_right(t: Translation, fn: BinaryFn, x: int, c: Choice) -> Value:
+def _constant_right(t: Translation, fn: BinaryFn, x: int, c: MaskedConstant) -> Value:
     b = t.build
     match fn:
         case "add":
             return t.with_constant(x, c, times=False)
         case "mul":
             return t.with_constant(x, c, times=True)
-        case "sub" if c.yes is not None and c.no is not None:
-            return t.with_constant(x, Choice(c.dims, c.truth, -c.yes, -c.no), times=False)
-        case "div" if c.yes and c.no:
-            return t.with_constant(x, Choice(c.dims, c.truth, 1 / c.yes, 1 / c.no), times=True)
-        case "max" | "min" if c.constant and c.yes is not None:
-            return b.scalar(fn, x, c.yes, t.line)
+        case "sub" if c.if_true is not None and c.if_false is not None:
+            return t.with_constant(x, MaskedConstant(c.dims, c.condition, -c.if_true, -c.if_false), times=False)
+        case "div" if c.if_true and c.if_false:
+            return t.with_constant(x, MaskedConstant(c.dims, c.condition, 1 / c.if_true, 1 / c.if_false), times=True)
+        case "max" | "min" if c.is_uniform and c.if_true is not None:
+            return b.scalar(fn, x, c.if_true, t.line)
         case _:
             raise t.unsupported(f"{fn} with this constant", "it is 0, infinite, or a mask")
 
 
-def _constant_left(t: Translation, fn: BinaryFn, c: Choice, x: int) -> Value:
+def _constant_left(t: Translation, fn: BinaryFn, c: MaskedConstant, x: int) -> Value:
     match fn:
         case "add" | "mul" | "max" | "min":
             return _constant_right(t, fn, x, c)
@@ -104,16 +104,16 @@ def _constant_left(t: Translation, fn: BinaryFn, c: Choice, x: int) -> Value:
             return t.with_constant(t.build.unary("neg", x, t.line), c, times=False)
         case "div":
             recip = t.build.unary("recip", x, t.line)
-            return recip if c.constant and c.yes == 1 else t.with_constant(recip, c, times=True)
+            return recip if c.is_uniform and c.if_true == 1 else t.with_constant(recip, c, times=True)
         case "mask":
             raise AssertionError("no ATen operator is a mask")
 
 
-def _of_constants(t: Translation, fn: BinaryFn, a: Choice, b: Choice) -> Value:
+def _of_constants(t: Translation, fn: BinaryFn, a: MaskedConstant, b: MaskedConstant) -> Value:
     """Arithmetic on masks, such as `(1 - mask) * minimum`."""
-    if not a.constant and not b.constant and a.truth != b.truth:
+    if not a.is_uniform and not b.is_uniform and a.condition != b.condition:
         raise t.unsupported("arithmetic with two masks", "combine them with & first")
-    truth = b.truth if a.constant else a.truth
+    truth = b.condition if a.is_uniform else a.condition
 
     def result(x: constants.Number, y: constants.Number) -> constants.Number:
         if x is not None and y is not None:
@@ -137,7 +137,7 @@ def _of_constants(t: Translation, fn: BinaryFn, a: Choice, b: Choice) -> Value:
         raise t.unsupported(f"{fn} of these constants")
 
     dims = broadcast(a.dims, b.dims, t.line)
-    return Choice(dims, truth, result(a.yes, b.yes), result(a.no, b.no))
+    return MaskedConstant(dims, truth, result(a.if_true, b.if_true), result(a.if_false, b.if_false))
 
 
 def _reversed_sub(t: Translation, x: Any, y: Any, alpha: Any = 1) -> Value:
@@ -230,7 +230,7 @@ def reduced(t: Translation, fn: ReduceFn, x: int, axes: list[int], keepdim: bool
     """Reduce over several dims in turn; they are removed unless `keepdim`."""
     for along in axes:
         x = t.build.reduce(fn, x, along, t.line)
-    return x if keepdim else dropped(t, x, axes)
+    return x if keepdim else drop_dims(t, x, axes)
 
 
 def _reduction(fn: ReduceFn) -> Callable[..., Value]:
@@ -294,7 +294,7 @@ def _var(root: bool) -> Callable[..., Value]:
         axes = t.axes(x, dims)
         out = _variance(t, t.tensor(x), axes, degrees)
         out = t.build.unary("sqrt", out, t.line) if root else out
-        return out if keepdim else dropped(t, out, axes)
+        return out if keepdim else drop_dims(t, out, axes)
 
     return lower
 
@@ -332,7 +332,7 @@ def _layer_norm(
 
 
 def _linear(t: Translation, x: Any, weight: Any, bias: Any = None) -> Value:
-    out = _product(t, t.value(x), last_two(t, weight))
+    out = _product(t, t.value(x), transpose_last_two(t, weight))
     return out if bias is None else t.build.binary("add", t.at(out), t.tensor(bias), t.line)
 
 
@@ -348,7 +348,7 @@ def _product(t: Translation, x: Value, y: Value) -> Value:
     out = t.build.matmul(t.at(x), t.at(y), t.line)
     rank = len(t.dims_of(out))
     gone = [rank - 2] * (len(a) == 1) + [rank - 1] * (len(b) == 1)
-    return dropped(t, out, gone) if gone else out
+    return drop_dims(t, out, gone) if gone else out
 
 
 def _addmm(t: Translation, bias: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Value:
@@ -368,18 +368,18 @@ def _filled(value: int) -> Callable[..., Value]:
 def _full(t: Translation, sizes: Any, value: Any, *, dtype: Any = None, **_: Any) -> Value:
     boolean = str(dtype) == "torch.bool" or isinstance(value, bool)
     number = Fraction(int(value)) if isinstance(value, bool) else t.number(value)
-    if number is None and not t.is_bottom(value):
+    if number is None and not t.is_minus_infinity(value):
         raise t.unsupported(f"a tensor filled with {value}")
-    number = None if t.is_bottom(value, "f32") else number
+    number = None if t.is_minus_infinity(value, "f32") else number
     return constants.constant(tuple(t.size(s) for s in sizes), number, boolean)
 
 
 def _full_like(t: Translation, x: Any, value: Any, *, dtype: Any = None, **_: Any) -> Value:
     held = t.value(x)
-    boolean = dtype is None and isinstance(held, Choice) and held.boolean
+    boolean = dtype is None and isinstance(held, MaskedConstant) and held.is_boolean
     made = _full(t, [], value, dtype=dtype)
-    assert isinstance(made, Choice), "a full tensor is a choice"
-    return constants.constant(t.dims(x), made.yes, made.boolean or boolean)
+    assert isinstance(made, MaskedConstant), "a full tensor is a choice"
+    return constants.constant(t.dims(x), made.if_true, made.is_boolean or boolean)
 
 
 def _filled_like(value: int) -> Callable[..., Value]:
@@ -418,12 +418,15 @@ def _comparison(fn: str) -> Callable[..., Value]:
                 raise t.unsupported("this comparison of positions", "compare rows with columns, over the last two dims")
             return made
         number = t.constant_of(y)
-        if isinstance(left, Choice) and number is not None and left.yes is not None and left.no is not None:
-            holds = [_holds(fn, v, number.yes or Fraction(0)) for v in (left.yes, left.no)]
-            return Choice(left.dims, left.truth, *map(Fraction, holds), boolean=True)
-        if isinstance(left, int | View) and number is not None and number.yes == 0 and fn in ("eq", "ne"):
+        match left:
+            case MaskedConstant(dims, condition, Fraction() as if_true, Fraction() as if_false) if number is not None:
+                holds = [_holds(fn, v, number.if_true or Fraction(0)) for v in (if_true, if_false)]
+                return MaskedConstant(dims, condition, *map(Fraction, holds), is_boolean=True)
+            case _:
+                pass
+        if isinstance(left, int | View) and number is not None and number.if_true == 0 and fn in ("eq", "ne"):
             hit = Fraction(fn == "ne")
-            return Choice(t.dims(x), NonZero(t.tensor(x)), hit, 1 - hit, boolean=True)
+            return MaskedConstant(t.dims(x), NonZero(t.tensor(x)), hit, 1 - hit, is_boolean=True)
         raise t.unsupported("a comparison of computed numbers", "positions can be compared, and an argument with 0")
 
     return lower
@@ -453,9 +456,9 @@ def _not(t: Translation, x: Any) -> Value:
     return constants.negated(_mask(t, x))
 
 
-def _mask(t: Translation, x: Any) -> Choice:
+def _mask(t: Translation, x: Any) -> MaskedConstant:
     held = t.value(x)
-    if not isinstance(held, Choice):
+    if not isinstance(held, MaskedConstant):
         raise t.unsupported("logic on computed numbers", "compare positions, or an argument with 0")
     return held
 
@@ -468,12 +471,12 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
         return held
     kind = str(named[0]).removeprefix("torch.")
     match held:
-        case Choice(dims, truth, yes, no):
-            return Choice(dims, truth, yes, no, boolean=kind == "bool")
+        case MaskedConstant(dims, truth, yes, no):
+            return MaskedConstant(dims, truth, yes, no, is_boolean=kind == "bool")
         case Ramp():
             return held
         case _ if kind == "bool":
-            return Choice(t.dims(x), NonZero(t.tensor(x)), Fraction(1), Fraction(0), boolean=True)
+            return MaskedConstant(t.dims(x), NonZero(t.tensor(x)), Fraction(1), Fraction(0), is_boolean=True)
         case _ if kind in TORCH_DTYPES:
             t.same_dtype(x, named[0])
             return held

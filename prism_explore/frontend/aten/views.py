@@ -20,7 +20,7 @@ def transpose(t: Translation, x: Any, a: Any, b: Any) -> Value:
     return t.permuted(t.value(x), order)
 
 
-def last_two(t: Translation, x: Any) -> Value:
+def transpose_last_two(t: Translation, x: Any) -> Value:
     """A matrix, or a batch of them, transposed."""
     return transpose(t, x, -2, -1) if len(t.dims(x)) > 1 else t.value(x)
 
@@ -65,10 +65,10 @@ def _unsqueeze(t: Translation, x: Any, d: Any) -> Value:
 
 def _squeeze(t: Translation, x: Any, d: Any = None) -> Value:
     gone = [a for a in t.axes(x, d) if t.dims(x)[a].is_one]
-    return dropped(t, t.value(x), gone)
+    return drop_dims(t, t.value(x), gone)
 
 
-def dropped(t: Translation, held: Value, gone: Sequence[int]) -> Value:
+def drop_dims(t: Translation, held: Value, gone: Sequence[int]) -> Value:
     """Remove some dims of size 1."""
     return t.reshaped(held, [size for a, size in enumerate(t.dims_of(held)) if a not in gone])
 
@@ -86,7 +86,7 @@ def _expand_as(t: Translation, x: Any, other: Any) -> Value:
     return t.expanded(t.value(x), t.dims(other))
 
 
-def repeated(t: Translation, held: Value, along: int, times: Dim, each: bool) -> Value:
+def repeat_dim(t: Translation, held: Value, along: int, times: Dim, each: bool) -> Value:
     """Repeat a full dim, or with `each` every element in place."""
     if times.is_one:
         return held
@@ -102,14 +102,14 @@ def _repeat(t: Translation, x: Any, times: Any) -> Value:
     out, dims = t.value(x), t.dims(x)
     out = t.reshaped(out, (ONE,) * (len(times) - len(dims)) + dims)
     for along, n in enumerate(times):
-        out = repeated(t, out, along, t.size(n), each=False)
+        out = repeat_dim(t, out, along, t.size(n), each=False)
     return out
 
 
 def _repeat_interleave(t: Translation, x: Any, times: Any, d: Any = None, **_: Any) -> Value:
     if d is None:
         raise t.unsupported("repeat_interleave without a dim", "name the dim")
-    return repeated(t, t.value(x), t.axis(x, d), t.size(times), each=True)
+    return repeat_dim(t, t.value(x), t.axis(x, d), t.size(times), each=True)
 
 
 def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
@@ -140,7 +140,7 @@ def _select(t: Translation, x: Any, d: Any, position: Any) -> Value:
     first = t.size(position)
     if first.constant is not None and first.constant < 0:
         first = t.dims(x)[along] + first
-    return dropped(t, t.sliced(t.value(x), along, first, first + 1), [along])
+    return drop_dims(t, t.sliced(t.value(x), along, first, first + 1), [along])
 
 
 def _slices(t: Translation, x: Any, along: int, lengths: Sequence[Dim]) -> Value:
@@ -193,7 +193,7 @@ def _rows(lower: Callable[..., Value], torch: str, *aten: str) -> tuple[Row, ...
 
 VIEW_ROWS: tuple[Row, ...] = (
     *_rows(transpose, "transpose", "transpose", "swapaxes", "swapdims"),
-    *_rows(last_two, "t", "t", "mT"),
+    *_rows(transpose_last_two, "t", "t", "mT"),
     *_rows(_permute, "permute"),
     *_rows(_reversed, "T", "numpy_T"),
     *_rows(_movedim, "movedim"),

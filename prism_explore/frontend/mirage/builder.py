@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
 
 from prism_explore.errors import ParseError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.mirage.json_cursor import Cursor
@@ -35,7 +34,7 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import DType
 
 MOST_DIMS = 8
-_ALONG = re.compile(r"(reduction|concat|split|chunk)_(\d)(_to_dimx|_max)?\Z")
+_DIM_OPERATOR = re.compile(r"(reduction|concat|split|chunk)_(\d)(_to_dimx|_max)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,37 +155,37 @@ class LevelBuilder:
     def _compute(self, op: Operator) -> tuple[int, ...]:
         name, args = op.name, op.args
         if name in UNARIES:
-            return (self.add(Unary(UNARIES[name]), *_just(1, op)),)
+            return (self.add(Unary(UNARIES[name]), *_require_args(1, op)),)
         if name in BINARIES:
-            return (self.add(Binary(BINARIES[name]), *_just(2, op)),)
-        along = _ALONG.match(name)
+            return (self.add(Binary(BINARIES[name]), *_require_args(2, op)),)
+        along = _DIM_OPERATOR.match(name)
         if along is not None:
-            return self._along(op, along.group(1), int(along.group(2)), along.group(3) or "")
+            return self._reduce_or_split(op, along.group(1), int(along.group(2)), along.group(3) or "")
         match name:
             case "matmul":
-                return (self.add(MatMul(), *_just(2, op)),)
+                return (self.add(MatMul(), *_require_args(2, op)),)
             case "mul_scalar":
-                return (self.add(Scalar("mul", self._constant(op, "scalar")), *_just(1, op)),)
+                return (self.add(Scalar("mul", self._constant(op, "scalar")), *_require_args(1, op)),)
             case "clamp":
                 low, high = self._constant(op, "min_val"), self._constant(op, "max_val")
-                return (self.add(Scalar("min", high), self.add(Scalar("max", low), *_just(1, op))),)
+                return (self.add(Scalar("min", high), self.add(Scalar("max", low), *_require_args(1, op))),)
             case "rms_norm":
-                (x,) = _just(1, op)
+                (x,) = _require_args(1, op)
                 return (self.add(Binary("div"), x, self.add(Reduce("rms", self._last(x, op)), x)),)
             case "concat_then_matmul":
-                a, b, c, d = _just(4, op)
+                a, b, c, d = _require_args(4, op)
                 left, below = self.add(Concat(self._last(a, op)), a, b), self._last(c, op) - 1
                 return (self.add(MatMul(), left, self.add(Concat(below), c, d)),)
             case "transpose_01":
-                (x,) = _just(1, op)
+                (x,) = _require_args(1, op)
                 return (self.add(Permute((1, 0, *range(2, len(self.dims[x])))), x),)
             case _:
                 raise unsupported(op.source, name, len(args))
 
-    def _along(self, op: Operator, what: str, along: int, suffix: str) -> tuple[int, ...]:
+    def _reduce_or_split(self, op: Operator, what: str, along: int, suffix: str) -> tuple[int, ...]:
         if what == "concat":
-            return (self.add(Concat(along), *_just(2, op)),)
-        (x,) = _just(1, op)
+            return (self.add(Concat(along), *_require_args(2, op)),)
+        (x,) = _require_args(1, op)
         rank = len(self.dims[x])
         if along >= rank:
             raise ShapeError(f"{op.name} of a tensor with {rank} dims")
@@ -261,7 +260,7 @@ def unsupported(source: Cursor, name: str, operands: int) -> UnsupportedOperator
     )
 
 
-def _just(count: int, op: Operator) -> tuple[int, ...]:
+def _require_args(count: int, op: Operator) -> tuple[int, ...]:
     if len(op.args) != count:
         raise op.source.fail(f"{len(op.args)} input tensors", str(count))
     return op.args
@@ -273,8 +272,3 @@ def _without_ones(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
 
 def _dims_text(dims: tuple[Dim, ...]) -> str:
     return f"({', '.join(map(str, dims))})"
-
-
-def elements(dims: tuple[Dim, ...]) -> Dim:
-    """The number of elements of a tensor."""
-    return prod(dims, start=dim(1))

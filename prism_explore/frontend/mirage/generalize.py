@@ -47,7 +47,7 @@ _MOST_EQUATIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class General:
+class GeneralizedGraph:
     """A family, and the member that it was generalized from."""
 
     sgraph: SGraph
@@ -77,7 +77,7 @@ class _Symbols:
     data: frozenset[str] = frozenset()
     """Symbols in the dims of the inputs."""
 
-    def of(self, name: str, value: int, view: bool = False) -> Dim:
+    def symbol_for(self, name: str, value: int, view: bool = False) -> Dim:
         """The symbol, or its solution."""
         if name not in self.values:
             self.values[name] = value
@@ -94,7 +94,7 @@ class _Symbols:
         self.solved = {s: d.substitute({name: size}) for s, d in self.solved.items()} | {name: size}
 
 
-def generalize(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Dims | None = None) -> General:
+def generalize(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Dims | None = None) -> GeneralizedGraph:
     r"""Replace grid sizes and loop ranges by symbols, as far as the graph type-checks with them.
 
     The symbols are gx, gy, gz and f, followed by the number of the kernel if there are several. A graph that has
@@ -121,16 +121,16 @@ def generalize(graph: SGraph, data: Mapping[str, Dims] | None = None, wanted: Di
     """
     graph.types()
     if graph.parameters or graph.data_symbols:
-        return General(graph, (), ("it has symbols already",))
+        return GeneralizedGraph(graph, (), ("it has symbols already",))
     try:
         return _family(graph, data, wanted)
     except ShapeError as error:
         if data is not None:
             raise
-        return General(graph, (), (f"all sizes stay constants: {error}",))
+        return GeneralizedGraph(graph, (), (f"all sizes stay constants: {error}",))
 
 
-def _family(graph: SGraph, data: Mapping[str, Dims] | None, wanted: Dims | None) -> General:
+def _family(graph: SGraph, data: Mapping[str, Dims] | None, wanted: Dims | None) -> GeneralizedGraph:
     symbols = _Symbols()
     for source in graph.inputs:
         for symbolic, size in zip((data or {}).get(source.name, ()), source.type.dims, strict=False):
@@ -140,7 +140,7 @@ def _family(graph: SGraph, data: Mapping[str, Dims] | None, wanted: Dims | None)
     notes: list[str] = []
     for _ in range(_MOST_EQUATIONS):
         try:
-            general, result = _Retyper(graph, data or {}, symbols).kernel()
+            general, result = _Retyper(graph, data or {}, symbols).retype()
             if wanted is not None:
                 _equal_all(result, wanted, symbols)
         except _SizeMismatch as mismatch:
@@ -150,14 +150,14 @@ def _family(graph: SGraph, data: Mapping[str, Dims] | None, wanted: Dims | None)
         if not unsolved:
             general.types()
             free = [s for s in general.parameters + general.data_symbols if s in symbols.values]
-            found = General(general, tuple((s, symbols.values[s]) for s in free), tuple(n for n in notes if n))
+            found = GeneralizedGraph(general, tuple((s, symbols.values[s]) for s in free), tuple(n for n in notes if n))
             return _without_divisors(found)
         for name in unsolved:
             symbols.solve(name, dim(symbols.values[name]))
     raise ShapeError("too many sizes depend on one another")
 
 
-def _without_divisors(general: General) -> General:
+def _without_divisors(general: GeneralizedGraph) -> GeneralizedGraph:
     """Replace a grid size or loop range that another one must divide by a product.
 
     If the second kernel loops over the parts of the first, f2 must divide gy1: gy1 becomes f2 times a new gy1. No
@@ -177,7 +177,7 @@ def _without_divisors(general: General) -> General:
                     now = f"{multiple} is now a multiple of {part}, {times} instead of {sizes[multiple]}"
                     note = f"{now}: {condition} must be an integer"
                     changed = sizes | {multiple: int(times)}
-                    general = General(sgraph, tuple(changed.items()), (*general.notes, note))
+                    general = GeneralizedGraph(sgraph, tuple(changed.items()), (*general.notes, note))
                     break
         else:
             return general
@@ -263,7 +263,7 @@ class _Retyper:
         self._taken = {s for dims in data.values() for d in dims for s in d.symbols}
         self._several = len(graph.customs) > 1
 
-    def kernel(self) -> tuple[SGraph, Dims]:
+    def retype(self) -> tuple[SGraph, Dims]:
         """The retyped graph and the dims of its result."""
         types = self._graph.types()
         nodes: list[Node] = []
@@ -278,8 +278,8 @@ class _Retyper:
                     nodes.append(Node(Input(name, replace(t, dims=given))))
                     dims.append(given)
                 case Band() as band:
-                    rows = self._view(band.rows, f"{position}_rows")
-                    columns = self._view(band.columns, f"{position}_columns")
+                    rows = self._view_size(band.rows, f"{position}_rows")
+                    columns = self._view_size(band.columns, f"{position}_columns")
                     nodes.append(Node(replace(band, rows=rows, columns=columns)))
                     dims.append((rows, columns))
                 case Custom(block):
@@ -306,7 +306,7 @@ class _Retyper:
         name = ("f" if loop else f"g{p.name}") + (str(number) if self._several else "")
         while name in self._taken:
             name += "_"
-        return replace(p, size=self._symbols.of(name, value))
+        return replace(p, size=self._symbols.symbol_for(name, value))
 
     def _block(
         self, block: BlockGraph, old: tuple[TensorType, ...], operands: tuple[Dims, ...], number: int, key: str
@@ -363,27 +363,27 @@ class _Retyper:
                     if d != along:
                         _equal(x, y, symbols)
             case Expand(along, size):
-                op = Expand(along, self._view(size, f"{key}_size"))
+                op = Expand(along, self._view_size(size, f"{key}_size"))
             case Slice(along, start, stop):
                 new, old_size = args[0][along], old_args[0][along]
                 op = Slice(along, new * start / old_size if start != ZERO else start, new * stop / old_size)
             case Reshape():
-                op = Reshape(self._regrouped(old_args[0], old, args[0], key))
+                op = Reshape(self._reshaped_dims(old_args[0], old, args[0], key))
             case _:
                 pass
         return op, compute_dims(op, args)
 
-    def _view(self, size: Dim, key: str) -> Dim:
+    def _view_size(self, size: Dim, key: str) -> Dim:
         """A size in a view: a symbol until it follows from other sizes."""
         value = size.constant
-        return size if value is None or value <= 1 else self._symbols.of(f"view_{key}", value, view=True)
+        return size if value is None or value <= 1 else self._symbols.symbol_for(f"view_{key}", value, view=True)
 
-    def _regrouped(self, old: Dims, out: Dims, new: Dims, key: str) -> Dims:
+    def _reshaped_dims(self, old: Dims, out: Dims, new: Dims, key: str) -> Dims:
         """The dims of a reshape: unchanged, products of merged dims, or parts of split dims (the first is the rest)."""
         made: list[Dim] = []
         for n, (taken, kept) in enumerate(_groups(old, out)):
             product = prod((new[d] for d in taken), start=ONE)
-            inner = [self._view(out[d], f"{key}_{n}_{m}") for m, d in enumerate(kept[1:])]
+            inner = [self._view_size(out[d], f"{key}_{n}_{m}") for m, d in enumerate(kept[1:])]
             if kept:
                 made.extend((product / prod(inner, start=ONE), *inner))
         return tuple(made)

@@ -93,7 +93,7 @@ class Cursor:
             raise self.fail(_kind(self.value), "a number")
         return Fraction(self.value)
 
-    def at_position(self, where: str) -> Cursor:
+    def with_location(self, where: str) -> Cursor:
         """The same value with another text for its position."""
         return Cursor(self.value, where)
 

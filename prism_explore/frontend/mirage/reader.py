@@ -167,7 +167,7 @@ def read_mirage(
     skipped: list[Skipped] = []
     for index, source in enumerate(_graphs(root)):
         try:
-            sgraph = _kernel_graph(source.at_position(f"{root.where}, graph {index}"), codes, values)
+            sgraph = _kernel_graph(source.with_location(f"{root.where}, graph {index}"), codes, values)
         except PrismError as error:
             if not skip:
                 raise
@@ -191,8 +191,8 @@ def _operators(source: Cursor) -> tuple[tuple[str, Cursor], ...]:
     """Name and position of each operator."""
     out: list[tuple[str, Cursor]] = []
     for number, item in enumerate(source.items()):
-        op_type = item.at_position(f"{source.where}, operator {number}").at("op_type").text()
-        out.append((operator_name(op_type), item.at_position(f"{source.where}, operator {number} ({op_type})")))
+        op_type = item.with_location(f"{source.where}, operator {number}").at("op_type").text()
+        out.append((operator_name(op_type), item.with_location(f"{source.where}, operator {number} ({op_type})")))
     return tuple(out)
 
 
@@ -269,8 +269,8 @@ def _custom(
     codes: Mapping[int, DType],
     constants: Mapping[str, Fraction],
 ) -> None:
-    bgraph = op.at("bgraph").at_position(op.where)
-    operators = _operators(bgraph.at("operators").at_position(f"{op.where}, bgraph"))
+    bgraph = op.at("bgraph").with_location(op.where)
+    operators = _operators(bgraph.at("operators").with_location(f"{op.where}, bgraph"))
     sizes = {name: bgraph.at("grid_dim").at(name).integer(1) for name in "xyz"}
     names = tuple(name for name in "xyz" if sizes[name] > 1)
     grid = tuple(ParallelDim(name, dim(sizes[name])) for name in names)

@@ -31,13 +31,13 @@ class Backend:
     """`module:function` that makes a `Bench` from the arguments of `Worker`, in the client and in remote workers."""
 
 
-def named(name: str) -> Any:
+def import_named(name: str) -> Any:
     """The object with the name `module:function`."""
     module, _, function = name.partition(":")
     return getattr(import_module(module), function)
 
 
-def machine_here(target: Target) -> str:
+def local_machine(target: Target) -> str:
     """What a kernel's time on this machine depends on; empty if kernels for the target cannot be timed here."""
     if why_untimed(target):
         return ""

@@ -21,7 +21,7 @@ from prism_explore.codegen.triton.launch import tensor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY
 from prism_explore.targets import ceilings
-from prism_explore.tune.runner.backend import named
+from prism_explore.tune.runner.backend import import_named
 from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.inputs import COLD_FACTOR
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
@@ -49,7 +49,7 @@ def prepare_baseline(bench: LocalBench, request: Mapping[str, Any]) -> CheckPass
 
         exported = move_to_device_pass(exported, bench.device)
     try:
-        run = _on_arrays(named(maker)(exported)) if maker else _prepared(bench, key, exported)
+        run = _on_arrays(import_named(maker)(exported)) if maker else _prepared(bench, key, exported)
         return bench.check_callable(key, run, bench.roundings)
     except Exception as failure:
         return Failure("tune.compile", _compiler_line(failure))

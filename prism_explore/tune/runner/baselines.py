@@ -81,16 +81,16 @@ def compare_with_baselines(
     """
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
     floor = time_bound_of(kernel.verified.candidate, shapes, target)
-    codes = _codes(reference, baselines, library) | {m: reference for m in more if reference is not None}
+    codes = _select_code(reference, baselines, library) | {m: reference for m in more if reference is not None}
     paired = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
     short = all(i.type.dtype in paired for i in program.inputs)
     kernel_loader = loader or backend_of(target).loader
-    with _prepared(codes, program, shapes, target, kernel_loader, seed, stop, kernel) as prepared:
+    with _prepare_in_worker(codes, program, shapes, target, kernel_loader, seed, stop, kernel) as prepared:
         request = {"do": "ceilings", "bytes": floor.bytes, "flops": floor.flops, "short": short}
         found = prepared.worker.request(request, CEILINGS_LIMIT_S)
         ceilings = Ceilings() if isinstance(found, Failure) else Ceilings(found["readers"], found["scale"])
         keys = [*prepared.ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
-        absent = prepared.absent
+        absent = prepared.failures
         samples = _time(prepared.worker, keys, rounds) if OURS in keys else Failure("tune.wrong", absent[OURS])
     notes = {m.name: m.description for m in more} | ({LIBRARY: library.call_text} if library is not None else {})
     rows = comparison_rows(samples, [OURS, *(m.name for m in codes)], absent, notes, ceilings, floor)
@@ -129,9 +129,9 @@ def time_baselines(
     Returns:
         One row per baseline; rows of those that could not be timed have 0 samples and the reason.
     """
-    codes = _codes(reference, baselines, library)
-    with _prepared(codes, program, shapes, target, CPU_LOADER, seed, stop) as prepared:
-        ready, absent = prepared.ready, prepared.absent
+    codes = _select_code(reference, baselines, library)
+    with _prepare_in_worker(codes, program, shapes, target, CPU_LOADER, seed, stop) as prepared:
+        ready, absent = prepared.ready, prepared.failures
         samples = _time(prepared.worker, ready, rounds) if ready else Failure("tune.wrong", "no rival was ready")
     rows: list[RivalTimed] = []
     for baseline in codes:
@@ -161,23 +161,23 @@ def why_not_equal(
         target: this machine.
         seed: of the inputs.
     """
-    with _prepared({LIBRARY_CALL: code}, program, shapes, target, CPU_LOADER, seed) as prepared:
-        return prepared.absent.get(LIBRARY, "")
+    with _prepare_in_worker({LIBRARY_CALL: code}, program, shapes, target, CPU_LOADER, seed) as prepared:
+        return prepared.failures.get(LIBRARY, "")
 
 
 # ---------------------------------------------------------------- preparing baselines in a worker
 @dataclass(frozen=True, slots=True)
-class _Prepared:
+class _PreparedBaselines:
     """A worker with the baselines that it could prepare."""
 
     worker: Worker
     ready: list[str]
-    absent: dict[str, str]
+    failures: dict[str, str]
     """Reasons of those that it could not prepare."""
 
 
 @contextmanager
-def _prepared(
+def _prepare_in_worker(
     codes: Mapping[Baseline, Code],
     program: TensorProgram,
     shapes: Mapping[str, int],
@@ -186,16 +186,16 @@ def _prepared(
     seed: int,
     stop: Callable[[], bool] = lambda: False,
     kernel: Kernel | None = None,
-) -> Generator[_Prepared]:
+) -> Generator[_PreparedBaselines]:
     with (
         tempfile.TemporaryDirectory() as folder,
         Worker(program, shapes, target, loader, seed=seed, stop=stop, imports=_slow_imports(codes)) as worker,
     ):
         paths, absent = _export_all(codes, program, shapes, Path(folder))
-        yield _Prepared(worker, _prepare_all(worker, kernel, paths, absent), absent)
+        yield _PreparedBaselines(worker, _prepare_all(worker, kernel, paths, absent), absent)
 
 
-def _codes(reference: Code | None, baselines: Sequence[str], library: LibraryCall | None) -> dict[Baseline, Code]:
+def _select_code(reference: Code | None, baselines: Sequence[str], library: LibraryCall | None) -> dict[Baseline, Code]:
     codes = {m: reference for m in BASELINES if m.name in baselines and reference is not None}
     return codes | ({LIBRARY_CALL: library.traced} if library is not None else {})
 

@@ -33,7 +33,7 @@ class ReferenceCase:
     name: str
     inputs: tuple[Array, ...]
     expected: npt.NDArray[np.float64]
-    comparable: npt.NDArray[np.bool_]
+    is_finite: npt.NDArray[np.bool_]
     """Where the program has a finite value, in float64 and in its own dtype."""
     tolerance: float
     """Relative to the largest magnitude of a row."""
@@ -108,17 +108,17 @@ def check_results(run: Run, cases: Sequence[ReferenceCase], roundings: float = 1
         found = np.array(as_numpy, dtype=np.float64)
         if found.shape != case.expected.shape:
             return Failure("tune.wrong", f"{case.name}: shape {found.shape}, expected {case.expected.shape}")
-        deviation = row_error(found, case.expected, case.comparable)
+        deviation = row_error(found, case.expected, case.is_finite)
         tolerance = roundings * case.tolerance
         if deviation > tolerance:
-            if np.isnan(found[case.comparable]).any():
+            if np.isnan(found[case.is_finite]).any():
                 return Failure("tune.wrong", f"{case.name}: the result holds NaN where the program has a number")
             return Failure(
                 "tune.wrong",
                 f"{case.name}: a row deviates by {deviation:.1e} of its magnitude, {tolerance:.1e} is forgiven",
             )
         if case is cases[0]:
-            largest = float(np.abs(case.expected[case.comparable]).max(initial=0.0)) or 1.0
-            gap = np.abs(found - case.expected)[case.comparable]
+            largest = float(np.abs(case.expected[case.is_finite]).max(initial=0.0)) or 1.0
+            gap = np.abs(found - case.expected)[case.is_finite]
             error = float(gap.max(initial=0.0)) / largest
     return CheckPassed(error)

@@ -16,12 +16,12 @@ from prism_explore.tune.runner.stopping_rule import (
     DISTURBED_FACTOR,
     FINAL_ROUNDS,
     FIRST_ROUNDS,
-    HOPELESS,
+    HOPELESS_RATIO,
     LEAST_ROUNDS,
     MORE_ROUNDS,
     MOST_ROUNDS,
     NEXT_ROUNDS,
-    is_close,
+    is_precise,
     standing,
 )
 from prism_explore.tune.runner.timing import counted_rounds, interquartile_mean, quantile, ratios, was_disturbed
@@ -172,10 +172,10 @@ def _ratio(key: str, incumbent: str) -> Callable[[Samples], Sequence[float]]:
 def _is_decided(race: _Rounds) -> bool:
     """Whether it is clear which is faster, or the race takes too long; the first rounds only stop hopeless trials."""
     if race.requested == FIRST_ROUNDS:
-        return median(race.counted) > HOPELESS * (DISTURBED_FACTOR if was_disturbed(race.waits) else 1.0)
+        return median(race.counted) > HOPELESS_RATIO * (DISTURBED_FACTOR if was_disturbed(race.waits) else 1.0)
     return standing(race.counted) != "undecided" or (race.is_long and len(race.counted) >= LEAST_ROUNDS)
 
 
 def _is_measured(own: _Rounds) -> bool:
     """Whether the median is known precisely enough, or the rounds take too long."""
-    return is_close(own.counted) or own.is_long
+    return is_precise(own.counted) or own.is_long

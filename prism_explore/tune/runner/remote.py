@@ -24,7 +24,7 @@ from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.targets import Target
-from prism_explore.tune.runner.backend import Backend, machine_here, named
+from prism_explore.tune.runner.backend import Backend, import_named, local_machine
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.machine_lock import open_machine_lock
 from prism_explore.tune.runner.trial import CANCELLED, Incumbent, TrialResult, TrialRunner
@@ -77,7 +77,7 @@ def settings_of(
 
 def environment_of(target: Target) -> str:
     """This process's machine, and the versions of the packages that make and run kernels."""
-    machine = machine_here(target)
+    machine = local_machine(target)
     return machine and f"{machine}, {_versions()}"
 
 
@@ -183,7 +183,7 @@ def _trial_runner(settings: TrialSettings) -> Generator[TrialRunner]:
 
 
 def _make_runner(settings: TrialSettings) -> TrialRunner:
-    bench = named(settings.bench)(
+    bench = import_named(settings.bench)(
         parse_program(settings.program),
         dict(settings.shapes),
         settings.target,

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 
 from prism_explore.ir.text import parse_program
 from prism_explore.tune.runner import baseline_serve
-from prism_explore.tune.runner.backend import named
+from prism_explore.tune.runner.backend import import_named
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.local_bench import LocalBench
 from prism_explore.tune.runner.wire import kernel_from_plain, target_from_plain
@@ -103,7 +103,7 @@ def _to_plain(found: CheckPassed | Samples | Failure | Answer) -> Answer:
 
 def _start(request: Request) -> LocalBench:
     _limit_memory(int(request["memory_bytes"]))
-    load = named(request["loader"])
+    load = import_named(request["loader"])
     shapes = {str(k): int(v) for k, v in request["shapes"].items()}
     program = parse_program(request["program"])
     target, seed = target_from_plain(request["target"]), int(request["seed"])

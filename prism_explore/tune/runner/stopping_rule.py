@@ -21,7 +21,7 @@ from statistics import median
 from typing import Literal, TypeAlias
 
 FIRST_ROUNDS = 3
-HOPELESS = 1.4
+HOPELESS_RATIO = 1.4
 """A trial whose median ratio in the first rounds exceeds this is stopped."""
 DISTURBED_FACTOR = 2.0
 """Multiplies `HOPELESS` if the rounds were disturbed."""
@@ -48,7 +48,7 @@ PLAY_OFF_TRIALS = 16
 FINAL_ROUNDS = 20
 """Of all finalists; then the slower half is dropped, and the others run twice as many rounds."""
 
-CLOSE = 0.03
+PRECISION = 0.03
 """A time is reported when half of its interval is at most this share of the median."""
 
 Standing: TypeAlias = Literal["faster", "undecided", "slower"]
@@ -70,7 +70,7 @@ def standing(ratios: Sequence[float]) -> Standing:
     return "faster" if high < 1 else "slower" if low > 1 else "undecided"
 
 
-def is_close(values: Sequence[float]) -> bool:
+def is_precise(values: Sequence[float]) -> bool:
     """Whether the median of these values is known to `CLOSE`."""
     low, high = interval(values)
-    return high - low <= 2 * CLOSE * median(values)
+    return high - low <= 2 * PRECISION * median(values)

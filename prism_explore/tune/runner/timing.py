@@ -29,7 +29,7 @@ from prism_explore.targets import ceilings
 from prism_explore.tune.runner.bench import Run, Samples
 from prism_explore.tune.runner.inputs import InputRing
 
-DISTURBED = 0.02
+DISTURBED_SHARE = 0.02
 """A round is disturbed if threads waited for a core for more than this share of its time."""
 
 WAKING_S = 2e-5
@@ -81,7 +81,7 @@ def counted_rounds(waits: Sequence[float]) -> list[int]:
     none, so no kernel is favoured. On an idle machine every round counts.
     """
     wanted = min(len(waits), max(3, min(ENOUGH_ROUNDS, ceil(len(waits) / 3))))
-    undisturbed = [i for i, w in enumerate(waits) if w <= DISTURBED]
+    undisturbed = [i for i, w in enumerate(waits) if w <= DISTURBED_SHARE]
     if len(undisturbed) >= wanted:
         return undisturbed
     return sorted(sorted(range(len(waits)), key=lambda i: waits[i])[:wanted])
@@ -89,7 +89,7 @@ def counted_rounds(waits: Sequence[float]) -> list[int]:
 
 def was_disturbed(waits: Sequence[float]) -> bool:
     """Whether there are too few undisturbed rounds, so that disturbed ones count too."""
-    return any(waits[i] > DISTURBED for i in counted_rounds(waits))
+    return any(waits[i] > DISTURBED_SHARE for i in counted_rounds(waits))
 
 
 def quantile(values: Sequence[float], q: float) -> float:

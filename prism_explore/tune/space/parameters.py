@@ -9,7 +9,7 @@ These conditions are necessary; the code generator may still reject a choice, wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from prism_explore.cost.work import least_scratch
 from prism_explore.ir.dims import Dim
-from prism_explore.pipeline.stages import Candidate, Parameters, Verified
+from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
 
@@ -35,7 +35,7 @@ Choices: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 ChoicesOf: TypeAlias = Callable[[Verified, Sizes, Mapping[str, int], Target], Choices]
 """The choices that a code generator offers for a candidate at given sizes and shapes."""
 
-_Test: TypeAlias = Callable[[Mapping[str, int]], bool]
+_Condition: TypeAlias = Callable[[Mapping[str, int]], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
     return Limits(graph.parameters, integers, tuple(blocks), tuple(scratch), tuple(kernels))
 
 
-def independent(limits: Limits) -> tuple[Limits, ...]:
+def independent_groups(limits: Limits) -> tuple[Limits, ...]:
     """The limits of independent groups of symbols: no kernel and no condition links two groups.
 
     Every combination of legal choices of the groups is legal.
@@ -106,7 +106,7 @@ def independent(limits: Limits) -> tuple[Limits, ...]:
 def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:
     """Every legal choice of sizes, in lexicographic order, one at a time."""
     limits = limits_of(candidate, shapes, target)
-    return _among(limits, target, [_domain(symbol, limits) for symbol in limits.symbols])
+    return _enumerate_sizes(limits, target, [_symbol_values(symbol, limits) for symbol in limits.symbols])
 
 
 def some_sizes(
@@ -122,25 +122,25 @@ def some_sizes(
 @memoize(4096)
 def sample_sizes(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
     """As `some_sizes`, cached: candidates of many families have the same limits."""
-    domains = [_domain(symbol, limits) for symbol in limits.symbols]
-    found, is_complete = tuple(islice(_among(limits, target, domains), most + 1)), True
+    domains = [_symbol_values(symbol, limits) for symbol in limits.symbols]
+    found, is_complete = tuple(islice(_enumerate_sizes(limits, target, domains), most + 1)), True
     while len(found) > most and max(map(len, domains)) > 2:
         longest = max(range(len(domains)), key=lambda i: len(domains[i]))
         domains[longest] = tuple(dict.fromkeys((*domains[longest][:-1:2], domains[longest][-1])))
         is_complete = False
-        if not (fewer := tuple(islice(_among(limits, target, domains), most + 1))):
+        if not (fewer := tuple(islice(_enumerate_sizes(limits, target, domains), most + 1))):
             break  # the legal choices are between the values that are left
         found = fewer
     return found[:most], is_complete and len(found) <= most
 
 
-def _among(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -> Iterator[Sizes]:
+def _enumerate_sizes(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -> Iterator[Sizes]:
     """The legal choices with values from these domains; each limit is tested as soon as its symbols have values."""
-    tests: list[list[_Test]] = [[] for _ in range(len(domains) + 1)]
+    tests: list[list[_Condition]] = [[] for _ in range(len(domains) + 1)]
     rows = ((limits.integers, None), (limits.blocks, target.max_blocks), (limits.scratch, target.shared_memory_bytes))
     for dims, most in rows:
         for d in dims:
-            tests[max((1 + limits.symbols.index(s) for s in d.symbols), default=0)].append(_test(d, most))
+            tests[max((1 + limits.symbols.index(s) for s in d.symbols), default=0)].append(_compile_condition(d, most))
     known: dict[str, int] = {}
 
     def choose(depth: int) -> Iterator[Sizes]:
@@ -157,7 +157,7 @@ def _among(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -
     return choose(0)
 
 
-def _test(d: Dim, most: int | None) -> _Test:
+def _compile_condition(d: Dim, most: int | None) -> _Condition:
     """A test whether a size is a positive integer or, with `most`, at most that; without fractions if possible."""
     if len(d.terms) != 1:
         if most is None:
@@ -175,21 +175,6 @@ def _test(d: Dim, most: int | None) -> _Test:
     return test
 
 
-def why_illegal(sizes: Mapping[str, int], limits: Limits, target: Target) -> str:
-    """Why these sizes are not legal, as a sentence; empty if they are."""
-    for d in limits.integers:
-        number = d.rational(sizes)
-        if number.denominator != 1 or number < 1:
-            return f"the extent {d} is {number}, not a positive integer"
-    for d in limits.blocks:
-        if (number := d.rational(sizes)) > target.max_blocks:
-            return f"{number} blocks, {target.name} takes {target.max_blocks}"
-    for d in limits.scratch:
-        if (number := d.rational(sizes)) > target.shared_memory_bytes:
-            return f"{number} B of scratch in a block, {target.name} has {target.shared_memory_bytes}"
-    return ""
-
-
 def schedules(choices: Choices) -> Iterator[Schedule]:
     """Every schedule: the best guesses first, then those that differ in one value, in two, and so on."""
     for changed in range(len(choices) + 1):
@@ -199,26 +184,7 @@ def schedules(choices: Choices) -> Iterator[Schedule]:
                 yield tuple((name, number) for (name, _), number in zip(choices, chosen, strict=True))
 
 
-def parameters(
-    verified: Verified, shapes: Mapping[str, int], target: Target, choices: ChoicesOf
-) -> Iterator[Parameters]:
-    """Every legal choice of sizes and schedule, sizes slowest."""
-    for sizes in legal_sizes(verified.candidate, shapes, target):
-        for schedule in schedules(choices(verified, sizes, shapes, target)):
-            yield Parameters(sizes, schedule)
-
-
-def count(choices: Iterable[object], at_most: int = 1_000_000) -> tuple[int, bool]:
-    """Their number, and whether it is exact: counting stops at `at_most`."""
-    seen = 0
-    for _ in choices:
-        if seen == at_most:
-            return seen, False
-        seen += 1
-    return seen, True
-
-
-def _domain(symbol: str, limits: Limits) -> tuple[int, ...]:
+def _symbol_values(symbol: str, limits: Limits) -> tuple[int, ...]:
     """Values to try for one symbol: the divisors of what it must divide by every condition.
 
     A symbol in no denominator of a condition partitions nothing; more than one block would repeat the same work, so its

@@ -52,7 +52,7 @@ class PoolCandidate:
     """A proved candidate with its lower bound and its legal sizes."""
 
     verified: Verified
-    floor: TimeBound
+    bound: TimeBound
     sizes: tuple[tuple[float, Sizes], ...]
     """Modelled seconds and sizes, fastest first."""
     deferred: bool = False
@@ -108,7 +108,7 @@ class Pool:
             self.is_complete &= is_complete
             floor = time_bound_of(verified.candidate, shapes, target)
             candidates.append(PoolCandidate(verified, floor, ranked, is_deferred))
-        self.candidates = sorted(candidates, key=lambda c: (c.floor.time_s, c.deferred))
+        self.candidates = sorted(candidates, key=lambda c: (c.bound.time_s, c.deferred))
 
     def drop(self, candidate: PoolCandidate) -> None:
         """Never propose a candidate again."""
@@ -118,7 +118,7 @@ class Pool:
         """The candidate with this id; None if it is not in the pool."""
         return next((c for c in self.candidates if c.id == candidate_id), None)
 
-    def holds(self, point: Point) -> bool:
+    def contains(self, point: Point) -> bool:
         """Whether the point's candidate is in the pool."""
         return any(c.verified is point.verified for c in self.candidates)
 

@@ -13,12 +13,12 @@ from math import prod
 
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
-from prism_explore.tune.space.parameters import Sizes, independent, limits_of, sample_sizes
-from prism_explore.tune.space.time_model import Model
+from prism_explore.tune.space.parameters import Sizes, independent_groups, limits_of, sample_sizes
+from prism_explore.tune.space.time_model import TimeModel
 
 
 def ranked_sizes(
-    candidate: Candidate, shapes: Mapping[str, int], target: Target, model: Model, most: int
+    candidate: Candidate, shapes: Mapping[str, int], target: Target, model: TimeModel, most: int
 ) -> tuple[tuple[tuple[float, Sizes], ...], bool]:
     """Modelled seconds and sizes, fastest first; and whether these are all legal choices.
 
@@ -27,37 +27,54 @@ def ranked_sizes(
     """
     limits = limits_of(candidate, shapes, target)
     groups, is_complete = list[Sequence[Sizes]](), True
-    for part in independent(limits):
-        found, has_all = sample_sizes(part, target, most)
+    for group_limits in independent_groups(limits):
+        found, has_all = sample_sizes(group_limits, target, most)
         groups.append(found)
         is_complete &= has_all
     if not all(groups):
         return (), is_complete
-
-    def merged(parts: Sequence[Sizes]) -> Sizes:
-        numbers = dict(chain.from_iterable(parts))
-        return tuple((symbol, numbers[symbol]) for symbol in limits.symbols)
-
-    def ranked(own: Sequence[Sizes], every: Sequence[Sizes]) -> list[tuple[float, Sizes]]:
-        times, _ = model.of(every)
-        return sorted(zip(times.tolist(), own, strict=True))
-
     if len(groups) == 1:
-        combined = list(groups[0])
+        choices = groups[0]
     elif prod(map(len, groups)) <= most:
-        combined = [merged(parts) for parts in product(*groups)]
+        choices = [_merge(parts, limits.symbols) for parts in product(*groups)]
     else:
-        first = [group[0] for group in groups]
-        rows = [
-            [own for _, own in ranked(group, [merged([*first[:at], own, *first[at + 1 :]]) for own in group])]
-            for at, group in enumerate(groups)
-        ]
-        best = [row[0] for row in rows]
-        depth = 1
-        while prod(min(depth + 1, len(row)) for row in rows) + sum(map(len, rows)) <= most:
-            depth += 1
-        combinations = [merged(parts) for parts in product(*(row[:depth] for row in rows))]
-        alone = [merged([*best[:at], own, *best[at + 1 :]]) for at, row in enumerate(rows) for own in row]
-        combined = list(dict.fromkeys((*combinations, *alone)))[: max(most, len(combinations))]
-        is_complete = False
-    return tuple(ranked(combined, combined)), is_complete
+        choices, is_complete = _best_combinations(groups, limits.symbols, model, most), False
+    return tuple(_rank(choices, choices, model)), is_complete
+
+
+def _best_combinations(
+    groups: Sequence[Sequence[Sizes]], symbols: Sequence[str], model: TimeModel, most: int
+) -> Sequence[Sizes]:
+    """Each group's sizes combined with the best of the others, and combinations of the best of all groups.
+
+    A group's best sizes are those with the least modelled time while every other group has its first sizes.
+    """
+    first = [group[0] for group in groups]
+    ranked = [
+        [own for _, own in _rank(group, _with_each(group, first, place, symbols), model)]
+        for place, group in enumerate(groups)
+    ]
+    best = [group[0] for group in ranked]
+    depth = 1
+    while prod(min(depth + 1, len(group)) for group in ranked) + sum(map(len, ranked)) <= most:
+        depth += 1
+    combinations = [_merge(parts, symbols) for parts in product(*(group[:depth] for group in ranked))]
+    single = [sizes for place, group in enumerate(ranked) for sizes in _with_each(group, best, place, symbols)]
+    return list(dict.fromkeys((*combinations, *single)))[: max(most, len(combinations))]
+
+
+def _with_each(group: Sequence[Sizes], fixed: Sequence[Sizes], place: int, symbols: Sequence[str]) -> list[Sizes]:
+    """Every choice of one group, combined with fixed sizes of the others."""
+    return [_merge([*fixed[:place], own, *fixed[place + 1 :]], symbols) for own in group]
+
+
+def _merge(parts: Sequence[Sizes], symbols: Sequence[str]) -> Sizes:
+    """The sizes of all groups together, in the order of `symbols`."""
+    values = dict(chain.from_iterable(parts))
+    return tuple((symbol, values[symbol]) for symbol in symbols)
+
+
+def _rank(own: Sequence[Sizes], full: Sequence[Sizes], model: TimeModel) -> list[tuple[float, Sizes]]:
+    """Choices of a group by the modelled time of the full sizes that they belong to."""
+    times, _ = model.estimate_all(full)
+    return sorted(zip(times.tolist(), own, strict=True))

@@ -38,18 +38,18 @@ PREFETCH_SHARE = 1 / 4
 
 _where: Callable[[Any, Any, Any], Any] = np.where
 
-Figures: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+Column: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 """One value per choice of sizes."""
 
-Columns: TypeAlias = Mapping[str, Any]
+SymbolValues: TypeAlias = Mapping[str, Any]
 """Values of symbols: one each, or one per choice of sizes."""
 
-Evaluator: TypeAlias = Callable[[Columns], Any]
+SizeFunction: TypeAlias = Callable[[SymbolValues], Any]
 """Evaluates a size; for columns of values it returns a column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Modelled:
+class TimeEstimate:
     """Estimates for one choice of sizes."""
 
     time_s: float
@@ -58,75 +58,80 @@ class Modelled:
 
 @dataclass(frozen=True, slots=True)
 class _LoadModel:
-    """Bytes of one operand: of the tensor, read by all blocks, of a contiguous run, of a block's tile."""
+    """Bytes of one operand: of the tensor, read by all blocks together, of a contiguous run, of a block's tile."""
 
-    whole: Evaluator
-    total: Evaluator
-    row: Evaluator
-    tile: Evaluator
+    tensor_bytes: SizeFunction
+    read_bytes: SizeFunction
+    run_bytes: SizeFunction
+    tile_bytes: SizeFunction
     turn: Turn
 
 
 @dataclass(frozen=True, slots=True)
 class _KernelModel:
-    flops: Evaluator
+    flops: SizeFunction
     loads: tuple[_LoadModel, ...]
-    store_bytes: Evaluator
-    accumulator_bytes: Evaluator
-    blocks: Evaluator | None
+    store_bytes: SizeFunction
+    accumulator_bytes: SizeFunction
+    blocks: SizeFunction | None
     """None for a library call, which uses all cores."""
-    iterations: Evaluator
-    steps: Evaluator
+    iterations: SizeFunction
+    steps: SizeFunction
     peak_flops_per_s: float
 
 
-class Model:
+class TimeModel:
     """The estimated time of one candidate as a function of its sizes; see `model_of`."""
 
     def __init__(self, kernels: tuple[_KernelModel, ...], target: Target) -> None:
         self._kernels = kernels
         self._target = target
 
-    def at(self, sizes: Mapping[str, int]) -> Modelled:
+    def estimate(self, sizes: Mapping[str, int]) -> TimeEstimate:
         """The estimates for one choice of sizes."""
-        (time_s,), (dram_bytes,) = self.of([tuple(sizes.items())])
-        return Modelled(float(time_s), float(dram_bytes))
+        (time_s,), (dram_bytes,) = self.estimate_all([tuple(sizes.items())])
+        return TimeEstimate(float(time_s), float(dram_bytes))
 
-    def of(self, choices: Sequence[Sizes]) -> tuple[Figures, Figures]:
+    def estimate_all(self, choices: Sequence[Sizes]) -> tuple[Column, Column]:
         """Seconds and memory bytes for many choices of sizes; all have the same symbols in the same order."""
-        table = np.array([[number for _, number in sizes] for sizes in choices], float)
+        table = np.array([[value for _, value in sizes] for sizes in choices], float)
         sizes = {symbol: table[:, place] for place, (symbol, _) in enumerate(choices[0] if choices else ())}
-        target = self._target
         time_s: Any = np.zeros(len(choices))
-        dram: Any = np.zeros(len(choices))
+        dram_bytes: Any = np.zeros(len(choices))
         for kernel in self._kernels:
-            blocks = kernel.blocks(sizes) if kernel.blocks is not None else target.cores
-            idle: Any = np.ceil(blocks / target.cores) * target.cores / blocks
-            here_dram = here_cache = slowed = alone = 0.0
-            loops = kernel.iterations(sizes) > 1
-            for load in kernel.loads:
-                whole, total = load.whole(sizes), load.total(sizes)
-                from_dram = _where(whole <= target.last_cache_bytes, _where(whole < total, whole, total), total)
-                here_dram = here_dram + from_dram
-                here_cache = here_cache + (total - from_dram)
-                in_time = from_dram * (1 + ROW_BYTES / load.row(sizes))
-                overlaps = self._overlaps(load, loops, sizes)
-                slowed = slowed + _where(overlaps, in_time, 0.0)
-                alone = alone + _where(overlaps, 0.0, in_time)
-            stored = kernel.store_bytes(sizes)
-            sums = kernel.accumulator_bytes(sizes)
-            spilled = 2 * sums * kernel.iterations(sizes) * blocks
-            here_cache = here_cache + _where(sums > target.caches_bytes[0] / 2, spilled, 0.0)
-            compute_s = kernel.flops(sizes) / kernel.peak_flops_per_s
-            memory_s = (slowed + stored + here_cache / CACHE_OVER_DRAM) / target.dram_bytes_per_s
-            step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
-            # The Euclidean norm: arithmetic and memory traffic overlap, but not perfectly.
-            busy_s = np.sqrt(compute_s * compute_s + memory_s * memory_s) + alone / target.dram_bytes_per_s
-            time_s = time_s + (target.launch_s + idle * (busy_s + step_s))
-            dram = dram + (here_dram + stored)
-        return time_s, dram
+            kernel_s, kernel_dram_bytes = self._estimate_kernel(kernel, sizes)
+            time_s, dram_bytes = time_s + kernel_s, dram_bytes + kernel_dram_bytes
+        return time_s, dram_bytes
 
-    def _overlaps(self, load: _LoadModel, loops: Figures | bool, sizes: Columns) -> Figures | bool:
+    def _estimate_kernel(self, kernel: _KernelModel, sizes: SymbolValues) -> tuple[Any, Any]:
+        """Seconds and memory bytes of one kernel."""
+        target = self._target
+        blocks = kernel.blocks(sizes) if kernel.blocks is not None else target.cores
+        idle_factor: Any = np.ceil(blocks / target.cores) * target.cores / blocks
+        iterations = kernel.iterations(sizes)
+        dram_bytes = cache_bytes = overlapped_bytes = exposed_bytes = 0.0
+        for load in kernel.loads:
+            tensor_bytes, read_bytes = load.tensor_bytes(sizes), load.read_bytes(sizes)
+            least_bytes = _where(tensor_bytes < read_bytes, tensor_bytes, read_bytes)
+            load_bytes = _where(tensor_bytes <= target.last_cache_bytes, least_bytes, read_bytes)
+            dram_bytes = dram_bytes + load_bytes
+            cache_bytes = cache_bytes + (read_bytes - load_bytes)
+            effective_bytes = load_bytes * (1 + ROW_BYTES / load.run_bytes(sizes))
+            overlaps = self._overlaps(load, iterations > 1, sizes)
+            overlapped_bytes = overlapped_bytes + _where(overlaps, effective_bytes, 0.0)
+            exposed_bytes = exposed_bytes + _where(overlaps, 0.0, effective_bytes)
+        store_bytes = kernel.store_bytes(sizes)
+        accumulator_bytes = kernel.accumulator_bytes(sizes)
+        spilled_bytes = 2 * accumulator_bytes * iterations * blocks
+        cache_bytes = cache_bytes + _where(accumulator_bytes > target.caches_bytes[0] / 2, spilled_bytes, 0.0)
+        compute_s = kernel.flops(sizes) / kernel.peak_flops_per_s
+        memory_s = (overlapped_bytes + store_bytes + cache_bytes / CACHE_OVER_DRAM) / target.dram_bytes_per_s
+        step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
+        # The Euclidean norm: arithmetic and memory traffic overlap, but not perfectly.
+        busy_s = np.sqrt(compute_s * compute_s + memory_s * memory_s) + exposed_bytes / target.dram_bytes_per_s
+        return target.launch_s + idle_factor * (busy_s + step_s), dram_bytes + store_bytes
+
+    def _overlaps(self, load: _LoadModel, loops: Column | bool, sizes: SymbolValues) -> Column | bool:
         """Whether reading an operand overlaps with arithmetic.
 
         Products that depend on each other run one after another. On a CPU the next one's tile can be prefetched
@@ -135,11 +140,13 @@ class Model:
         """
         if self._target.kind == "gpu" or load.turn == "alone":
             return True
-        own_bytes = self._target.caches_bytes[min(1, len(self._target.caches_bytes) - 1)]
-        return np.logical_and(loops, load.tile(sizes) <= PREFETCH_SHARE * own_bytes) if load.turn == "loop" else False
+        if load.turn != "loop":
+            return False
+        private_cache_bytes = self._target.caches_bytes[min(1, len(self._target.caches_bytes) - 1)]
+        return np.logical_and(loops, load.tile_bytes(sizes) <= PREFETCH_SHARE * private_cache_bytes)
 
 
-def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Model:
+def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> TimeModel:
     """The model of a candidate at given shapes, compiled once so that thousands of sizes are evaluated quickly.
 
     Raises:
@@ -148,9 +155,9 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
     types = candidate.sgraph.types()
     chosen = dict.fromkeys(candidate.sgraph.parameters, 1)
 
-    def compiled(size: Dim) -> Evaluator:
+    def compiled(size: Dim) -> SizeFunction:
         size.rational({**chosen, **shapes})  # raises if a symbol has no value
-        return evaluator(size.substitute(shapes))
+        return compile_size(size.substitute(shapes))
 
     kernels: list[_KernelModel] = []
     for work in work_of(candidate.sgraph):
@@ -176,7 +183,7 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
                 target.peak(types[work.position].dtype),
             )
         )
-    return Model(tuple(kernels), target)
+    return TimeModel(tuple(kernels), target)
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float | None:
@@ -191,7 +198,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [(bisect_left(order, v) + bisect_right(order, v)) / 2 for v in values]
 
 
-def evaluator(size: Dim) -> Evaluator:
+def compile_size(size: Dim) -> SizeFunction:
     """A size compiled to a fast float function of values or columns; `Dim.rational` is the exact reference.
 
     Powers are computed as products, so that results are bit-identical on every machine.
@@ -205,7 +212,7 @@ def evaluator(size: Dim) -> Evaluator:
         for monomial, c in size.terms
     )
 
-    def value(sizes: Columns) -> Any:
+    def value(sizes: SymbolValues) -> Any:
         total: Any = 0.0
         for coefficient, above, below in terms:
             term: Any = coefficient

@@ -26,4 +26,4 @@ class Strategy(Protocol):
 
 def next_untried(points: Iterator[Point], pool: Pool, tried: set[Key]) -> Point | None:
     """The next of these points that was not tried and whose candidate is in the pool."""
-    return next((p for p in points if p.key not in tried and pool.holds(p)), None)
+    return next((p for p in points if p.key not in tried and pool.contains(p)), None)

@@ -268,7 +268,7 @@ def test_a_worker_where_the_incumbent_does_not_come_through_times_nothing(alone:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("machine_here", "another processor, 64 cores"), ("machine_here", ""), ("_versions", "prism-explore 0.0.1")],
+    [("local_machine", "another processor, 64 cores"), ("local_machine", ""), ("_versions", "prism-explore 0.0.1")],
 )
 def test_a_worker_on_another_kind_of_machine_or_of_another_version_times_nothing(
     alone: tuple[Event, ...], monkeypatch: pytest.MonkeyPatch, name: str, said: str

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from prism_explore.events.kinds import IncumbentImproved, TrialMeasured
 from prism_explore.pipeline.stages import Timed
 from prism_explore.tune.runner.bench import Failure, Samples
-from prism_explore.tune.runner.stopping_rule import LEAST_ROUNDS, MOST_ROUNDS, interval, is_close, standing
+from prism_explore.tune.runner.stopping_rule import LEAST_ROUNDS, MOST_ROUNDS, interval, is_precise, standing
 from prism_explore.tune.strategies.ranked import Exhaustive
 from tests.tune.test_tune import LONG, ToyBench, run
 
@@ -113,8 +113,8 @@ def test_three_rounds_tell_nothing_and_ten_of_one_kind_do() -> None:
 
 
 def test_a_median_is_close_where_the_rounds_agree() -> None:
-    assert is_close([1.0, 1.02] * 5)
-    assert not is_close([1.0, 1.3] * 5)
+    assert is_precise([1.0, 1.02] * 5)
+    assert not is_precise([1.0, 1.3] * 5)
 
 
 def test_a_short_budget_makes_races_short() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
-from prism_explore.tune.space.parameters import independent, legal_sizes, limits_of
+from prism_explore.tune.space.parameters import independent_groups, legal_sizes, limits_of
 from prism_explore.tune.space.ranked_sizes import ranked_sizes
 from prism_explore.tune.space.time_model import model_of
 from tests.tune.toys import TOY, fused
@@ -45,8 +45,8 @@ def two(m: int, k: int, n: int) -> Candidate:
 def test_symbols_that_no_kernel_and_no_limit_joins_are_apart() -> None:
     alone = limits_of(fused().candidate, {"b": 4}, WIDE)
 
-    assert [("ga", "gb"), ("gx", "f")] == [p.symbols for p in independent(limits_of(two(4, 16, 24), {}, WIDE))]
-    assert (alone,) == independent(alone)
+    assert [("ga", "gb"), ("gx", "f")] == [p.symbols for p in independent_groups(limits_of(two(4, 16, 24), {}, WIDE))]
+    assert (alone,) == independent_groups(alone)
 
 
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(1, 12), st.integers(1, 400))
@@ -54,7 +54,7 @@ def test_symbols_that_no_kernel_and_no_limit_joins_are_apart() -> None:
 def test_they_are_legal_in_order_and_begin_with_the_best(m: int, k: int, n: int, most: int) -> None:
     candidate = two(m, k, n)
     model = model_of(candidate, {}, WIDE)
-    every = {sizes: model.at(dict(sizes)).time_s for sizes in legal_sizes(candidate, {}, WIDE)}
+    every = {sizes: model.estimate(dict(sizes)).time_s for sizes in legal_sizes(candidate, {}, WIDE)}
     found, whole = ranked_sizes(candidate, {}, WIDE, model, most)
 
     assert whole == (len(every) <= most)
@@ -68,7 +68,7 @@ def test_of_too_many_the_best_of_each_kernel_are_combined() -> None:
     candidate = two(64, 4096, 4096)
     model = model_of(candidate, {}, WIDE)
     found, whole = ranked_sizes(candidate, {}, WIDE, model, 2000)
-    best = min(model.at(dict(sizes)).time_s for sizes in legal_sizes(candidate, {}, WIDE))
+    best = min(model.estimate(dict(sizes)).time_s for sizes in legal_sizes(candidate, {}, WIDE))
 
     assert not whole
     assert len(found) <= 2000

@@ -16,7 +16,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Verified
 from prism_explore.targets import Target
-from prism_explore.tune.space.time_model import Modelled, evaluator, model_of, rank_correlation
+from prism_explore.tune.space.time_model import TimeEstimate, compile_size, model_of, rank_correlation
 from tests.tune.toys import TOY, fused, split
 
 EVERY_FAMILY = {"fused": fused(), "fused rows": fused(rows=True), "split": split()}
@@ -38,7 +38,7 @@ def test_fast_evaluation_agrees_with_the_exact_one(b: int, gx: int, f: int) -> N
     size = dim("b") * 4096 / (dim("gx") * "f") + dim("f") * "f" - 3
 
     assert float(size.rational({"b": b, "gx": gx, "f": f})) == pytest.approx(
-        evaluator(size)({"b": b, "gx": gx, "f": f}), rel=1e-12
+        compile_size(size)({"b": b, "gx": gx, "f": f}), rel=1e-12
     )
 
 
@@ -47,34 +47,35 @@ def test_the_model_is_never_below_the_floor() -> None:
         floor = time_bound_of(verified.candidate, {"b": 4}, TOY)
         model = model_of(verified.candidate, {"b": 4}, TOY)
         for sizes in legal(verified, 4):
-            assert floor.time_s <= model.at(sizes).time_s
+            assert floor.time_s <= model.estimate(sizes).time_s
 
 
 def test_many_choices_at_once_are_told_what_each_is_told_alone() -> None:
     for verified in EVERY_FAMILY.values():
         model = model_of(verified.candidate, {"b": 4}, TOY)
         choices = legal(verified, 4)
-        times, bytes_ = model.of([tuple(c.items()) for c in choices])
+        times, bytes_ = model.estimate_all([tuple(c.items()) for c in choices])
 
-        assert [model.at(c) for c in choices] == [Modelled(t, d) for t, d in zip(times, bytes_, strict=True)]
+        assert [model.estimate(c) for c in choices] == [TimeEstimate(t, d) for t, d in zip(times, bytes_, strict=True)]
 
 
 def test_the_model_charges_for_reading_a_large_weight_once_per_row_of_blocks() -> None:
     small_cache = TOY.replace(caches_bytes=(64, 128))
     model = model_of(fused(rows=True).candidate, {"b": 4}, small_cache)
 
-    assert model.at({"gx": 2, "gy": 4, "f": 1}).dram_bytes > 2 * model.at({"gx": 2, "gy": 1, "f": 1}).dram_bytes
+    four, one = (model.estimate({"gx": 2, "gy": gy, "f": 1}).dram_bytes for gy in (4, 1))
+    assert four > 2 * one
 
 
 def test_the_model_prefers_blocks_that_fill_the_cores() -> None:
     model = model_of(fused(4096, 4096).candidate, {"b": 8}, TOY.replace(max_blocks=4096))
 
-    assert model.at({"gx": 2, "f": 1}).time_s < model.at({"gx": 1, "f": 1}).time_s
+    assert model.estimate({"gx": 2, "f": 1}).time_s < model.estimate({"gx": 1, "f": 1}).time_s
 
 
 def test_a_library_call_fills_the_cores_and_a_kernel_of_one_block_keeps_one() -> None:
     def time_s(verified: Verified, sizes: dict[str, int], cores: int) -> float:
-        return model_of(verified.candidate, {"b": 4}, TOY.replace(cores=cores)).at(sizes).time_s
+        return model_of(verified.candidate, {"b": 4}, TOY.replace(cores=cores)).estimate(sizes).time_s
 
     shape = (512, 512)  # nearly all of the time is the product's, which is a library call in `split`
     assert time_s(split(*shape), {"gb": 4}, 4) == pytest.approx(time_s(split(*shape), {"gb": 4}, 1), rel=1e-3)
@@ -84,7 +85,7 @@ def test_a_library_call_fills_the_cores_and_a_kernel_of_one_block_keeps_one() ->
 def test_the_model_prefers_long_rows() -> None:
     model = model_of(fused(4096, 4096).candidate, {"b": 1}, TOY.replace(max_blocks=4096))
 
-    assert model.at({"gx": 8, "f": 1}).time_s < model.at({"gx": 256, "f": 1}).time_s
+    assert model.estimate({"gx": 8, "f": 1}).time_s < model.estimate({"gx": 256, "f": 1}).time_s
 
 
 ATTENTION = """sgraph
@@ -111,7 +112,7 @@ def test_products_that_take_turns_keep_memory_busy_only_with_tiles_that_can_wait
     candidate = replace(fused().candidate, sgraph=sgraph, conditions=sgraph.conditions())
 
     def time_s(f: int, target: Target) -> float:
-        return model_of(candidate, {}, target).at({"gx": 8, "f": f}).time_s
+        return model_of(candidate, {}, target).estimate({"gx": 8, "f": f}).time_s
 
     (work,) = work_of(sgraph)
     assert ["once", "loop", "loop"] == [load.turn for load in work.loads]
