@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from prism_explore.runtime.best import Best
     from prism_explore.runtime.no_improvement import NoImprovement
     from prism_explore.runtime.saved_kernel import SavedKernel, load_kernel
+    from prism_explore.session.record import open_record as load
     from prism_explore.session.session import Session
-    from prism_explore.session.session import open_record as load
     from prism_explore.targets import Target, target
     from prism_explore.tune import Budget
     from prism_explore.tune.database import export_trials, import_trials
@@ -74,7 +74,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "export_trials": ("tune.database", "export_trials"),
     "generalize": ("frontend.mirage", "generalize"),
     "import_trials": ("tune.database", "import_trials"),
-    "load": ("session.session", "open_record"),
+    "load": ("session.record", "open_record"),
     "load_kernel": ("runtime.saved_kernel", "load_kernel"),
     "load_mirage": ("frontend.mirage", "load_mirage"),
     "parse": ("ir.text", "parse"),

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
                 print(show_saved(args.file, args.what))
             case "report":
-                from prism_explore.session.session import open_record
+                from prism_explore.session.record import open_record
 
                 print(open_record(args.file).report(args.page or args.file.with_suffix(".html")))
             case "trials":
@@ -91,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print one JSON object per graph instead")
     show = commands.add_parser("show", help="print a table or an object of a saved search")
     show.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
-    show.add_argument("what", nargs="?", default="ledger", help="claim, misses, a table's name, or an id such as f1.c1")
+    show.add_argument("what", nargs="?", default="ledger", help="claim, near_misses, a table, or an id such as f1.c1")
     report = commands.add_parser("report", help="write a saved search as one HTML page that opens anywhere")
     report.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
     report.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="the HTML file (default: next to FILE)")

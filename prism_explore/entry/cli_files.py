@@ -21,14 +21,13 @@ from prism_explore.frontend.mirage import read_mirage
 from prism_explore.frontend.workloads import workload
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
-from prism_explore.session.record import Record
-from prism_explore.session.session import open_record
+from prism_explore.session.record import Record, open_record
 from prism_explore.verify.replay import Replay, replay_counterexample
 from prism_explore.verify.verdict_events import verdict_event
 from prism_explore.widgets.panels.tables import TABLES
 
 TEXT_HEADS = ("sgraph", "program ", "refutation of ", "disagreement of ")
-SHOWN = ("claim", "misses", *TABLES)
+SHOWN = ("claim", "near_misses", *TABLES)
 """What `show` can print of a saved search, in addition to anything with an id."""
 
 
@@ -123,11 +122,12 @@ def show_saved(path: Path, what: str) -> str:
     match what:
         case "claim":
             return record.claim
-        case "misses":
-            misses = (
-                f"{m.subject}: {m.says}" + (f"\n  passes if {m.reopens}" if m.reopens else "") for m in record.misses
+        case "near_misses":
+            near_misses = (
+                f"{m.subject}: {m.says}" + (f"\n  passes if {m.reopens}" if m.reopens else "")
+                for m in record.near_misses
             )
-            return "\n".join(misses) or "Something is proved, so nothing was missed."
+            return "\n".join(near_misses) or "A family is proved, so there are no near misses."
         case _ if what in TABLES:
             return record.text(what)
         case _ if what in record.families:

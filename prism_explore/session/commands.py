@@ -1,7 +1,7 @@
-"""What a widget may request of a session: one row per command. None of them waits.
+"""The commands that the explorer sends to a session: one row per command. None of them waits.
 
-Commands that take long (an audit, a what-if, a certificate, a counterexample run again) become questions that are
-answered in the background. `widgets.jupyter.live` checks the arguments before they come here.
+Slow commands (an audit, a what-if, a certificate, a counterexample that is run again) become questions, which are
+answered in the background. `widgets.jupyter.live` has checked the arguments.
 """
 
 from __future__ import annotations
@@ -16,106 +16,59 @@ from prism_explore.session.stepping import Grain
 Arguments: TypeAlias = Mapping[str, Any]
 
 
-class Commanded(Protocol):
-    """The methods of a session that commands call."""
+class _Session(Protocol):
+    """The methods of `Session` that commands call; `Session` imports this module, so it cannot be imported here."""
 
     @property
-    def questions(self) -> Questions:
-        """The questions that are answered in the background."""
-        ...
-
-    def request_steps(self, n: int, grain: Grain) -> object:
-        """Let the search do some steps."""
-        ...
-
-    def start(self) -> object:
-        """Search in the background."""
-        ...
-
-    def pause(self) -> None:
-        """Stop after the current step."""
-        ...
-
-    def cancel(self) -> None:
-        """End the search."""
-        ...
-
-    def accept(self, family: str, note: str = "") -> None:
-        """Tune a family before the others."""
-        ...
-
-    def reject(self, family: str, note: str = "") -> None:
-        """Stop work on a family."""
-        ...
-
-    def prefer(self, which: str) -> None:
-        """Tune families before the others."""
-        ...
-
-    def undo(self) -> None:
-        """Take the last decision back."""
-        ...
-
-    def redo(self) -> None:
-        """Repeat the decision that was taken back."""
-        ...
-
-    def select(self, subject: str) -> None:
-        """Show something in every panel."""
-        ...
-
-    def withdraw(self, question: str = "") -> None:
-        """Cancel a question."""
-        ...
-
-    def audit(self, subject: str, **how: Any) -> object:
-        """Search a pruned region."""
-        ...
-
-    def what_if(self, **how: Any) -> object:
-        """Search under other conditions."""
-        ...
-
-    def certify(self, candidate: str, tick: Tick) -> object:
-        """Replay a proof."""
-        ...
-
-    def replay(self, candidate: str) -> object:
-        """Run a counterexample again."""
-        ...
+    def questions(self) -> Questions: ...
+    def request_steps(self, n: int, grain: Grain) -> object: ...
+    def start(self) -> object: ...
+    def pause(self) -> None: ...
+    def cancel(self) -> None: ...
+    def accept(self, family: str, note: str = "") -> None: ...
+    def reject(self, family: str, note: str = "") -> None: ...
+    def prefer(self, which: str) -> None: ...
+    def undo(self) -> None: ...
+    def redo(self) -> None: ...
+    def select(self, subject: str) -> None: ...
+    def withdraw(self, question: str = "") -> None: ...
+    def audit(self, subject: str, **options: Any) -> object: ...
+    def what_if(self, **options: Any) -> object: ...
+    def certify(self, candidate: str, tick: Tick) -> object: ...
+    def replay(self, candidate: str) -> object: ...
 
 
-def run_command(session: Commanded, name: str, arguments: Arguments) -> None:
+def run_command(session: _Session, name: str, arguments: Arguments) -> None:
     """Run one row of `COMMANDS`.
 
     Raises:
-        ShapeError: no such command, or it is not possible.
+        ShapeError: no such command, or it is not possible now.
     """
     if name not in COMMANDS:
         raise ShapeError(f"no command {name!r}")
     COMMANDS[name](session, arguments)
 
 
-def _audit(session: Commanded, arguments: Arguments) -> None:
+def _audit(session: _Session, arguments: Arguments) -> None:
     subject, options = str(arguments.get("id", "")), _options(arguments)
     line = _python("audit", arguments)
     session.questions.submit("audit", subject, line, lambda tick: session.audit(subject, tick=tick, **options))
 
 
-def _what_if(session: Commanded, arguments: Arguments) -> None:
+def _what_if(session: _Session, arguments: Arguments) -> None:
     options = _options(arguments)
     line = _python("what_if", arguments)
     changes = line.removeprefix("sess.what_if(").removesuffix(")")
     session.questions.submit("what_if", changes, line, lambda tick: session.what_if(tick=tick, **options))
 
 
-def _certify(session: Commanded, arguments: Arguments) -> None:
+def _certify(session: _Session, arguments: Arguments) -> None:
     subject = str(arguments.get("id", ""))
     line = _python("certify", arguments)
     session.questions.submit("certify", subject, line, lambda tick: session.certify(subject, tick))
 
 
-def _replay(session: Commanded, arguments: Arguments) -> None:
+def _replay(session: _Session, arguments: Arguments) -> None:
     subject = str(arguments.get("id", ""))
     session.questions.submit("replay", subject, _python("replay", arguments), lambda _: session.replay(subject))
 
@@ -127,11 +80,11 @@ def _options(arguments: Arguments) -> dict[str, Any]:
 def _python(command: str, arguments: Arguments) -> str:
     """The line of Python that does the same."""
     subject = str(arguments.get("id", ""))
-    given = [*([repr(subject)] if subject else []), *(f"{k}={v!r}" for k, v in _options(arguments).items())]
-    return f"sess.{command}({', '.join(given)})"
+    options = [f"{name}={value!r}" for name, value in _options(arguments).items()]
+    return f"sess.{command}({', '.join([repr(subject), *options] if subject else options)})"
 
 
-COMMANDS: Mapping[str, Callable[[Commanded, Arguments], object]] = {
+COMMANDS: Mapping[str, Callable[[_Session, Arguments], object]] = {
     "step": lambda sess, a: sess.request_steps(int(a.get("n", 1)), a.get("grain", "event")),
     "start": lambda sess, _: sess.start(),
     "resume": lambda sess, _: sess.start(),

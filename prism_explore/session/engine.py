@@ -1,4 +1,4 @@
-"""The engine thread: one thread advances a search, so that e-graphs and journals have one owner.
+"""The engine thread: one thread advances a search, so that only this thread changes its e-graphs and journal.
 
 A search is an iterator; the thread calls `next` on it. Stepping, pausing and cancelling start and stop these calls.
 Commands may come from any thread (a notebook cell, a widget's callback) and return at once.
@@ -15,20 +15,20 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled", "failed"]
-Enough: TypeAlias = Callable[[], bool]
+IsDone: TypeAlias = Callable[[], bool]
 
 SLICE_S = 0.1
-"""How often a waiting cell looks for an interrupt."""
+"""How often a waiting cell checks for an interrupt."""
 
 IDLE_S = 1.0
-"""How long the thread waits for a command before it ends; the next command starts another one."""
+"""How long the idle thread waits for a command before it ends; the next command starts a new thread."""
 
 
 @dataclass(slots=True)
-class _Pull:
-    """Pull until `enough` says so, the search ends, or somebody pauses it."""
+class _Advance:
+    """Advance the search until `is_done()`, until the search ends, or until it is paused."""
 
-    enough: Enough
+    is_done: IsDone
     done: Future[None] = field(default_factory=Future[None])
 
 
@@ -37,9 +37,9 @@ class Engine:
 
     def __init__(self, open_search: Callable[[], Iterator[Any]], changed: Callable[[], None]) -> None:
         """`open_search` begins or continues the search; `changed` is called after every change of state."""
-        self._open = open_search
+        self._open_search = open_search
         self._changed = changed
-        self._commands: queue.Queue[_Pull | Callable[[], None]] = queue.Queue()
+        self._commands: queue.Queue[_Advance | Callable[[], None]] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()
         self._cancel = threading.Event()
@@ -48,9 +48,9 @@ class Engine:
         self.state: State = "ready"
         self.failure: BaseException | None = None
 
-    def pull(self, enough: Enough) -> Future[None]:
-        """Ask for pulling until `enough()`; returns at once. The future fails if the search failed."""
-        command = _Pull(enough)
+    def advance(self, is_done: IsDone) -> Future[None]:
+        """Advance the search until `is_done()`; returns at once. The future fails if the search failed."""
+        command = _Advance(is_done)
         if self.state == "failed" and self.failure is not None:
             command.done.set_exception(self.failure)
             return command.done
@@ -66,7 +66,7 @@ class Engine:
         return command.done
 
     def pause(self) -> None:
-        """Stop pulling after the step in hand; nothing is lost."""
+        """Stop after the current step; nothing is lost."""
         self._pause.set()
 
     @property
@@ -75,23 +75,23 @@ class Engine:
         return self._cancel.is_set()
 
     def cancel(self) -> None:
-        """End the search after the step in hand, or within it where the search asks; what it found stays."""
+        """End the search after the current step, or within it where the step checks; results are kept."""
         self._cancel.set()
         self._pause.set()
         if self.state in ("ready", "paused"):
-            self._move("cancelled")
+            self._set_state("cancelled")
 
     def reopen(self) -> None:
         """Let a finished search continue, because steering gave it new work."""
         if self.state == "finished":
             self._search = None
-            self._move("paused")
+            self._set_state("paused")
 
     def close(self, closed: Callable[[], None]) -> None:
-        """Cancel, and end what the search holds, such as its processes; what it found stays.
+        """Cancel, and release the resources of the search, such as its processes; results are kept.
 
         Args:
-            closed: called once the last step has ended, on the engine's thread if it has one.
+            closed: called after the last step has ended, on the engine's thread if there is one.
         """
         self.cancel()
         with self._lock:
@@ -107,8 +107,8 @@ class Engine:
         return self._thread is not None
 
     def _loop(self) -> None:
-        # An idle thread would keep the session alive that nobody holds any more, and a paused search its
-        # processes. Whether it may end is asked under the lock, so no command falls between two threads.
+        # An idle thread ends, since it would keep an unused session alive. The queue is checked under the lock, so
+        # no command is lost between two threads.
         while True:
             try:
                 command = self._commands.get(timeout=IDLE_S)
@@ -118,24 +118,23 @@ class Engine:
                         self._thread = None
                         return
                 continue
-            if not isinstance(command, _Pull):
+            if not isinstance(command, _Advance):
                 self._end_search()
                 with self._lock:
                     self._thread = None
                 command()
                 return
-            mistake: Exception | None = None
             try:
-                mistake = self._serve(command)
+                condition_error = self._run(command)
             except BaseException as failure:
                 self.failure = failure
-                self._move("failed")
+                self._set_state("failed")
                 command.done.set_exception(failure)
             else:
-                if mistake is None:
+                if condition_error is None:
                     command.done.set_result(None)
                 else:
-                    command.done.set_exception(mistake)
+                    command.done.set_exception(condition_error)
             if self.state == "cancelled":
                 self._end_search()
             del command
@@ -145,41 +144,41 @@ class Engine:
         if isinstance(search, Generator):
             search.close()
 
-    def _serve(self, command: _Pull) -> Exception | None:
-        """Pull as far as a caller wants; what its own question raised, where that did."""
+    def _run(self, command: _Advance) -> Exception | None:
+        """Advance the search as a command wants; returns what its `is_done` raised, if it did."""
         if self.state in ("finished", "cancelled", "failed"):
             return None
         if self._search is None:
-            self._search = self._open()
-        self._move("running")
+            self._search = self._open_search()
+        self._set_state("running")
         while not self._pause.is_set() and not self._cancel.is_set():
             try:
                 next(self._search)
             except StopIteration:
-                self._move("cancelled" if self._cancel.is_set() else "finished")
+                self._set_state("cancelled" if self._cancel.is_set() else "finished")
                 return None
             try:
-                if command.enough():
+                if command.is_done():
                     break
-            except Exception as mistake:
-                self._move("paused")
-                return mistake
-        self._move("cancelled" if self._cancel.is_set() else "paused")
+            except Exception as error:
+                self._set_state("paused")
+                return error
+        self._set_state("cancelled" if self._cancel.is_set() else "paused")
         return None
 
-    def _move(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         if state != self.state:
             self.state = state
             self._changed()
 
 
 class Job:
-    """A search running behind the notebook; `await` it, or go on working."""
+    """A search that runs in the background; `await` it, or work on in the notebook."""
 
-    def __init__(self, engine: Engine, done: Future[None], again: Callable[[], Future[None]]) -> None:
+    def __init__(self, engine: Engine, done: Future[None], restart: Callable[[], Future[None]]) -> None:
         self._engine = engine
         self._done = done
-        self._again = again
+        self._restart = restart
 
     @property
     def done(self) -> bool:
@@ -187,16 +186,16 @@ class Job:
         return self._done.done()
 
     def pause(self) -> None:
-        """Stop after the step in hand."""
+        """Pause after the current step."""
         self._engine.pause()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         if self._done.done():
-            self._done = self._again()
+            self._done = self._restart()
 
     def cancel(self) -> None:
-        """End the search; what it found stays."""
+        """End the search; its results are kept."""
         self._engine.cancel()
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -214,7 +213,7 @@ class Job:
         return self._wait().__await__()
 
     async def _wait(self) -> None:
-        # A sleeping cell is cancelled only when it wakes, so it wakes often; an interrupt pauses.
+        # A sleeping coroutine is cancelled only when it wakes, so it wakes often. An interrupt pauses the search.
         try:
             while not self._done.done():
                 await asyncio.sleep(SLICE_S)
@@ -228,7 +227,7 @@ class Job:
 
 
 def wait(done: Future[None], timeout_s: float | None = None) -> bool:
-    """Block in slices, so that an interrupt is seen; re-raises what the engine raised."""
+    """Block in short slices, so that an interrupt is noticed; re-raises what the engine raised."""
     waited = 0.0
     while timeout_s is None or waited < timeout_s:
         try:

@@ -1,4 +1,4 @@
-"""The families of a search by id, and what is known of each: graph, candidates, verdicts, trials.
+"""The families of a search by id, each with its graph, candidates, verdicts and trials.
 
 A `FamilyHandle` reads only the event journal. It prints as text, and a notebook draws it as SVG.
 """
@@ -58,19 +58,19 @@ class FamilyHandle:
 
     @property
     def floats(self) -> FloatsAssessed | None:
-        """The last assessment in floating point; None where it was not assessed yet."""
+        """The last assessment in floating point; None if it was not assessed yet."""
         return next((e for e in reversed(self.record.of(FloatsAssessed)) if e.family == self.id), None)
 
     @property
     def dominated(self) -> FamilyDominated | None:
-        """The family that dominates this one in the cost model at all sizes, and why; None where none is known."""
+        """The family that dominates this one in the cost model at all sizes, and why; None if none is known."""
         return next((e for e in reversed(self.record.of(FamilyDominated)) if e.family == self.id), None)
 
     @property
     def proof(self) -> str:
         """The evidence for the verdict on each candidate, as text; see `Record.evidence`."""
         texts = [str(self.record.evidence(candidate)) for candidate in self.verdicts]
-        return "\n\n".join(texts) or f"{self.id}: no candidate has been decided yet"
+        return "\n\n".join(texts) or f"{self.id}: no candidate has a verdict yet"
 
     def why(self) -> str:
         """The status of this family and the reasons for it, as sentences."""
@@ -81,7 +81,7 @@ class FamilyHandle:
             sides = ("the program's form", "the candidate's form")
             lines += [f"  {side}: {form}" for side, form in zip(sides, verdict.nearest, strict=False)]
         if (dominated := self.dominated) is not None:
-            effect = "is not tuned" if dominated.left_out else "comes behind others that are as likely"
+            effect = "is not tuned" if dominated.left_out else "is tuned after families of the same priority"
             lines.append(f"{dominated.reason.sentence} It {effect}.")
             lines += [f"  {symbol}: {values}" for symbol, values in dominated.reason.substitution.items()]
         if (floats := self.floats) is not None:

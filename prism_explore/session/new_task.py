@@ -1,4 +1,4 @@
-"""The task of a new session: its options checked against the program, defaults filled in."""
+"""The task of a new session: the traced program, with checked options and defaults filled in."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from prism_explore.errors import ShapeError
-from prism_explore.frontend import Traced, data_sizes
+from prism_explore.frontend import data_sizes, trace
 from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.search.explore import Task
-from prism_explore.session.options import baseline_names, database_at, library_of, machine_of, time_to_beat
+from prism_explore.session.constraints import ranges_from_text
+from prism_explore.session.options import (
+    baseline_names,
+    check_options,
+    check_time_to_beat,
+    library_of,
+    machine_of,
+    open_database,
+)
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
+from prism_explore.tune.runner.machine_lock import open_machine_lock
 
 Dominated: TypeAlias = Literal["later", "left out"]
 
@@ -28,50 +37,59 @@ TUNED_AT = 8
 _PACKAGES = ("prism-explore", "torch", "triton", "egglog", "llvmlite", "numpy")
 
 
-def check_dominated(value: str) -> None:
-    """Refuse another way to treat dominated families than there are.
-
-    Raises:
-        ShapeError: it is none.
-    """
-    if value not in get_args(Dominated):
-        raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {value!r}")
-
-
 def new_task(
-    program: TensorProgram,
-    traced: Traced | None,
+    code: Callable[..., Any] | TensorProgram,
     *,
     target: str | Target,
-    at: Mapping[str, int],
+    at: Mapping[str, int] | None,
     seed: int,
     budget: Budget | None,
     space: Space | None,
+    name: str | None,
     baselines: Sequence[str],
     allow_unsafe: bool,
     database: str | Path | None,
-    ranges: Mapping[str, tuple[int, int]],
+    ranges: Mapping[str, tuple[int, int]] | str | Sequence[str] | None,
     time_to_beat_s: float | Literal["baselines"] | None,
     library: Callable[..., Any] | None,
     dominated: Dominated,
     executor: Executor | None,
+    inputs: Mapping[str, Any] | None,
+    more_inputs: Mapping[str, Any],
 ) -> Task:
-    """The task over a program; the options are those of `Session`.
-
-    Raises:
-        ShapeError: the program is too large, or options do not fit it.
-        TargetUnavailable: no such machine.
-        JournalVersionError: the database is damaged, or of a later version.
-    """
+    """The task of searching a program; arguments and errors are those of `Session`."""
+    check_options(
+        target=target,
+        at=at,
+        seed=seed,
+        budget=budget,
+        space=space,
+        name=name,
+        database=database,
+        ranges=ranges,
+        executor=executor,
+        inputs=inputs,
+    )
+    if executor is not None and budget is not None and budget.at_once > 1:
+        open_machine_lock()  # an error here comes before the search, not after it
     names = baseline_names(baselines)
+    if dominated not in get_args(Dominated):
+        raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {dominated!r}")
+    traced = None if isinstance(code, TensorProgram) else trace(code, {**(inputs or {}), **more_inputs}, name)
+    program = traced.program if traced is not None else cast(TensorProgram, code)
     if reason := why_too_large(program):
         raise ShapeError(reason)
-    symbols = program.graph.data_symbols
-    bounds = parse_ranges(ranges, symbols, program.name)
-    usual = {**dict.fromkeys(symbols, TUNED_AT), **{s: min(max(TUNED_AT, low), n) for s, low, n in bounds.bounds}}
-    shapes = data_sizes(program, {**usual, **at})
+    sizes = dict(at or {})
+    bounds = parse_ranges(
+        ranges if isinstance(ranges, Mapping) else ranges_from_text(ranges or ()),
+        program.graph.data_symbols,
+        program.name,
+    )
+    defaults = dict.fromkeys(program.graph.data_symbols, TUNED_AT)
+    defaults |= {s: min(max(TUNED_AT, low), high) for s, low, high in bounds.bounds}
+    shapes = data_sizes(program, {**defaults, **sizes})
     also = library_of(library, traced, names, program.name)
-    bounds.check(shapes, f"at={dict(at)}")
+    bounds.check(shapes, f"at={sizes}")
     machine = machine_of(target)
     return Task(
         program=program,
@@ -86,8 +104,8 @@ def new_task(
         allow_unsafe=allow_unsafe,
         ranges=bounds,
         executor=executor,
-        database=None if database is None else database_at(database),
-        time_to_beat_s=time_to_beat(time_to_beat_s, traced, machine, names, also),
+        database=None if database is None else open_database(database),
+        time_to_beat_s=check_time_to_beat(time_to_beat_s, traced, machine, names, also),
         also=also,
         dominated=dominated,
     )

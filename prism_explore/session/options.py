@@ -1,4 +1,4 @@
-"""Options of a session, checked before the program is traced."""
+"""Checks of the options of a session, with messages that say what each option takes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import LIBRARY
 from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.ir.program import TensorProgram
-from prism_explore.pipeline.search_space import Space
+from prism_explore.pipeline.search_space import LIMITS, Space
+from prism_explore.search.explore import Task
 from prism_explore.search.library_calls import Library
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget, Database
 from prism_explore.tune.runner.baseline_table import BASELINES
-from prism_explore.tune.runner.machine_lock import open_machine_lock
 
-TAKES: Mapping[str, tuple[tuple[type, ...], str]] = {
+OPTION_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "target": ((str, Target), "the name of a machine, such as 'cpu' or 'h100', or a px.Target"),
     "at": ((Mapping,), "a number per symbol, such as at={'b': 8}"),
     "seed": ((int,), "a whole number"),
@@ -35,53 +35,61 @@ TAKES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "executor": ((Executor,), "a concurrent.futures.Executor, such as ProcessPoolExecutor() or a Dask client's"),
     "inputs": ((Mapping,), "a type or an example tensor per argument, such as inputs={'x': px.T('b', 64)}"),
 }
-"""Per option of a session, what it may be and an example."""
+"""Per option of a session, its types, and a description with an example."""
 
 
-def check_options(**given: object) -> None:
+def check_options(**options: object) -> None:
     """Check the types of options; None means that an option is left out.
 
     Raises:
-        ShapeError: with the option, what was found, and what it takes.
+        ShapeError: a value has another type.
     """
-    for name, value in given.items():
-        types, takes = TAKES[name]
+    for name, value in options.items():
+        types, takes = OPTION_TYPES[name]
         if value is not None and (not isinstance(value, types) or isinstance(value, bool)):
             raise ShapeError(f"{name}= takes {takes}; found {value!r}, a {type(value).__name__}")
 
 
-def check_turns(executor: Executor | None, budget: Budget | None) -> None:
-    """Refuse trials that workers would time without turns before a search, and not behind it.
+def machine_of(machine: str | Target) -> Target:
+    """The machine of this name; a Target is returned unchanged."""
+    return machine if isinstance(machine, Target) else target(machine)
+
+
+def changed_limits(
+    task: Task, machine: str | Target | None, space: Space | None, limits: Mapping[str, int]
+) -> tuple[Target, Space]:
+    """The target and the space of a what-if question; see `Session.what_if`.
 
     Raises:
-        TargetUnavailable: see `open_machine_lock`.
+        ShapeError: no such limit.
+        TargetUnavailable: no such machine.
     """
-    if executor is not None and budget is not None and budget.at_once > 1:
-        open_machine_lock()
+    changed = task.target if machine in (None, task.target.name) else machine_of(machine)
+    of_space = dict(limits)
+    if (memory := of_space.pop("shared_memory_bytes", None)) is not None:
+        changed = changed.replace(shared_memory_bytes=memory)
+    if unknown := sorted(set(of_space) - set(LIMITS)):
+        raise ShapeError(f"no limit {', '.join(unknown)}; there are {', '.join((*LIMITS, 'shared_memory_bytes'))}")
+    return changed, replace(space or task.space, **of_space)
 
 
-def machine_of(given: str | Target) -> Target:
-    """The machine, by its name or as it is."""
-    return given if isinstance(given, Target) else target(given)
-
-
-def baseline_names(given: Sequence[str]) -> tuple[str, ...]:
-    """The names of rivals.
+def baseline_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of baselines.
 
     Raises:
-        ShapeError: one is unknown, or it is a text and no sequence of them.
+        ShapeError: one is unknown, or `names` is a text instead of a sequence of texts.
     """
     known = (*(m.name for m in BASELINES), LIBRARY)
-    if isinstance(given, str) or any(name not in known for name in given):
+    if isinstance(names, str) or any(name not in known for name in names):
         raise ShapeError(
             f"baselines= takes names out of {', '.join(map(repr, known))}, such as baselines=({known[0]!r},); "
-            f"found {given!r}"
+            f"found {names!r}"
         )
-    return tuple(given)
+    return tuple(names)
 
 
-def time_to_beat(
-    given: float | Literal["baselines"] | None,
+def check_time_to_beat(
+    time_s: float | Literal["baselines"] | None,
     traced: Traced | None,
     machine: Target,
     baselines: Sequence[str],
@@ -90,28 +98,28 @@ def time_to_beat(
     """The time to beat.
 
     Raises:
-        ShapeError: it is none, or cannot be measured.
+        ShapeError: not a time, or the baselines cannot be timed.
     """
-    if given is None:
+    if time_s is None:
         return None
-    if given == "baselines":
+    if time_s == "baselines":
+        has_baseline = any(name != LIBRARY for name in baselines) or (LIBRARY in baselines and also.call is not None)
         missing = {
             "torch code, and this is a program": traced is None,
-            f"a machine that is here, such as cpu, and this is {machine.name}": machine.kind != "cpu",
-            "a baseline, and baselines=() names none": not (
-                any(name != LIBRARY for name in baselines) or (LIBRARY in baselines and also.call is not None)
-            ),
+            f"this machine as the target, such as cpu, and the target is {machine.name}": machine.kind != "cpu",
+            "a baseline, and baselines=() names none": not has_baseline,
         }
-        for what, is_missing in missing.items():
+        for requirement, is_missing in missing.items():
             if is_missing:
                 raise ShapeError(
-                    f"time_to_beat_s='baselines' measures torch and needs {what}; give a number of seconds instead"
+                    f"time_to_beat_s='baselines' measures torch and needs {requirement}; give a number of seconds "
+                    "instead"
                 )
-        return given
-    number: Any = given
+        return time_s
+    number: Any = time_s
     if not isinstance(number, int | float) or isinstance(number, bool) or not number > 0:
-        raise ShapeError(f"time_to_beat_s takes seconds above 0 or 'baselines', found {given!r}")
-    return float(given)
+        raise ShapeError(f"time_to_beat_s takes seconds above 0 or 'baselines', found {time_s!r}")
+    return float(time_s)
 
 
 def library_of(
@@ -119,26 +127,26 @@ def library_of(
     traced: Traced | None,
     baselines: Sequence[str],
     name: str,
-    raced: Collection[str] = (),
+    timed: Collection[str] = (),
 ) -> Library:
-    """A rival's code on the same arguments: given, and compared when it is timed, or to be found and proved.
+    """The library call that is a baseline: the caller's code, or one that the search looks for and proves equal.
 
     Args:
-        code: what was given.
-        traced: the code that it is a rival of.
-        baselines: a call is looked for where they name one.
+        code: the caller's code, if any.
+        traced: the torch code with the same arguments.
+        baselines: the search looks for a call if these names include the library call.
         name: of the program.
-        raced: how a saved race spells its call, see `Library`.
+        timed: the library calls that a saved search timed, as text; see `Library`.
 
     Raises:
-        ShapeError: it is no function or takes other arguments, or there is no torch code whose arguments it shares.
+        ShapeError: `code` is no function or takes other arguments, or there is no torch code with the same arguments.
     """
     if code is None:
-        return Library(sought=traced if LIBRARY in baselines else None, raced=frozenset(raced))
+        return Library(sought=traced if LIBRARY in baselines else None, raced=frozenset(timed))
     if traced is None:
         raise ShapeError(
-            f"library= is a rival of torch code, and none was given, {name} being a program: nothing is raced. "
-            "px.Session(code, library=...) and px.Session.load(path, code, library=...) take both"
+            f"library= is compared with torch code, and {name} is a program without it. Pass both: "
+            "px.Session(code, library=...) or px.Session.load(path, code, library=...)"
         )
     if not callable(code):
         raise ShapeError(f"library= takes a torch function of ({', '.join(traced.arguments)}), found {code!r}")
@@ -148,23 +156,23 @@ def library_of(
         raise ShapeError(
             f"library= is called with the arguments of {name} in their order, {', '.join(traced.arguments)}: {problem}"
         ) from None
-    except ValueError:  # a builtin may not tell its arguments
+    except ValueError:  # some builtins have no signature
         pass
     return Library(LibraryCall("", replace(traced, reference=code)))
 
 
-def database_at(path: str | Path) -> Database:
-    """The database at a path, read once, so that a damaged one is said before a search and not behind it."""
+def open_database(path: str | Path) -> Database:
+    """The database at a path; it is read once, so that a damaged file is reported before the search."""
     found = Database(path)
     found.contents()
     return found
 
 
 def one_symbol(program: TensorProgram, values: Mapping[str, Sequence[int]]) -> tuple[str, list[int]]:
-    """The symbol that was named, and its values in order.
+    """The symbol to tune for, and its values in order.
 
     Raises:
-        ShapeError: not one symbol of the program, or values that are none.
+        ShapeError: not one symbol of the program, or invalid values.
     """
     symbols = program.graph.data_symbols
     if len(values) != 1 or next(iter(values)) not in symbols:

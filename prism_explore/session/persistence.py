@@ -1,7 +1,7 @@
-"""A search's task as data, so that a saved search can go on in another process.
+"""The task of a search as data, so that a saved search can continue in another process.
 
-The program is a text, everything else plain values; nothing in a file is run or imported. Torch code is not
-in it: who wants the race against it gives it again. Neither is a database of trials, which is a file of a machine.
+The program is a text and everything else plain values; nothing in a file is run or imported. The file has no torch
+code, so the caller passes it again to time kernels against it. It has no database of trials, which is a separate file.
 """
 
 from __future__ import annotations
@@ -34,11 +34,10 @@ from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.prover import Prover
 
 _DECIDING = ("prism-explore", "egglog")
-"""Packages whose versions decide what a search notes."""
-
+"""Packages whose versions determine the events of a search."""
 
 _OLD_NAMES: Mapping[str, str] = {"rivals": "baselines", "beat_s": "time_to_beat_s"}
-"""Options as files of before have them, and their names now; so are values of `time_to_beat_s`."""
+"""Former names of options, and of values of `time_to_beat_s`, with their present names."""
 
 
 TimeToBeat: TypeAlias = float | Literal["baselines"] | None
@@ -46,7 +45,7 @@ TimeToBeat: TypeAlias = float | Literal["baselines"] | None
 
 @dataclass(frozen=True, slots=True)
 class _Saved:
-    """A task as a file has it."""
+    """A task as it is stored in a file."""
 
     program: str
     space: Space
@@ -63,7 +62,7 @@ class _Saved:
 
 
 def task_to_plain(task: Task) -> dict[str, Any]:
-    """A task as JSON-ready data, without the torch code that it came from."""
+    """A task as JSON-ready data, without its torch code."""
     saved = _Saved(
         show(task.program),
         task.space,
@@ -82,11 +81,11 @@ def task_to_plain(task: Task) -> dict[str, Any]:
 
 
 def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Journal]:
-    """The task of a saved search, without its library call, and its facts, to go on with.
+    """The task of a saved search, without its library call, and its journal.
 
     Args:
         path: what `Session.save` wrote.
-        reference: the torch code that it was traced from, for the race against it.
+        reference: the torch code of the first session, as a baseline.
 
     Raises:
         JournalVersionError: no saved search, damaged, by other versions, or without its task.
@@ -95,7 +94,7 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
     plain = read_manifest(path).get("task")
     if plain is None:
         raise JournalVersionError(
-            f"{path} has the facts of a search but not its task, so it can be looked at, px.load, and not go on"
+            f"{path} has the events of a search but not its task: px.load can show it, but it cannot be continued"
         )
     try:
         saved = _plain_data().read(_Saved, _in_present_form(plain))
@@ -105,13 +104,13 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
     for package, was in saved.versions:
         if package in _DECIDING and (now := version(package)) != was:
             raise JournalVersionError(
-                f"{path} was searched with {package} {was}, this is {now}: what it would have found next is not known "
-                "to be the same. px.load shows it; a new px.Session searches again"
+                f"{path} was searched with {package} {was}, and {now} is installed, which may search differently. "
+                "px.load shows the file; a new px.Session searches again"
             )
     if reference is not None and reference.program != program:
         raise ShapeError(
-            f"{path} is a search of another program than the code that was given.\nsaved:\n{saved.program}\n"
-            f"given:\n{show(reference.program)}"
+            f"{path} is the search of another program than this code computes.\nsaved:\n{saved.program}\n"
+            f"code:\n{show(reference.program)}"
         )
     task = Task(
         program=reference.program if reference is not None else program,
@@ -131,51 +130,53 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
     return task, Journal.load(path)
 
 
-def library_raced(facts: Iterable[Event]) -> frozenset[str]:
-    """How the library call is spelled that a race was against: empty for one that was given."""
+def timed_library_calls(events: Iterable[Event]) -> frozenset[str]:
+    """The library calls that were timed, as text; the text is empty for one that the caller passed."""
     return frozenset(
-        e.note for e in facts if isinstance(e, RivalTimed | BaselineMeasured) and e.name == LIBRARY and e.samples
+        e.note for e in events if isinstance(e, RivalTimed | BaselineMeasured) and e.name == LIBRARY and e.samples
     )
 
 
-def check_library(path: str | Path, task: Task, also: Traced, facts: Iterable[Event]) -> None:
-    """Refuse a library call that the saved race was not against; one that is still to be raced is compared there.
+def check_library(path: str | Path, task: Task, library: Traced, events: Iterable[Event]) -> None:
+    """Check that a library call is the one that a saved search timed, if the search timed its baselines already.
 
     Raises:
-        ShapeError: it is none that was raced.
+        ShapeError: it is another one, or the search timed none.
     """
-    raced = {e.name: e.samples for e in facts if isinstance(e, RivalTimed | BaselineMeasured)}
-    if raced and LIBRARY not in raced:
+    timed = {e.name: e.samples for e in events if isinstance(e, RivalTimed | BaselineMeasured)}
+    if timed and LIBRARY not in timed:
         raise ShapeError(
-            f"{path}: its rivals were timed without a library call ({', '.join(raced)}), so library= was not one of "
-            "them; load it without, or race it in a new px.Session"
+            f"{path}: its baselines were timed without a library call ({', '.join(timed)}); load it without library=, "
+            "or time the call in a new px.Session"
         )
-    if raced.get(LIBRARY) and (reason := why_not_equal(also, task.program, task.shapes, task.target, seed=task.seed)):
+    if not timed.get(LIBRARY):
+        return
+    if reason := why_not_equal(library, task.program, task.shapes, task.target, seed=task.seed):
         raise ShapeError(
-            f"{path}: library= is not the call that was raced there, or does not run here: {reason}. Give the same "
+            f"{path}: library= is not the call that was timed there, or it does not run here: {reason}. Pass the same "
             "function as to the first session"
         )
 
 
-def proved_again(kernel: Kernel, task: Task) -> Verified:
-    """The evidence for a kernel that a file tells of, made here: its proof, its certificate, its very source.
+def prove_again(kernel: Kernel, task: Task) -> Verified:
+    """Prove and certify the kernel of a saved search again, and generate its source again.
 
     Raises:
-        JournalVersionError: it is not proved here, or its numbers give another kernel.
+        JournalVersionError: it is not proved, or its parameters give another source.
     """
     candidate = kernel.verified.candidate
     verdict = Prover(task.program).verify(candidate, Journal(), task.seed)
-    made = emit(kernel.verified, kernel.parameters, task.shapes, task.target)
-    if not isinstance(verdict, Verified) or not isinstance(made, Kernel) or made.source != kernel.source:
+    emitted = emit(kernel.verified, kernel.parameters, task.shapes, task.target)
+    if not isinstance(verdict, Verified) or not isinstance(emitted, Kernel) or emitted.source != kernel.source:
         raise JournalVersionError(
-            f"{candidate.id}, the best of the saved search, is not proved again or gives another kernel here: the file "
-            "was changed, or searched by other code; a new px.Session searches again"
+            f"{candidate.id}, the best candidate of the saved search, is not proved again or gives another kernel: the "
+            "file was changed, or was searched by other code; a new px.Session searches again"
         )
     return certify(verdict, Journal())
 
 
 def _in_present_form(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """A task out of a file, also out of one that was written before options were renamed and sizes were texts."""
+    """A task from a file in its present form: present names of options, and sizes as texts."""
     renamed = {_OLD_NAMES.get(name, name): _with_sizes_as_texts(value) for name, value in plain.items()}
     beat = renamed.get("time_to_beat_s")
     return {**renamed, "time_to_beat_s": _OLD_NAMES.get(beat, beat) if isinstance(beat, str) else beat}

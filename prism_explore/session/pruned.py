@@ -51,13 +51,13 @@ class PrunedHandle:
             Whether the region was pruned rightly, and the proved families that were found in it.
 
         Raises:
-            ShapeError: the search was loaded from a file, so its space and target are unknown; or a reason of
+            ShapeError: the search was loaded from a file, so its space and target are unknown; or see
                 `diagnose.audit.audit`.
         """
         if self.auditor is None:
             raise ShapeError(
-                f"{self.id} is of a recorded search, which has its events but not its space and target; search the "
-                "program again in a px.Session, which notes the same events, and audit there"
+                f"{self.id} belongs to a recorded search, which has events but no space and target; search the program "
+                "again in a px.Session, which has the same events, and audit there"
             )
         return self.auditor(self.id, **options)
 

@@ -1,6 +1,6 @@
 """The part of a record that the handles of families and pruned regions read.
 
-`Record` makes these handles, so they cannot import it; they take any object with these members.
+`Record` creates these handles, so they cannot import it; they take any object with these members.
 """
 
 from __future__ import annotations

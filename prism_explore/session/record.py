@@ -1,6 +1,7 @@
-"""A search as a record: its families, pruned regions, trials, claim and evidence.
+"""A search as its event journal shows it: families, pruned regions, trials, claim and evidence.
 
-A `Record` reads only the event journal, so a running session and a saved search show the same. It prints as text.
+Input is the journal of a running or of a saved search. A `Session` is a `Record` whose search can go on, so both show
+the same.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prism_explore.diagnose.evidence import Evidence, evidence
 from prism_explore.errors import ShapeError
@@ -21,21 +22,28 @@ from prism_explore.events.replay_journal import Retold
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
+from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Candidate, EClass, Family, Verified
 from prism_explore.session.families import Families
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.tuning_table import Tuning
+from prism_explore.support.caches import lease_for
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.counterexample.case import Case, read_counterexample
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.verify.prover import verify
 from prism_explore.verify.replay import Replay, replay_counterexample
 
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
+
+    from prism_explore.widgets.jupyter.live import SessionLike
+
 E = TypeVar("E")
 
 
 class Record:
-    """A search, read from its event journal: running, saved or loaded."""
+    """A search, read from its event journal."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -72,8 +80,8 @@ class Record:
         return claim(self.journal.events)
 
     @property
-    def misses(self) -> tuple[Miss, ...]:
-        """The graphs that came nearest to a result, and the restriction that stopped each; empty after a proof."""
+    def near_misses(self) -> tuple[Miss, ...]:
+        """The partial graphs closest to a result, and the restriction that stopped each; empty after a proof."""
         return ledger(self.journal.events).misses
 
     @property
@@ -88,21 +96,19 @@ class Record:
             raise ShapeError("the search has not begun; sess.step() begins it")
         return parse_program(started[0].program)
 
-    def graph(self, subject: str) -> SGraph:
-        """The graph of a family or a candidate.
+    def graph(self, of: str = "") -> MultiDiGraph[str]:
+        """A graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`.
 
         Args:
-            subject: the id of a family or a candidate, such as f2 or f2.c1.
+            of: the id of a family or a candidate, such as "f2" or "f2.c1"; the program if left out.
 
         Returns:
-            The sGraph.
+            The graph.
 
         Raises:
             ShapeError: no such family or candidate.
         """
-        if subject in self.families:
-            return self.families[subject].graph
-        return parse(self._instantiation(subject).sgraph)
+        return to_networkx(self._sgraph(of) if of else self.program.graph)
 
     def equalities(self, candidate: str) -> Equalities:
         """The equalities between a candidate and the program, at any verdict; e-graphs step by step.
@@ -131,7 +137,7 @@ class Record:
             The evidence; `str` gives it as text.
 
         Raises:
-            ShapeError: no such candidate, or it has not been decided.
+            ShapeError: no such candidate, or it has no verdict yet.
         """
         instance, verdict = self._decided(candidate)
         certificate = next((e for e in reversed(self.of(CertificateReplayed)) if e.candidate == candidate), None)
@@ -154,17 +160,17 @@ class Record:
             return replay_counterexample(verdict.case)
         if not verdict.witness:
             raise ShapeError(
-                f"{candidate} is {verdict.verdict} and has no counterexample; sess.evidence({candidate!r})"
+                f"{candidate} is {verdict.verdict}, so it has no counterexample; see sess.evidence({candidate!r})"
             )
         counterexample = read_counterexample(verdict.witness)
         return replay_counterexample(str(Case(candidate, None, self.program, parse(instance.sgraph), counterexample)))
 
     def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
-        """Replay every lemma of a proof in egglog from the axioms, and note the certificate in the journal.
+        """Replay every lemma of a proof in egglog from the axioms, and add the certificate to the journal.
 
         A search certifies the proof of the best kernel at its end; this method is for the others. The candidate
         is proved again from the journal, so a saved search can be certified too. While a saved search is being
-        replayed, the certificate is not noted: the saved events come first.
+        replayed, the certificate is not added: the saved events come first.
 
         Args:
             candidate: id of a proved candidate.
@@ -185,12 +191,17 @@ class Record:
         again = Candidate(candidate, Family(instance.family, program, graph), graph, (), graph.conditions())
         proved = verify(program, again, scratch, self.of(ExplorationStarted)[0].seed)
         if not isinstance(proved, Verified):
-            raise ShapeError(f"{candidate} is {verdict.verdict}; only what is proved has a certificate")
+            raise ShapeError(f"{candidate} is {verdict.verdict}; only a proved candidate has a certificate")
         certify(proved, scratch)
         event = next(e for e in reversed(scratch.events) if isinstance(e, CertificateReplayed))
         if not isinstance(self.journal, Retold) or self.journal.is_told:
             self.journal.note(replace(event, asked=True))
         return evidence(verdict, program, instance.sgraph, event, self.families[instance.family].floats)
+
+    def _sgraph(self, subject: str) -> SGraph:
+        if subject in self.families:
+            return self.families[subject].graph
+        return parse(self._instantiation(subject).sgraph)
 
     def _instantiation(self, candidate: str) -> CandidateInstantiated:
         instances = {e.candidate: e for e in self.of(CandidateInstantiated)}
@@ -202,7 +213,7 @@ class Record:
         instance = self._instantiation(candidate)
         verdict = next((e for e in reversed(self.of(VerdictReached)) if e.candidate == candidate), None)
         if verdict is None:
-            raise ShapeError(f"{candidate} has not been decided yet")
+            raise ShapeError(f"{candidate} has no verdict yet")
         return instance, verdict
 
     def text(self, table: str) -> str:
@@ -252,22 +263,55 @@ class Record:
         Raises:
             ShapeError: the journal does not begin with ExplorationStarted.
         """
-        from prism_explore.widgets.jupyter.recorded import RecordedSession
         from prism_explore.widgets.report import report_page
 
-        Path(path).write_text(report_page(RecordedSession(self.journal, self)), encoding="utf-8")
+        Path(path).write_text(report_page(self._session_to_show()), encoding="utf-8")
         return Path(path)
 
     @property
     def widget(self) -> Any:
-        """The explorer of this record; a recorded search cannot be steered."""
+        """The explorer of this search; that of a saved search cannot steer it."""
         from prism_explore.widgets.explorer import Explorer
+
+        return Explorer(self._session_to_show())
+
+    def _session_to_show(self) -> SessionLike:
         from prism_explore.widgets.jupyter.recorded import RecordedSession
 
-        return Explorer(RecordedSession(self.journal, self))
+        return RecordedSession(self.journal, self)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.widget._repr_mimebundle_(**kwargs)
 
     def __repr__(self) -> str:
         return f"<recorded search: {len(self.journal)} events>\n{self.claim}"
+
+
+def open_record(path: str | Path) -> Record:
+    """Open a saved search for reading; `Session.load` continues it.
+
+    Args:
+        path: what `Session.save` wrote.
+
+    Returns:
+        The search as it was recorded.
+
+    Raises:
+        JournalVersionError: not a saved search, damaged, or of a version that this code does not read.
+
+    Example:
+        >>> import tempfile
+        >>> import prism_explore as px
+        >>> program = px.parse_program('''program twice
+        ...   x = input f32[b, 8]
+        ...   %1 = add(x, x)
+        ...   return %1''')
+        >>> with tempfile.TemporaryDirectory() as folder, px.Session(program, target="h100", at={"b": 4}) as sess:
+        ...     sess.run()
+        ...     record = px.load(sess.save(f"{folder}/twice.prism"))
+        >>> list(record.families)
+        ['f1']
+    """
+    record = Record(Journal.load(path))
+    lease_for(record)
+    return record

@@ -1,4 +1,4 @@
-"""What a session hands out once its search has ended: the best kernel, and one kernel per value of a symbol."""
+"""The results of a finished search: the best kernel, and one kernel per value of a symbol."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task, incumbent, may_win
 from prism_explore.session.options import one_symbol
-from prism_explore.session.persistence import proved_again
+from prism_explore.session.persistence import prove_again
 from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune.runner.baselines import compare_with_baselines
 
 
 def best_of(task: Task, journal: Journal, progress: Progress, steering: Steering) -> Best | NoImprovement | None:
     """The fastest kernel of a search with its evidence; see `Session.best`."""
-    found = incumbent(progress, steering)
+    fastest = incumbent(progress, steering)
     book = ledger(journal.events)
-    if found is None:
+    if fastest is None:
         outcome = book.unbeaten
         return NoImprovement(outcome, book.rivals, task.reference, task.also.call) if outcome else None
-    verified = _certified(found, task, journal, progress)
+    verified = _certified(fastest, task, journal, progress)
     return Best(
-        found,
+        fastest,
         verified,
         open_candidates(progress, steering),
         book.baselines,
         task.reference,
-        load(found.kernel),
+        load(fastest.kernel),
         task.target.name,
         task.versions,
         _assessment(verified, task, progress),
@@ -58,7 +58,8 @@ def dispatch_over(
     """One tuned kernel per value of one symbol; see `Session.dispatch`."""
     symbol, points = one_symbol(task.program, values)
     candidates = open_candidates(progress, steering)
-    found, raced = list[tuple[int, Timed]](), dict[int, tuple[BaselineMeasured, ...]]()
+    kernels: list[tuple[int, Timed]] = []
+    baselines: dict[int, tuple[BaselineMeasured, ...]] = {}
     modes, also = tuple(name for name in task.baselines if name == EAGER), task.also.call
     for value in points:
         trials = Journal()
@@ -79,19 +80,19 @@ def dispatch_over(
         if not timed:
             raise ShapeError(f"no kernel could be timed at {symbol}={value}; {claim(journal.events)}")
         fastest = min(timed, key=lambda t: t.time_s)
-        found.append((value, fastest))
+        kernels.append((value, fastest))
         if task.reference is not None and (modes or also is not None):
-            raced[value] = compare_with_baselines(
+            baselines[value] = compare_with_baselines(
                 task.reference, fastest.kernel, task.target, trials, baselines=modes, library=also, seed=task.seed
             )
-    return Dispatch(task.program, symbol, task.shapes, found, task.target, task.reference, raced, also)
+    return Dispatch(task.program, symbol, task.shapes, kernels, task.target, task.reference, baselines, also)
 
 
 def chosen_candidate(progress: Progress, steering: Steering) -> Verified | None:
     """The candidate of the fastest kernel; where none was timed, the first proved one that may win."""
-    found = incumbent(progress, steering)
-    if found is not None:
-        return found.kernel.verified
+    fastest = incumbent(progress, steering)
+    if fastest is not None:
+        return fastest.kernel.verified
     return next(iter(open_candidates(progress, steering)), None)
 
 
@@ -100,12 +101,12 @@ def open_candidates(progress: Progress, steering: Steering) -> tuple[Verified, .
     return tuple(v for v in progress.proved if may_win(progress, steering, v.candidate.family))
 
 
-def _certified(found: Timed, task: Task, journal: Journal, progress: Progress) -> Verified:
-    candidate = found.kernel.verified.candidate
-    known = progress.certified.get(candidate.id, found.kernel.verified)
-    if isinstance(journal, Retold) and not known.proof.lemmas:
-        known = progress.certified[candidate.id] = proved_again(found.kernel, task)
-    return known
+def _certified(fastest: Timed, task: Task, journal: Journal, progress: Progress) -> Verified:
+    candidate = fastest.kernel.verified.candidate
+    verified = progress.certified.get(candidate.id, fastest.kernel.verified)
+    if isinstance(journal, Retold) and not verified.proof.lemmas:
+        verified = progress.certified[candidate.id] = prove_again(fastest.kernel, task)
+    return verified
 
 
 def _assessment(verified: Verified, task: Task, progress: Progress) -> Assessment:

@@ -10,66 +10,46 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 from prism_explore.diagnose.audit import Audit, audit
 from prism_explore.diagnose.audit_sample import Sample, audit_sample
-from prism_explore.diagnose.evidence import Evidence
 from prism_explore.diagnose.jobs import Questions
 from prism_explore.diagnose.what_if import WhatIf, what_if
-from prism_explore.errors import JournalVersionError, ShapeError
+from prism_explore.errors import ShapeError
 from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal, read_manifest
-from prism_explore.events.kinds import (
-    Event,
-    ExplorationFinished,
-)
+from prism_explore.events.kinds import Event, ExplorationFinished
 from prism_explore.events.ledger import Steering
-from prism_explore.events.near_misses import Miss
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import Retold
-from prism_explore.frontend import Traced, declare_symbols, trace
+from prism_explore.frontend import declare_symbols, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
-from prism_explore.ir.to_networkx import to_networkx
-from prism_explore.pipeline.search_space import LIMITS, Space
+from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Verified
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task
 from prism_explore.session.commands import run_command
-from prism_explore.session.constraints import ranges_from_text
 from prism_explore.session.engine import Engine, Job, State, wait
-from prism_explore.session.families import Families, FamilyHandle
-from prism_explore.session.new_task import Dominated, check_dominated, new_task
-from prism_explore.session.options import (
-    baseline_names,
-    check_options,
-    check_turns,
-    library_of,
-    machine_of,
-    one_symbol,
-)
-from prism_explore.session.persistence import check_library, library_raced, read_search, task_to_plain
+from prism_explore.session.families import FamilyHandle
+from prism_explore.session.new_task import Dominated, new_task
+from prism_explore.session.options import changed_limits, library_of, one_symbol
+from prism_explore.session.persistence import check_library, read_search, task_to_plain, timed_library_calls
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.record import Record
 from prism_explore.session.results import best_of, chosen_candidate, dispatch_over
 from prism_explore.session.steering import SteeringLog
-from prism_explore.session.stepping import Grain, after_steps, is_cancellation, search_steps
-from prism_explore.session.tuning_table import Tuning
+from prism_explore.session.stepping import Grain, after_steps, replay_saved, search_steps
 from prism_explore.support.caches import lease_for
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
-from prism_explore.verify.normal_form.equalities import Equalities
-from prism_explore.verify.replay import Replay
-
-if TYPE_CHECKING:
-    from networkx import MultiDiGraph
 
 
-class Session:
+class Session(Record):
     """One search over one program.
 
     Args:
@@ -137,51 +117,31 @@ class Session:
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
-        check_options(
+        task = new_task(
+            code,
             target=target,
             at=at,
             seed=seed,
             budget=budget,
             space=space,
             name=name,
-            database=database,
-            ranges=ranges,
-            executor=executor,
-            inputs=inputs,
-        )
-        check_turns(executor, budget)
-        baseline_names(baselines)
-        check_dominated(dominated)
-        traced: Traced | None = None
-        if isinstance(code, TensorProgram):
-            program = code
-        else:
-            traced = trace(code, {**(inputs or {}), **more_inputs}, name)
-            program = traced.program
-        task = new_task(
-            program,
-            traced,
-            target=target,
-            at=at or {},
-            seed=seed,
-            budget=budget,
-            space=space,
             baselines=baselines,
             allow_unsafe=allow_unsafe,
             database=database,
-            ranges=ranges if isinstance(ranges, Mapping) else ranges_from_text(ranges or ()),
+            ranges=ranges,
             time_to_beat_s=time_to_beat_s,
             library=library,
             dominated=dominated,
             executor=executor,
+            inputs=inputs,
+            more_inputs=more_inputs,
         )
         self._begin(task, Journal())
 
     def _begin(self, task: Task, journal: Journal) -> None:
+        super().__init__(journal)
         self._lease = lease_for(self)
-        self.task, self.program, self.traced = task, task.program, task.reference
-        self.journal = journal
-        self.record = Record(self.journal)
+        self.task, self.traced = task, task.reference
         self.selection: str | None = None
         self._progress = Progress()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}
@@ -192,7 +152,7 @@ class Session:
             lambda: [f.id for f in tuple(self._progress.families)],
             self._engine.reopen,
         )
-        self.questions = Questions(lambda: self._tell("state", self.state), self._is_timing)
+        self.questions = Questions(lambda: self._notify("state", self.state), self._is_timing)
         """The questions that are answered in the background, by id; prints the answers."""
         self._widget: Any = None
 
@@ -204,9 +164,9 @@ class Session:
 
         Args:
             module: the module, or a function of tensors.
-            examples: tensors by position; their sizes are those that kernels are tuned at.
+            examples: tensors by position; kernels are tuned at their sizes.
             symbolic: per argument, the dims that stay symbolic and their symbols: `{"x": {0: "b"}}`.
-            options: as of `Session`, by name.
+            options: arguments of `Session`, by name.
 
         Returns:
             The session; nothing was searched yet.
@@ -232,54 +192,44 @@ class Session:
 
         Enumeration and instantiation are repeated and compared with the file event by event. Verdicts, assessments
         and times are taken from the file. Steering is restored, except for predicates of `prefer`, which are code:
-        the families that they picked stay preferred.
+        the families that they selected stay preferred.
 
         Args:
             path: what `save` wrote.
-            code: the torch code, as it was given to the first session, for its arguments by name and for the race
-                against it; without it `best` takes the program's inputs in order, and nothing is raced.
-            library: the library call that was the first session's `library`: code, which is not saved. Without it a
-                race that is still to come is held without it, and `best` cannot call it where it won. One that was
-                found is found again.
-            inputs: types of its arguments, as for a new session.
+            code: the torch code of the first session. It is the baseline that kernels are timed against, and it names
+                the arguments. Without it `best` takes the program's inputs in order, and no baseline is timed.
+            library: the `library` of the first session; it is code, so it is not in the file. Without it, a baseline
+                run that is still to come leaves it out, and `best` cannot call it where it was fastest. A library call
+                that the search found by itself is found again.
+            inputs: types of the arguments of `code`, as for a new session.
             more_inputs: the same, as keywords.
 
         Returns:
             The session at the step at which it was saved.
 
         Raises:
-            JournalVersionError: no saved search, by another version, or the search does not repeat what it says.
-            ShapeError: the code computes another program, or `library` another value; or `library` is given without
-                the code, or to a search whose rivals were timed without one.
+            JournalVersionError: no saved search, by another version, or the repeated search differs from the file.
+            ShapeError: the code computes another program, or `library` another value; or `library` is passed without
+                the code, or for a search whose baselines were timed without one.
         """
         traced = None
         if code is not None:
             name = str(read_manifest(path).get("program", "")) or None
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
         task, saved = read_search(path, traced)
-        also = library_of(library, traced, task.baselines, task.program.name, library_raced(saved.events))
+        also = library_of(library, traced, task.baselines, task.program.name, timed_library_calls(saved.events))
         if also.given is not None:
             check_library(path, task, also.given.traced, saved.events)
         task, journal = replace(task, also=also), Retold(saved.entries)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
-        sess._retell(journal)
+        replay_saved(journal, sess._engine, sess._steering)
         return sess
 
-    def _retell(self, journal: Retold) -> None:
-        """Repeat the search up to where it was saved; events after a finished search are steering."""
-        while not journal.is_told:
-            if is_cancellation(journal.upcoming):
-                journal.tell()
-                self._engine.cancel()
-                return
-            before = len(journal)
-            wait(self._engine.pull(lambda: journal.is_told or is_cancellation(journal.upcoming)))
-            self._steering.put_into_force()
-            if self.state == "finished" and not journal.is_told:
-                self._engine.reopen()
-                if len(journal) == before:
-                    raise JournalVersionError(f"the saved search went on behind its end, with {journal.upcoming}")
+    @property
+    def program(self) -> TensorProgram:
+        """The program that is searched."""
+        return self.task.program
 
     # ------------------------------------------------------------ the search
 
@@ -309,7 +259,7 @@ class Session:
         return [e.event for e in self.journal.since(before)]
 
     def request_steps(self, n: int = 1, grain: Grain = "event") -> Future[None]:
-        """Let the search do some steps without waiting for it; see `step`.
+        """Start some steps of the search without waiting for them; see `step`.
 
         Args:
             n: how many.
@@ -318,7 +268,7 @@ class Session:
         Returns:
             A future that is done when the search pauses.
         """
-        return self._engine.pull(after_steps(self.journal, n, grain))
+        return self._engine.advance(after_steps(self.journal, n, grain))
 
     def run(self, until: Callable[[Session], bool] | None = None) -> None:
         """Search to the end, or until a condition holds. An interrupt pauses; `run()` continues.
@@ -333,7 +283,7 @@ class Session:
             raise ShapeError(
                 f"until= takes a function of the session, such as lambda s: len(s.families) > 2; found {until!r}"
             )
-        self._await(self._engine.pull((lambda: until(self)) if until else _never))
+        self._await(self._engine.advance((lambda: until(self)) if until else _never))
 
     def start(self) -> Job:
         """Search in the background; the job can be awaited, paused, resumed and cancelled.
@@ -341,7 +291,7 @@ class Session:
         Returns:
             The job.
         """
-        return Job(self._engine, self._engine.pull(_never), lambda: self._engine.pull(_never))
+        return Job(self._engine, self._engine.advance(_never), lambda: self._engine.advance(_never))
 
     def pause(self) -> None:
         """Pause after the current step; nothing is lost."""
@@ -383,13 +333,14 @@ class Session:
         except KeyboardInterrupt:
             self._engine.pause()
             wait(done)
-            print("paused; sess.run() goes on, sess.cancel() ends the search")  # noqa: T201 - for the person waiting
+            print("paused; sess.run() continues, sess.cancel() ends the search")  # noqa: T201 - for the person waiting
 
     # ------------------------------------------------------------ steering
+
     @property
     def steering(self) -> Steering:
         """The decisions that are not undone."""
-        return self._steering.standing
+        return self._steering.decisions
 
     def accept(self, family: str, note: str = "") -> None:
         """Accept a family: it is tuned before the others, also if it is unsafe in floating point.
@@ -419,9 +370,9 @@ class Session:
         """Prefer families: they are tuned before the others, but after accepted ones.
 
         Args:
-            which: the name of a family; or a text such as `accum_rms`, for every family, also a later one, whose
-                graph has it; or a predicate of a family, asked of each one that there is and of each one to come.
-                A predicate is code and does not go into the journal: the families that it picks do.
+            which: the id of a family; or a text such as `accum_rms`, which selects every family with this text in its
+                graph; or a predicate, which is called with each family. Texts and predicates also select later
+                families. A predicate is code and is not saved; the families that it selects are.
 
         Raises:
             ShapeError: `which` is neither a text nor a function.
@@ -436,57 +387,38 @@ class Session:
         """Redo the steering decision that was undone last, if there is one."""
         self._steering.redo()
 
-    # ------------------------------------------------------------ what was found
-
-    @property
-    def families(self) -> Families:
-        """All families by id."""
-        return self.record.families
+    # ------------------------------------------------------------ queries
 
     @property
     def pruned(self) -> Pruned:
         """All pruned regions by id."""
-        return Pruned(self.record, self.audit)
-
-    @property
-    def tuning(self) -> Tuning:
-        """All trials so far, as data: `sess.tuning.fastest[:3]`, `sess.tuning.data`."""
-        return self.record.tuning
-
-    @property
-    def misses(self) -> tuple[Miss, ...]:
-        """The partial results that came nearest, and the restriction that stopped each; empty if a family is proved."""
-        return self.record.misses
+        return Pruned(self, self.audit)
 
     @overload
-    def audit(self, subject: str, **how: Any) -> Audit: ...
+    def audit(self, subject: str, **options: Any) -> Audit: ...
 
     @overload
-    def audit(self, *, sample: int, seed: int = 0, **how: Any) -> Sample: ...
+    def audit(self, *, sample: int, seed: int = 0, **options: Any) -> Sample: ...
 
-    def audit(self, subject: str = "", *, sample: int = 0, seed: int = 0, **how: Any) -> Audit | Sample:
+    def audit(self, subject: str = "", *, sample: int = 0, seed: int = 0, **options: Any) -> Audit | Sample:
         """Search a pruned region, or a rejected family, with its rule off. This search is not changed.
 
         Args:
             subject: such as p17 or f2.
-            sample: instead of a subject, how many regions of each rule; they are drawn by `seed`.
-            seed: of the draw.
-            how: the budgets `nodes` and `candidates`, `steps` of the region, more `rules_off`; see `audit.audit`.
+            sample: instead of a subject, how many regions of each rule to audit; they are drawn at random.
+            seed: of the random sample.
+            options: the budgets `nodes` and `candidates`, `steps` of the region, more `rules_off`; see
+                `diagnose.audit.audit`.
 
         Returns:
             What the search of the region found; with `sample`, one result per region.
 
         Raises:
-            ShapeError: no such region, or a budget that is none.
+            ShapeError: no such region, or an invalid budget.
         """
         if not subject:
-            return audit_sample(self.task, self.journal.events, sample, seed, **how)
-        return audit(self.task, self.journal.events, subject, **how)
-
-    @property
-    def claim(self) -> str:
-        """One sentence that says what was shown and what was not."""
-        return self.record.claim
+            return audit_sample(self.task, self.journal.events, sample, seed, **options)
+        return audit(self.task, self.journal.events, subject, **options)
 
     def what_if(
         self,
@@ -498,14 +430,14 @@ class Session:
         tick: Callable[[], None] = lambda: None,
         **limits: int,
     ) -> WhatIf:
-        """What another target, another space or disabled rules would reopen. This search is not changed.
+        """Which regions another target, another space or disabled rules would reopen. This search is not changed.
 
         Args:
             target: another machine.
             space: other operators and limits.
             rules_off: names of pruning rules.
             run: whether to search there too, up to proofs, and compare the families.
-            tick: called at every step; what it raises ends the question.
+            tick: called at every step; an exception from it ends the question.
             limits: single limits of the space by name, such as `block_ops=13`, and `shared_memory_bytes`.
 
         Returns:
@@ -515,123 +447,19 @@ class Session:
             ShapeError: no such rule or limit.
             TargetUnavailable: no such machine.
         """
-        machine = self.task.target if target in (None, self.task.target.name) else machine_of(target)
-        if (memory := limits.pop("shared_memory_bytes", None)) is not None:
-            machine = machine.replace(shared_memory_bytes=memory)
-        other = space or self.task.space
-        if unknown := sorted(set(limits) - set(LIMITS)):
-            raise ShapeError(f"no limit {', '.join(unknown)}; there are {', '.join((*LIMITS, 'shared_memory_bytes'))}")
-        other = replace(other, **limits)
-        facts = self.journal.events
-        return what_if(self.task, facts, target=machine, space=other, rules_off=rules_off, run=run, tick=tick)
+        machine, other = changed_limits(self.task, target, space, limits)
+        events = self.journal.events
+        return what_if(self.task, events, target=machine, space=other, rules_off=rules_off, run=run, tick=tick)
 
-    def evidence(self, candidate: str) -> Evidence:
-        """The evidence of a verdict: proof and trials, a counterexample, or how far both sides agree.
-
-        Args:
-            candidate: the id of a candidate, such as f2.c1.
-
-        Returns:
-            The evidence; `str` gives it as text.
-
-        Raises:
-            ShapeError: no such candidate, or it has not been decided.
-        """
-        return self.record.evidence(candidate)
-
-    def certify(self, candidate: str, tick: Callable[[], None] = lambda: None) -> Evidence:
-        """Have egglog replay every lemma of a candidate's proof; see `Record.certify`.
-
-        Args:
-            candidate: the id of a candidate, such as f2.c1.
-            tick: called at every step; an exception from it ends the replay.
-
-        Returns:
-            The evidence, with the certificate.
-
-        Raises:
-            ShapeError: no such candidate, or it is not proved.
-        """
-        return self.record.certify(candidate, tick)
-
-    def replay(self, candidate: str) -> Replay:
-        """Run the counterexample against a candidate again; see `Record.replay`.
-
-        Args:
-            candidate: the id of a candidate, such as f2.c1.
-
-        Returns:
-            Whether program and candidate still differ.
-
-        Raises:
-            ShapeError: no such candidate, or nothing stands against it.
-        """
-        return self.record.replay(candidate)
-
-    def equalities(self, candidate: str) -> Equalities:
-        """What is equal to what in a candidate and the program, whatever its verdict; e-graphs step by step.
-
-        Args:
-            candidate: the id of a candidate, such as f2.c1.
-
-        Returns:
-            The classes of equal tensors.
-
-        Raises:
-            ShapeError: no such candidate.
-        """
-        return self.record.equalities(candidate)
-
-    def text(self, table: str) -> str:
-        """A table as text.
-
-        Args:
-            table: `families`, `pruned`, `ledger`, `classes`, `trials` or `baselines`.
-
-        Returns:
-            The table.
-
-        Raises:
-            ShapeError: no such table.
-        """
-        return self.record.text(table)
-
-    def svg(self, picture: str = "search") -> str:
-        """A picture as SVG.
-
-        Args:
-            picture: `search`, `reasons`, `program`, `classes`, `saturation`, `tuning`, the id of a family or candidate,
-                or a frame of an e-graph such as f1.c1/goal@0.
-
-        Returns:
-            The SVG source.
-
-        Raises:
-            ShapeError: no such picture.
-        """
-        return self.record.svg(picture)
-
-    def graph(self, of: str = "") -> MultiDiGraph[str]:
-        """A graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`.
-
-        Args:
-            of: the id of a family or a candidate, such as "f2" or "f2.c1"; the program if left out.
-
-        Returns:
-            The graph.
-
-        Raises:
-            ShapeError: no such family or candidate.
-        """
-        return to_networkx(self.record.graph(of) if of else self.program.graph)
+    # ------------------------------------------------------------ results
 
     def best(self) -> Best | NoImprovement | None:
-        """What is called in place of the code, with its evidence; searches to the end first where that is left to do.
+        """The fastest checked kernel, or torch where torch was faster; runs the search to its end first.
 
-        That is the fastest checked kernel, or torch where that was faster beside it; printing it says which. Its time,
-        the baselines' and the machine's limit were measured side by side in one run. Where all that may win was cut
-        because of `time_to_beat_s`, a `NoImprovement`, which says so and runs torch. None where no kernel was timed for
-        another reason; `claim` says how far the search came.
+        Printing it says which of the two a call runs. Its time, the baselines' times and the machine's limit were
+        measured in one interleaved run. Where every candidate was pruned because of `time_to_beat_s`, the result is a
+        `NoImprovement`, which runs torch. Where no kernel was timed for another reason, it is None, and `claim` says
+        how far the search came.
 
         Returns:
             The kernel, a `NoImprovement`, or None.
@@ -643,8 +471,8 @@ class Session:
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
         """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.
 
-        What is proved holds for every value; only numbers are chosen anew at each of these, and the fastest kernel is
-        raced there against torch eager, if that is among the session's baselines, and against its library call.
+        A proof holds for every value, so only the sizes are tuned again, at each of these values. There the fastest
+        kernel is compared with torch eager, if it is a baseline of the session, and with the session's library call.
 
         Args:
             budget: of tuning at each value; the session's if left out.
@@ -654,7 +482,7 @@ class Session:
             The callable.
 
         Raises:
-            ShapeError: not one symbol of the program, no values, or nothing that can be timed at one of them.
+            ShapeError: not one symbol of the program, no values, or no kernel could be timed at one of them.
             TargetUnavailable: kernels cannot be timed on the target.
         """
         one_symbol(self.program, values)
@@ -667,7 +495,21 @@ class Session:
         """The candidate of the fastest kernel; where none was timed, the first proved one that may win."""
         return chosen_candidate(self._progress, self.steering)
 
-    # ------------------------------------------------------------ looking, keeping
+    def save(self, path: str | Path) -> Path:
+        """Write the search to a file: `px.load` shows it anywhere, and `Session.load` continues it.
+
+        The file is data. It can be written at any time; an unfinished step is run again when the search continues.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
+        """
+        manifest = {"program": self.program.name, "versions": dict(self.task.versions)}
+        return self.journal.save(path, {**manifest, "task": task_to_plain(self.task)})
+
+    # ------------------------------------------------------------ the explorer
 
     def select(self, subject: str) -> None:
         """Select something in every panel.
@@ -676,7 +518,7 @@ class Session:
             subject: an id such as f2, f2.c1, p17 or n40.
         """
         self.selection = subject
-        self._tell("select", subject)
+        self._notify("select", subject)
 
     def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
         """Call a function whenever the selection or the state changes.
@@ -689,11 +531,11 @@ class Session:
             ShapeError: `what` is neither.
         """
         if what not in ("select", "state"):
-            raise ShapeError(f"nothing is told of {what!r}; 'select' and 'state' are")
+            raise ShapeError(f"there is no event {what!r} to listen to; there are 'select' and 'state'")
         self._listeners.setdefault(what, []).append(fn)
 
     def submit(self, command: str, **args: Any) -> None:
-        """Run a command of a widget without waiting for its result; see `session.commands`.
+        """Run a command of the explorer without waiting for its result; see `session.commands`.
 
         Args:
             command: the name of the command.
@@ -712,39 +554,21 @@ class Session:
         """
         self.questions.cancel(question)
 
+    @property
+    def widget(self) -> Any:
+        """The explorer of this session; every display of it shows the same state."""
+        if self._widget is None:
+            self._widget = super().widget
+        return self._widget
+
+    def _session_to_show(self) -> Session:
+        return self
+
     def _is_timing(self) -> bool:
         last = self.journal.since(len(self.journal) - 1) if self.state == "running" and len(self.journal) else ()
         return any(phase_of(e.event) == "tune" for e in last)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the search to a file: `px.load` shows it anywhere, and `Session.load` goes on with it.
-
-        The file is data. It may be written at any moment; a step in hand is done again when the search goes on.
-
-        Args:
-            path: the file; an existing one is replaced.
-
-        Returns:
-            The path of the file.
-        """
-        manifest = {"program": self.program.name, "versions": dict(self.task.versions)}
-        return self.journal.save(path, {**manifest, "task": task_to_plain(self.task)})
-
-    def report(self, path: str | Path) -> Path:
-        """Write the explorer as one HTML file that opens anywhere: to look at and to share, not to steer.
-
-        Args:
-            path: the file; an existing one is replaced.
-
-        Returns:
-            The path of the file.
-        """
-        from prism_explore.widgets.report import report_page
-
-        Path(path).write_text(report_page(self), encoding="utf-8")
-        return Path(path)
-
-    def _tell(self, what: str, value: Any) -> None:
+    def _notify(self, what: str, value: Any) -> None:
         for fn in tuple(self._listeners.get(what, ())):
             fn(value)
 
@@ -752,19 +576,7 @@ class Session:
         events = self.journal.events
         if self.state == "cancelled" and events and not isinstance(events[-1], ExplorationFinished):
             self.journal.note(ExplorationFinished("cancelled", claim(events, "cancelled")))
-        self._tell("state", self.state)
-
-    @property
-    def widget(self) -> Any:
-        """The explorer following this session; one per session, shown as often as wanted."""
-        if self._widget is None:
-            from prism_explore.widgets.explorer import Explorer
-
-            self._widget = Explorer(self)
-        return self._widget
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.widget._repr_mimebundle_(**kwargs)
+        self._notify("state", self.state)
 
     def __repr__(self) -> str:
         at = ", ".join(f"{k}={v}" for k, v in self.task.shapes.items())
@@ -775,33 +587,3 @@ class Session:
 
 def _never() -> bool:
     return False
-
-
-def open_record(path: str | Path) -> Record:
-    """The search that was saved, to look at; `Session.load` goes on with it.
-
-    Args:
-        path: what `Session.save` wrote.
-
-    Returns:
-        The search as it was recorded.
-
-    Raises:
-        JournalVersionError: not a saved search, damaged, or of a version this code does not read.
-
-    Example:
-        >>> import tempfile
-        >>> import prism_explore as px
-        >>> program = px.parse_program('''program twice
-        ...   x = input f32[b, 8]
-        ...   %1 = add(x, x)
-        ...   return %1''')
-        >>> with tempfile.TemporaryDirectory() as folder, px.Session(program, target="h100", at={"b": 4}) as sess:
-        ...     sess.run()
-        ...     record = px.load(sess.save(f"{folder}/twice.prism"))
-        >>> list(record.families)
-        ['f1']
-    """
-    record = Record(Journal.load(path))
-    lease_for(record)
-    return record

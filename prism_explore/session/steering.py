@@ -1,8 +1,8 @@
-"""Steering a search: the user's decisions on families, noted in the journal and in force from the next step on.
+"""Steering: the user's decisions on families, recorded in the journal and effective from the next step on.
 
-Input are decisions from any thread; output are `Steered` events and the state that the search reads. A decision that
-arrives within a step is noted after it, so that a saved search can be repeated: the journal then holds every decision
-at the step from which it counts.
+Input: decisions from any thread. Output: `Steered` events, and the decisions that the search reads. A decision that
+arrives within a step is recorded after it. So the journal has each decision just before the first step that it
+affects, and a saved search can be repeated.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class SteeringLog:
     """The decisions of one session.
 
     Args:
-        journal: takes the decisions as events.
-        families: all families so far.
-        family_ids: ids of those that are complete on the engine's side; predicates are applied to these.
-        reopen: called after each decision; a finished search continues.
+        journal: the decisions are recorded here.
+        families: returns all families so far.
+        family_ids: returns the ids of the completed families; predicates are applied to these.
+        reopen: called after each decision, so that a finished search continues.
     """
 
     def __init__(
@@ -39,15 +39,15 @@ class SteeringLog:
         self._journal, self._families, self._family_ids, self._reopen = journal, families, family_ids, reopen
         self._lock = threading.RLock()
         self._is_in_step = False
-        self._late: list[Steered] = []
-        """Decided while a step was running."""
+        self._unrecorded: list[Steered] = []
+        """Decisions that arrived within the current step."""
         self._predicates: list[tuple[Callable[[FamilyHandle], object], str]] = []
         self._applied: set[tuple[int, str]] = set()
-        """Predicates by number, with the families that they were applied to."""
-        self.standing = Steering()
+        """Pairs of a predicate's number and a family that it was applied to."""
+        self.decisions = Steering()
         """The decisions that are not undone."""
-        self.in_force = self.standing
-        """Those that the current step sees."""
+        self.effective = self.decisions
+        """The decisions that the current step uses."""
 
     def decide(self, action: Literal["accept", "reject"], family: str, note: str) -> None:
         """Accept or reject a family.
@@ -59,71 +59,71 @@ class SteeringLog:
         if family not in families:
             raise ShapeError(f"no family {family!r} to {action}; there are {', '.join(families) or 'none yet'}")
         argument = f", note={note!r}" if note else ""
-        self._note(Steered(action, family, f"sess.{action}({family!r}{argument})", note))
+        self._record(Steered(action, family, f"sess.{action}({family!r}{argument})", note))
 
     def prefer(self, which: str | Callable[[FamilyHandle], object]) -> None:
-        """Prefer a family by its name, families by a text in their graph, or those that a predicate picks.
+        """Prefer a family by its id, families with a text in their graph, or families that a predicate selects.
 
         Raises:
-            ShapeError: neither a text nor a function.
+            ShapeError: `which` is neither a text nor a function.
         """
         if which == "" or not (isinstance(which, str) or callable(which)):
             raise ShapeError(
-                "prefer takes a family such as 'f2', a text that its graph has, such as 'accum_rms', or a function of "
-                f"a family; found {which!r}"
+                "prefer takes a family such as 'f2', a text in its graph such as 'accum_rms', or a function of a "
+                f"family; found {which!r}"
             )
         if isinstance(which, str):
-            self._note(Steered("prefer", which, f"sess.prefer({which!r})"))
+            self._record(Steered("prefer", which, f"sess.prefer({which!r})"))
         else:
             self._predicates.append((which, getattr(which, "__name__", "a predicate")))
             self.apply_predicates()
 
     def undo(self) -> None:
-        """Take the last decision back, if there is one."""
-        if self.standing.standing:
-            self._note(Steered("undo", self.standing.standing[-1].subject, "sess.undo()"))
+        """Undo the last decision, if there is one."""
+        if self.decisions.standing:
+            self._record(Steered("undo", self.decisions.standing[-1].subject, "sess.undo()"))
 
     def redo(self) -> None:
-        """Repeat the decision that was taken back last, if there is one."""
-        if self.standing.undone:
-            self._note(Steered("redo", self.standing.undone[-1].subject, "sess.redo()"))
+        """Redo the decision that was undone last, if there is one."""
+        if self.decisions.undone:
+            self._record(Steered("redo", self.decisions.undone[-1].subject, "sess.redo()"))
 
     def apply_predicates(self) -> None:
-        """Note the families that predicates pick; each predicate is applied once to each family."""
-        for number, (picks, name) in enumerate(tuple(self._predicates)):
+        """Record the families that predicates select; each predicate is applied once to each family."""
+        for number, (selects, name) in enumerate(tuple(self._predicates)):
             for family in tuple(self._family_ids()):
                 if (number, family) not in self._applied:
                     self._applied.add((number, family))
-                    if picks(self._families()[family]):
-                        self._note(Steered("prefer", family, f"sess.prefer({family!r})", f"picked by {name}"))
+                    if selects(self._families()[family]):
+                        self._record(Steered("prefer", family, f"sess.prefer({family!r})", f"picked by {name}"))
 
     def begin_step(self) -> None:
-        """Put all decisions into force."""
+        """Let all decisions take effect."""
         with self._lock:
-            self.put_into_force()
+            self.take_effect()
             self._is_in_step = True
 
     def end_step(self) -> bool:
-        """Note what was decided within the step; whether there was any."""
+        """Record the decisions that arrived within the step; whether there were any."""
         with self._lock:
             self._is_in_step = False
-            late, self._late = self._late, []
-            for fact in late:
-                self._journal.note(fact)
-        return bool(late)
+            decisions, self._unrecorded = self._unrecorded, []
+            for decision in decisions:
+                self._journal.note(decision)
+        return bool(decisions)
 
-    def put_into_force(self) -> None:
-        """Put all decisions into force, those of a saved search that is replayed too."""
+    def take_effect(self) -> None:
+        """Let all decisions take effect, including those of a saved search that is replayed."""
         if isinstance(self._journal, Retold):
             for step in self._journal.steered():
-                self.standing = self.standing.after(step)
-        self.in_force = self.standing
+                self.decisions = self.decisions.after(step)
+        self.effective = self.decisions
 
-    def _note(self, fact: Steered) -> None:
+    def _record(self, decision: Steered) -> None:
         with self._lock:
-            self.standing = self.standing.after(fact)
+            self.decisions = self.decisions.after(decision)
             if self._is_in_step:
-                self._late.append(fact)
+                self._unrecorded.append(decision)
             else:
-                self._journal.note(fact)
+                self._journal.note(decision)
         self._reopen()

@@ -1,4 +1,4 @@
-"""Steps of a search: the iterator that the engine pulls, and the conditions at which it pauses."""
+"""Steps of a search: the iterator that the engine advances, the conditions at which it pauses, and its replay."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
-from prism_explore.errors import ShapeError
+from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, ExplorationFinished, FamilyCompleted, VerdictReached
 from prism_explore.events.phases import phase_of
+from prism_explore.events.replay_journal import Retold
 from prism_explore.search.explore import Progress, Task, explore
-from prism_explore.session.engine import Enough
+from prism_explore.session.engine import Engine, IsDone, wait
 from prism_explore.session.steering import SteeringLog
 
 Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
@@ -20,38 +21,38 @@ Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
 def search_steps(
     task: Task, journal: Journal, steering: SteeringLog, progress: Progress, is_cancelled: Callable[[], bool]
 ) -> Iterator[None]:
-    """The search, step by step; decisions come into force between two steps."""
+    """The search, step by step; decisions take effect between two steps."""
     end = object()
 
     def begin() -> Iterator[object]:
-        return explore(task, journal, lambda: steering.in_force, progress, is_cancelled)
+        return explore(task, journal, lambda: steering.effective, progress, is_cancelled)
 
     search = begin()
     while True:
         steering.begin_step()
-        late = False
+        has_decisions = False
         try:
             has_ended = next(search, end) is end
         finally:
-            late = steering.end_step()
+            has_decisions = steering.end_step()
         steering.apply_predicates()
-        if has_ended and not late:
+        if has_ended and not has_decisions:
             return
         if has_ended:
             search = begin()
         yield
 
 
-def after_steps(journal: Journal, n: int, grain: Grain) -> Enough:
-    """The condition that holds once so many more steps were done.
+def after_steps(journal: Journal, n: int, grain: Grain) -> IsDone:
+    """The condition that `n` more steps were done.
 
     Args:
         journal: of the search.
         n: the number of steps.
-        grain: what counts as one: an event, a decided candidate, a complete family, a phase of the search.
+        grain: what counts as a step: an event, a decided candidate, a complete family, a phase of the search.
 
     Raises:
-        ShapeError: no such grain, or `n` is no number from 1 on.
+        ShapeError: no such grain, or `n` is not a whole number from 1 on.
     """
     if grain not in get_args(Grain):
         raise ShapeError(f"no grain {grain!r}; there are {', '.join(get_args(Grain))}")
@@ -76,6 +77,25 @@ def after_steps(journal: Journal, n: int, grain: Grain) -> Enough:
     return lambda: count() >= n
 
 
-def is_cancellation(event: Event | None) -> bool:
-    """Whether an event ends a search because it was cancelled."""
+def replay_saved(journal: Retold, engine: Engine, steering: SteeringLog) -> None:
+    """Repeat a saved search up to the step at which it was saved.
+
+    Raises:
+        JournalVersionError: the repeated search ends before the saved one does.
+    """
+    while not journal.is_told:
+        if _is_cancellation(journal.upcoming):
+            journal.tell()
+            engine.cancel()
+            return
+        before = len(journal)
+        wait(engine.advance(lambda: journal.is_told or _is_cancellation(journal.upcoming)))
+        steering.take_effect()
+        if engine.state == "finished" and not journal.is_told:
+            engine.reopen()  # events after the end of a search are steering
+            if len(journal) == before:
+                raise JournalVersionError(f"the saved search continued after its end, with {journal.upcoming}")
+
+
+def _is_cancellation(event: Event | None) -> bool:
     return isinstance(event, ExplorationFinished) and event.stop == "cancelled"

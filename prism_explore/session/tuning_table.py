@@ -58,7 +58,7 @@ class Tuning(Sequence[Trial]):
                 {
                     **row,
                     "family": t.family,
-                    "numbers": dict(t.parameters),
+                    "parameters": dict(t.parameters),
                     "failure": "" if reason is None else reason.code,
                     "reason": "" if reason is None else reason.sentence,
                 }

@@ -121,9 +121,9 @@ def test_what_was_saved_shows_the_same_evidence_and_can_be_certified(tmp_path):
 
 
 def test_a_candidate_that_is_not_proved_gets_no_certificate_and_a_proved_one_no_replay():
-    with pytest.raises(ShapeError, match=r"f1\.c1 is refuted; only what is proved has a certificate"):
+    with pytest.raises(ShapeError, match=r"f1\.c1 is refuted; only a proved candidate has a certificate"):
         recorded(WRONG).certify("f1.c1")
-    with pytest.raises(ShapeError, match=r"f1\.c1 is proved and has no counterexample"):
+    with pytest.raises(ShapeError, match=r"f1\.c1 is proved, so it has no counterexample"):
         recorded(RIGHT).replay("f1.c1")
     with pytest.raises(ShapeError, match=r"no candidate 'f9\.c9'; there are f1\.c1"):
         recorded(RIGHT).evidence("f9.c9")

@@ -78,14 +78,14 @@ def test_a_saved_search_shows_whatever_has_a_name_in_it(capsys, tmp_path):
 
     assert "sess.replay('f1.c1')" in said(capsys, "show", file, "f1.c1")[1]
     assert (
-        "refuted at" in said(capsys, "show", file, "misses")[1]
-        or "refuted: at" in said(capsys, "show", file, "misses")[1]
+        "refuted at" in said(capsys, "show", file, "near_misses")[1]
+        or "refuted: at" in said(capsys, "show", file, "near_misses")[1]
     )
     assert "f1 is refuted" in said(capsys, "show", file, "f1")[1]
     assert "the stated space" in said(capsys, "show", file)[1]
     status, out = said(capsys, "show", file, "p99")
     assert 2 == status
-    assert "has no 'p99'; there are claim, misses, families" in out
+    assert "has no 'p99'; there are claim, near_misses, families" in out
 
 
 def test_files_that_are_none_are_named(capsys, tmp_path):

@@ -1,4 +1,4 @@
-"""A dominated family comes behind others, or is left out where somebody asked for it; the ledger says which."""
+"""A dominated family is tuned after others, or not at all if the caller wants that; the ledger says which."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_family_says_by_which_other_and_with_which_numbers(tuner: Tuner) -> No
     assert record.families["f1"].dominated is None
     why = record.families["f2"].why()
     assert "Whatever its numbers, f1 has some with no more traffic" in why
-    assert "which is no proof about time. It comes behind others that are as likely." in why
+    assert "which is no proof about time. It is tuned after families of the same priority." in why
     assert "numbers of f1.c1: gx=gx, f=f" in why
 
 

@@ -206,7 +206,7 @@ def test_the_equalities_of_any_candidate_can_be_asked_of_a_record() -> None:
 
     session = Session(rmsnorm_linear(64, 96), target="h100", at={"b": 8})
     session.run()
-    verdicts = {e.candidate: e for e in session.record.of(VerdictReached)}
+    verdicts = {e.candidate: e for e in session.of(VerdictReached)}
     first = next(c for c, e in verdicts.items() if e.verdict == "proved")
     found = session.equalities(first)
     session.close()

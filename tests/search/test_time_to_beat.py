@@ -247,12 +247,12 @@ def test_another_library_call_than_was_raced_is_refused_with_what_was_found(
 ) -> None:
     path = searched(monkeypatch, *BOTH, library=library).save(tmp_path / "run.prism")
     with pytest.raises(
-        px.ShapeError, match=r"run.prism: library= is not the call that was raced there.*a row deviates"
+        px.ShapeError, match=r"run.prism: library= is not the call that was timed there.*a row deviates"
     ):
         px.Session.load(path, chain, library=lambda x, y, z: x @ (y @ z) * 2, inputs=INPUTS)
     with pytest.raises(px.ShapeError, match="called with the arguments of chain in their order, x, y, z: missing"):
         px.Session.load(path, chain, library=lambda x, y, z, u: x @ y @ z @ u, inputs=INPUTS)
-    with pytest.raises(px.ShapeError, match=r"torch code, and none was given.*px.Session.load\(path, code, library="):
+    with pytest.raises(px.ShapeError, match=r"is a program without it.*px.Session.load\(path, code, library="):
         px.Session.load(path, library=library)
 
 
@@ -278,7 +278,7 @@ def test_questions_about_what_was_cut_hold_against_the_same_time(monkeypatch: py
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"target": "h100"}, "needs a machine that is here, such as cpu, and this is h100"),
+        ({"target": "h100"}, "needs this machine as the target, such as cpu, and the target is h100"),
         ({"baselines": ()}, r"needs a baseline, and baselines=\(\) names none"),
         ({"time_to_beat_s": "library"}, "seconds above 0 or 'baselines', found 'library'"),
         ({"time_to_beat_s": 0.0}, "seconds above 0 or 'baselines', found 0.0"),
@@ -295,7 +295,7 @@ def test_a_program_has_no_torch_code_to_measure() -> None:
     traced = px.Session(chain, inputs=INPUTS, target="h100")
     with pytest.raises(px.ShapeError, match="needs torch code, and this is a program"):
         px.Session(traced.program, target=machine(), time_to_beat_s="baselines")
-    with pytest.raises(px.ShapeError, match="library= is a rival of torch code"):
+    with pytest.raises(px.ShapeError, match="library= is compared with torch code"):
         px.Session(traced.program, target=machine(), library=chain)
 
 

@@ -62,7 +62,7 @@ def test_pulling_stops_as_soon_as_it_is_enough(engine_of):
     search = Counter()
     engine = engine_of(search)
 
-    wait(engine.pull(lambda: search.count >= 3))
+    wait(engine.advance(lambda: search.count >= 3))
 
     assert (3, "paused") == (search.count, engine.state)
 
@@ -72,7 +72,7 @@ def test_all_work_happens_on_one_thread_that_is_not_the_callers(engine_of):
     engine = engine_of(search)
 
     for n in (1, 2, 3):
-        wait(engine.pull(lambda n=n: search.count >= n))
+        wait(engine.advance(lambda n=n: search.count >= n))
 
     assert 1 == len(search.threads)
     assert threading.get_ident() not in search.threads
@@ -82,8 +82,8 @@ def test_a_search_that_ends_is_finished_and_pulling_again_returns_at_once(engine
     search = Counter(end=5)
     engine = engine_of(search)
 
-    wait(engine.pull(lambda: False))
-    wait(engine.pull(lambda: False))
+    wait(engine.advance(lambda: False))
+    wait(engine.advance(lambda: False))
 
     assert (5, "finished") == (search.count, engine.state)
 
@@ -91,7 +91,7 @@ def test_a_search_that_ends_is_finished_and_pulling_again_returns_at_once(engine
 def test_pause_and_resume_lose_no_step(engine_of):
     search = Counter(pause_s=0.001)
     engine = engine_of(search)
-    job = Job(engine, engine.pull(lambda: False), lambda: engine.pull(lambda: False))
+    job = Job(engine, engine.advance(lambda: False), lambda: engine.advance(lambda: False))
     until(lambda: search.count > 3)
 
     job.pause()
@@ -113,17 +113,17 @@ def test_cancelling_before_the_first_step_ends_the_search(engine_of):
     engine.cancel()
 
     assert "cancelled" == engine.state
-    assert engine.pull(lambda: False).done()
+    assert engine.advance(lambda: False).done()
 
 
 def test_a_finished_search_that_is_reopened_goes_on(engine_of):
     search = Counter(end=2)
     engine = engine_of(search)
-    wait(engine.pull(lambda: False))
+    wait(engine.advance(lambda: False))
 
     search.end = 4
     engine.reopen()
-    wait(engine.pull(lambda: False))
+    wait(engine.advance(lambda: False))
 
     assert (4, "finished", 2) == (search.count, engine.state, search.opened)
 
@@ -140,7 +140,7 @@ def test_what_the_search_raises_reaches_the_caller_and_a_panic_does_not_kill_the
     engine = engine_of(Broken())
 
     with pytest.raises(Panic, match="fell over"):
-        wait(engine.pull(lambda: False))
+        wait(engine.advance(lambda: False))
     assert "failed" == engine.state
     assert isinstance(engine.failure, Panic)
 
@@ -152,7 +152,7 @@ def test_a_job_can_be_awaited_while_the_loop_lives(engine_of):
 
     async def cell():
         nonlocal ticks
-        job = Job(engine, engine.pull(lambda: False), lambda: engine.pull(lambda: False))
+        job = Job(engine, engine.advance(lambda: False), lambda: engine.advance(lambda: False))
 
         async def tick():
             nonlocal ticks
@@ -173,7 +173,7 @@ def test_a_cell_that_is_interrupted_while_awaiting_pauses_the_search(engine_of):
     engine = engine_of(search)
 
     async def cell():
-        job = Job(engine, engine.pull(lambda: False), lambda: engine.pull(lambda: False))
+        job = Job(engine, engine.advance(lambda: False), lambda: engine.advance(lambda: False))
 
         async def waiting():
             await job
@@ -193,7 +193,7 @@ def test_every_change_of_state_is_told(engine_of):
     search = Counter(end=1)
     engine = engine_of(search, lambda: heard.append(engine.state))
 
-    wait(engine.pull(lambda: False))
+    wait(engine.advance(lambda: False))
 
     assert ["running", "finished"] == heard
 
@@ -201,11 +201,11 @@ def test_every_change_of_state_is_told(engine_of):
 def test_a_cancel_is_not_undone_by_a_pull_that_comes_right_behind_it(engine_of):
     search = Counter(pause_s=0.001)
     engine = engine_of(search)
-    engine.pull(lambda: False)
+    engine.advance(lambda: False)
     until(lambda: search.count > 3)
 
     engine.cancel()
-    wait(engine.pull(lambda: False), 5)
+    wait(engine.advance(lambda: False), 5)
 
     assert "cancelled" == engine.state
 
@@ -213,11 +213,11 @@ def test_a_cancel_is_not_undone_by_a_pull_that_comes_right_behind_it(engine_of):
 def test_pulling_after_closing_returns_and_does_not_hang(engine_of):
     search = Counter()
     engine = engine_of(search)
-    wait(engine.pull(lambda: True))
+    wait(engine.advance(lambda: True))
 
     engine.close(lambda: None)
 
-    assert wait(engine.pull(lambda: False), 5)
+    assert wait(engine.advance(lambda: False), 5)
     assert (1, "cancelled") == (search.count, engine.state)
 
 
@@ -232,7 +232,7 @@ def test_closing_ends_a_paused_search(engine_of):
                 ended.set()
 
     engine = engine_of(Holding())
-    wait(engine.pull(lambda: True))
+    wait(engine.advance(lambda: True))
     engine.close(lambda: None)
 
     assert ended.wait(5)
@@ -242,10 +242,10 @@ def test_an_idle_thread_ends_and_the_next_command_goes_on(engine_of, monkeypatch
     monkeypatch.setattr("prism_explore.session.engine.IDLE_S", 0.01)
     search = Counter()
     engine = engine_of(search)
-    wait(engine.pull(lambda: True))
+    wait(engine.advance(lambda: True))
     until(lambda: not any(t.ident in search.threads for t in threading.enumerate()))
 
-    wait(engine.pull(lambda: True))
+    wait(engine.advance(lambda: True))
 
     assert (2, 1) == (search.count, search.opened)
 
@@ -262,7 +262,7 @@ def test_a_paused_search_that_nobody_holds_is_ended(monkeypatch):
             ended.set()
 
     engine = Engine(search, lambda: None)
-    wait(engine.pull(lambda: True))
+    wait(engine.advance(lambda: True))
     del engine
 
     def is_ended():

@@ -79,9 +79,9 @@ def test_a_search_that_finds_nothing_names_the_restriction_that_stopped_each_nea
     sess = searches["few operators"]
 
     assert not sess.families
-    assert sess.misses
-    assert all(miss.rule and miss.says for miss in sess.misses)
-    assert {"limit.ops", "limit.needed"} & {miss.rule for miss in sess.misses}
+    assert sess.near_misses
+    assert all(miss.rule and miss.says for miss in sess.near_misses)
+    assert {"limit.ops", "limit.needed"} & {miss.rule for miss in sess.near_misses}
     assert "Nearest misses:" in sess.claim
     assert "Funnel:" in sess.claim
     assert sess.what_if(space=replace(sess.task.space, block_ops=11)).reopened

@@ -39,7 +39,7 @@ def test_rows_are_plain_and_complete(tuning):
 
     assert len(tuning) == len(rows)
     for row, trial in zip(rows, tuning, strict=True):
-        assert dict(trial.parameters) == row["numbers"]
+        assert dict(trial.parameters) == row["parameters"]
         assert trial.time_s == row["time_s"]
         assert (row["time_s"] is None) == bool(row["failure"]) == bool(row["reason"])
     assert "f1" == rows[0]["family"]
