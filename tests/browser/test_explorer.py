@@ -27,7 +27,7 @@ def facts(page: LabPage) -> list[dict[str, object]]:
     """Kinds and subjects of the facts in the reader's own session, from the kernel."""
     code = (
         "import json; print(json.dumps([{'kind': type(e).__name__, 'action': getattr(e, 'action', ''), "
-        "'subject': getattr(e, 'subject', '')} for e in mine.journal.events]), end='')"
+        "'subject': getattr(e, 'subject', '')} for e in small.journal.events]), end='')"
     )
     return json.loads(page.python(code))
 
@@ -74,7 +74,7 @@ def test_a_reader_steps_rejects_undoes_runs_to_the_end_and_reads_the_best_kernel
     explorer.get_by_role("tab", name="E-classes").click()
     explorer.get_by_role("tab", name="Code").click()
     expect(explorer.locator(".pe-source")).to_contain_text("parallel for")
-    assert float(lab_page.python("mine.best().error")) < 1e-4
+    assert float(lab_page.python("small.best().error")) < 1e-4
     assert lab_page.page_errors == []
 
     explorer.get_by_role("tab", name="Families").click()

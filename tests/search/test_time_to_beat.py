@@ -260,7 +260,7 @@ def test_a_library_call_is_refused_where_the_rivals_were_timed_without_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = searched(monkeypatch, BOTH[1]).save(tmp_path / "run.prism")
-    with pytest.raises(px.ShapeError, match=r"timed without a library call \(torch eager\), .* in a new px.Session"):
+    with pytest.raises(px.ShapeError, match=r"timed without a library call \(torch eager\); .* in a new px.Session"):
         px.Session.load(path, chain, library=library, inputs=INPUTS)
 
 
