@@ -93,7 +93,7 @@ def _grown(program: Any, space: Any, table: ExpressionNumbers, seconds: float) -
         "cut": book.funnel.pruned,
         "cpu_s": spent,
         "families": len(families),
-        "stopped": any(c.soundness == "budget" for c in book.cuts),
+        "stopped": any(c.soundness == "budget" for c in book.prune_counts),
     }
     return figures, {table.number_graph(f.sgraph) for f in families}
 

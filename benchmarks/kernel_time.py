@@ -233,7 +233,7 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
         px.target(args.target),
         Journal(),
         baselines=[b.name for b in BASELINES],
-        library=task.also.call,
+        library=task.library.call,
         more=(tvm_rival.MODE,) if importlib.util.find_spec("tvm") and args.target == "cpu" else (),
         rounds=rounds,
         seed=args.seed,

@@ -33,7 +33,7 @@ from prism_explore.diagnose.check import with_simple_fractions
 from prism_explore.events.journal import Journal
 from prism_explore.frontend.mirage.generalize import generalize
 from prism_explore.generate.explain_excluded import explain_excluded
-from prism_explore.instantiate.constraints import TypedBlock, memory_broken
+from prism_explore.instantiate.constraints import TypedBlock, memory_violation
 from prism_explore.instantiate.solve import typed_blocks
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.graph import SGraph, block_types
@@ -221,7 +221,7 @@ def _too_much(graph: SGraph, limit: int) -> str:
     """Whether its tiles exceed shared memory however small grids and loops make them; empty where they fit."""
     types = graph.types()
     for position, block in graph.customs:
-        excess = memory_broken(block, block_types(block, tuple(types[a] for a in graph.nodes[position].args)), limit)
+        excess = memory_violation(block, block_types(block, tuple(types[a] for a in graph.nodes[position].args)), limit)
         if excess is not None:
             return f"mem.smem: e ≤ shared memory, where e = {excess[1]} B"
     return ""

@@ -322,7 +322,7 @@ def _row_audit(
         tick()
         reopened.nodes += 1
         if isinstance(row, KernelSequence):
-            graph = row.together({number: family.sgraph for number, family in row.families})
+            graph = row.full_graph({number: family.sgraph for number, family in row.families})
             born = log.completed(log.expanded(root, sequence_text(row.parts), "kernel"), show(graph))
             if not shadow.verify_family(Family(born, task.program, graph, row), task):
                 break
@@ -343,7 +343,7 @@ def _family_audit(task: Task, facts: Sequence[Event], subject: str, candidates: 
         ids = f"regions {regions[0]} to {regions[-1]}" if regions else "no regions yet"
         raise ShapeError(f"nothing to audit by the name {subject!r}; there are {ids}, and families that you rejected")
     shadow = _Shadow(task, [e for e in facts if e is not born[subject]], candidates, tick)
-    shadow.journal.note(born[subject])
+    shadow.journal.append(born[subject])
     shadow.verify_family(
         Family(subject, task.program, parse(born[subject].sgraph), _row_of(task, facts, born[subject])), task
     )
@@ -359,7 +359,7 @@ def _row_of(task: Task, facts: Sequence[Event], born: FamilyCompleted) -> Kernel
     rows = kernel_sequences(
         task.program, task.space, task.target, task.seed, lambda: False, sequence_time_to_beat(task)
     )
-    graphs = ((r, r.together({n: f.sgraph for n, f in r.families})) for r in rows if isinstance(r, KernelSequence))
+    graphs = ((r, r.full_graph({n: f.sgraph for n, f in r.families})) for r in rows if isinstance(r, KernelSequence))
     return next((row for row, graph in graphs if show(graph) == born.sgraph), None)
 
 

@@ -199,7 +199,7 @@ def _counts(book: Ledger) -> dict[str, str]:
 
 def _cuts(book: Ledger) -> dict[str, str]:
     said: dict[str, str] = {}
-    for cut in book.cuts:
+    for cut in book.prune_counts:
         stood = f", for {cut.stood_for:.4g} graphs" if cut.stood_for else ""
         said[f"{cut.rule} [{cut.soundness}], {cut.things}"] = f"{cut.count:,}{stood}"
     return said

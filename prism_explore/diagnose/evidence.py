@@ -173,7 +173,7 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
     if not verdict.witness:
         return Part(title, "refuted", _sentence(verdict.detail), remark=VERDICT_SENTENCES["refuted"])
     counterexample = read_counterexample(verdict.witness)
-    low, high = counterexample.between
+    low, high = counterexample.input_range
     exact = counterexample.arithmetic == "prime fields"
     drawn = "residues, exact" if exact else f"uniform from {low:g} to {high:g}, {counterexample.arithmetic}"
     told = (

@@ -20,7 +20,7 @@ from prism_explore.events.kinds import (
     RegionPruned,
     VerdictReached,
 )
-from prism_explore.events.ledger import family_of, was_cut_by_budget
+from prism_explore.events.ledger import family_of, was_limited_by_budget
 from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.event_log import COMPLETE_GRAPH, REST, is_sequence_text
 from prism_explore.generate.region_replay import EnumerationReplay, ReplayState, ReportedTree, StepOutcomes
@@ -311,7 +311,7 @@ def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], No
         sum(isinstance(e, NodeExpanded) for e in journal.events),
         len(texts),
         sum(isinstance(e, VerdictReached) for e in journal.events),
-        was_cut_by_budget(journal.events),
+        was_limited_by_budget(journal.events),
         journal,
     )
 

@@ -271,7 +271,7 @@ def _table(title: str, *columns: str) -> Table:
 
 def _prunings_table(book: Ledger) -> Table:
     table = _table("\npruned, by reason", "reason", "soundness", "cuts", "rule")
-    for cut in book.cuts:
+    for cut in book.prune_counts:
         table.add_row(cut.code, cut.soundness, f"{cut.count:,}", cut.sentence)
     return table
 
@@ -316,7 +316,7 @@ def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
         "space": session.task.space.describe(),
         "seconds": dict(seconds_per_stage(session.journal.entries)),
         "funnel": asdict(book.funnel),
-        "pruned": [asdict(c) for c in book.cuts],
+        "pruned": [asdict(c) for c in book.prune_counts],
         "families": [asdict(r) for r in book.families],
         "trials": [asdict(t) for t in book.trials],
         "claim": session.claim,
@@ -330,7 +330,7 @@ def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
             "time_s": best.timed.time_s,
             "floor_s_modelled": best.timed.floor_s,
             "error": best.error,
-            "runs": best.runs,
+            "runs": best.implementation,
             "why": best.why,
             "rivals": [asdict(r) for r in best.baselines],
             "times_faster_than": best.ratios,

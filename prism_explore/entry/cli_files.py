@@ -124,7 +124,7 @@ def show_saved(path: Path, what: str) -> str:
             return record.claim
         case "near_misses":
             near_misses = (
-                f"{m.subject}: {m.says}" + (f"\n  passes if {m.reopens}" if m.reopens else "")
+                f"{m.subject}: {m.description}" + (f"\n  passes if {m.reopens}" if m.reopens else "")
                 for m in record.near_misses
             )
             return "\n".join(near_misses) or "A family is proved, so there are no near misses."

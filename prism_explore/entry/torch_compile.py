@@ -28,7 +28,7 @@ from math import prod
 from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
-from prism_explore.events.fastest import EAGER, outrun
+from prism_explore.events.fastest import EAGER, find_faster_baseline
 from prism_explore.ir.elementwise import COMPOSITE, UNARY
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
@@ -188,7 +188,7 @@ class TorchCompiler:
             why = next((r.note for r in best.baselines if r.name == EAGER), "")
             return Row(name, False, f"torch eager could not be timed beside it: {why}", text, best.candidate)
         said = f"{best.candidate} is {ratio:.2f}x as fast as torch eager"
-        slow = outrun(best.baselines, self.at_least)
+        slow = find_faster_baseline(best.baselines, self.at_least)
         if slow is not None:
             said += f"; {self.at_least:g}x is asked for ({slow})"
         return Row(name, slow is None, said, text, best.candidate, ratio)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import TIME_SPENT, Event, ExplorationStarted, Soundness
-from prism_explore.events.ledger import Ledger, Stop, fastest_rival, ledger
+from prism_explore.events.ledger import Ledger, Stop, fastest_baseline, ledger
 
 
 def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
@@ -65,7 +65,7 @@ def _found(book: Ledger) -> str:
 
 def _outrun(book: Ledger) -> str:
     """Where torch was faster than the best kernel; nothing where it was not."""
-    by = book.outrun
+    by = book.faster_baseline
     return "" if by is None else f"Torch was faster beside it: {by}; where the torch code is at hand, that is called."
 
 
@@ -85,18 +85,18 @@ def _tried(book: Ledger) -> str:
 
 def _to_beat(book: Ledger) -> str:
     """What the search had to beat, where that was measured."""
-    if not book.rivals:
+    if not book.initial_baselines:
         return ""
-    first = fastest_rival(book.rivals)
+    first = fastest_baseline(book.initial_baselines)
     if first is None:
-        said = "; ".join(f"{r.name}: {r.note}" for r in book.rivals)
+        said = "; ".join(f"{r.name}: {r.note}" for r in book.initial_baselines)
         return f"Nothing was held against a rival's time, because none could be timed ({said})."
     return f"The time to beat was that of {first.name}, {seconds_text(first.time_s)}, measured first."
 
 
 def _unbeaten(book: Ledger, stop: Stop | None) -> str:
     """Where nothing came below the time to beat; nothing before the search ended."""
-    return "" if stop is None or book.unbeaten is None else str(book.unbeaten)
+    return "" if stop is None or book.nothing_faster is None else str(book.nothing_faster)
 
 
 def _untimed(book: Ledger) -> str:
@@ -141,7 +141,7 @@ def _lacking(book: Ledger) -> str:
 
 def _excluded(book: Ledger) -> str:
     counts: Counter[tuple[Soundness, str]] = Counter()
-    for cut in book.cuts:
+    for cut in book.prune_counts:
         counts[cut.soundness, cut.what] += cut.count
     by_hand = book.steering.named("rejected")
     except_for = [f"{_list(by_hand)} by you"] if by_hand else []
@@ -180,10 +180,10 @@ def _undecided(book: Ledger) -> str:
 
 def _missed(book: Ledger, stop: Stop | None) -> str:
     """Where a search that ended without a proof lost everything, and what came farthest."""
-    if stop is None or not book.misses:
+    if stop is None or not book.near_misses:
         return ""
     f = book.funnel
-    cuts = ", ".join(f"{cut.count:,} by {cut.rule}" for cut in book.cuts if cut.what == "region")
+    cuts = ", ".join(f"{cut.count:,} by {cut.rule}" for cut in book.prune_counts if cut.what == "region")
     funnel = (
         f"{_count(f.expanded, 'partial graph', 'partial graphs')} kept, "
         f"{_count(f.pruned, 'region', 'regions')} cut{f' ({cuts})' if cuts else ''}, "
@@ -192,7 +192,8 @@ def _missed(book: Ledger, stop: Stop | None) -> str:
         f"{_count(f.candidates, 'candidate', 'candidates')}, {f.refuted:,} refuted, {f.unknown:,} unknown, 0 proved"
     )
     nearest = "; ".join(
-        f"{miss.subject}, {miss.says}{f' (reopens if {miss.reopens})' if miss.reopens else ''}" for miss in book.misses
+        f"{miss.subject}, {miss.description}{f' (reopens if {miss.reopens})' if miss.reopens else ''}"
+        for miss in book.near_misses
     )
     return f"Funnel: {funnel}. Nearest misses: {nearest}."
 
@@ -236,11 +237,11 @@ def _tuned(book: Ledger) -> str:
         verb = "was" if n == 1 else "were"
         bound = "its modelled bound is" if n == 1 else "their modelled bounds are"
         one = _count(n, "proved candidate", "proved candidates")
-        rates = any(c.what == "candidate" and c.soundness == "heuristic" for c in book.cuts)
+        rates = any(c.what == "candidate" and c.soundness == "heuristic" for c in book.prune_counts)
         limits = ", if the machine's measured rates are its limits" if rates else ""
         says += f"; {one} {verb} not timed because {bound} no better than the best time{limits}"
     last = [f.family for f in book.families if f.dominated_by and f.status == "proved" and f.best_s is None]
-    if last and not any(cut.what == "family" for cut in book.cuts):
+    if last and not any(cut.what == "family" for cut in book.prune_counts):
         verb = "was" if len(last) == 1 else "were"
         families = _count(len(last), "proved family", "proved families")
         says += f"; {families} that cost no less than another in the model came behind it and {verb} not timed"
@@ -261,7 +262,9 @@ def _ended(book: Ledger, stop: Stop | None) -> str:
 
 def _which_budget(book: Ledger) -> str:
     """Which of them bound it: of nodes, of time, or both."""
-    codes = {cut.code for cut in book.cuts if cut.soundness == "budget"} | {v.budget for v in book.verdicts.values()}
+    codes = {cut.code for cut in book.prune_counts if cut.soundness == "budget"} | {
+        v.budget for v in book.verdicts.values()
+    }
     said = [word for code, word in (("budget.nodes", "nodes"), (TIME_SPENT, "time")) if code in codes]
     return f" of {_list(said)}" if said else ""
 

@@ -19,7 +19,7 @@ OURS = "ours"
 EAGER = "torch eager"
 COMPILED = "torch.compile"
 LIBRARY = "torch library call"
-CALLED = (EAGER, LIBRARY, COMPILED)
+CALLABLE = (EAGER, LIBRARY, COMPILED)
 """Rivals that a call can run as they were measured, what needs no compiler first.
 
 One with frozen weights cannot be run so: a call brings its own.
@@ -27,32 +27,34 @@ One with frozen weights cannot be run so: a call brings its own.
 
 
 @dataclass(frozen=True, slots=True)
-class Outrun:
+class FasterBaseline:
     """Torch's own code was faster than the kernel beside it."""
 
-    by: BaselineMeasured
-    ours_s: float
+    baseline: BaselineMeasured
+    kernel_s: float
 
     def __str__(self) -> str:
         """Both times and their ratio."""
-        by = self.by
+        by = self.baseline
         return (
-            f"{by.name} took {seconds_text(by.time_s)} and the kernel {seconds_text(self.ours_s)} in one run, "
+            f"{by.name} took {seconds_text(by.time_s)} and the kernel {seconds_text(self.kernel_s)} in one run, "
             f"{by.ratio:.2f} times as long ({by.ratio_p25:.2f} to {by.ratio_p75:.2f} in half of the rounds)"
         )
 
 
-def outrun(rows: Iterable[BaselineMeasured], at_least: float = 1.0, at_hand: Collection[str] = CALLED) -> Outrun | None:
+def find_faster_baseline(
+    rows: Iterable[BaselineMeasured], at_least: float = 1.0, available: Collection[str] = CALLABLE
+) -> FasterBaseline | None:
     """The fastest of torch's ways that beat the kernel beyond the noise; None where the kernel is to be called.
 
     Args:
         rows: of one run.
         at_least: how many times as fast as torch the kernel has to be.
-        at_hand: of `CALLED`, what there is code for.
+        available: names out of `CALLABLE` whose code is known.
     """
     timed = [r for r in rows if r.samples and r.ratio > 0]
     ours = next((r for r in timed if r.name == OURS), None)
-    faster = [r for r in timed if r.name in CALLED and r.name in at_hand and r.ratio_p75 < at_least]
+    faster = [r for r in timed if r.name in CALLABLE and r.name in available and r.ratio_p75 < at_least]
     if ours is None or not faster:
         return None
-    return Outrun(min(faster, key=lambda r: (r.ratio, CALLED.index(r.name))), ours.time_s)
+    return FasterBaseline(min(faster, key=lambda r: (r.ratio, CALLABLE.index(r.name))), ours.time_s)

@@ -21,7 +21,7 @@ def seconds_text(seconds: float) -> str:
     return f"{value:.0f} {unit}" if value >= 99.95 else f"{value:.3g} {unit}"
 
 
-def seconds_of(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """The time that `seconds_text` told, to its three digits.
 
     >>> seconds_of("312 µs")

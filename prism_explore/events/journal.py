@@ -43,7 +43,7 @@ class Journal:
         self._lock = threading.Lock()
         self.listeners: list[Callable[[Entry], None]] = []
 
-    def note(self, event: Event) -> Entry:
+    def append(self, event: Event) -> Entry:
         """Append a fact."""
         with self._lock:
             entry = Entry(len(self._entries), self._clock() - self._began, event)
@@ -64,7 +64,7 @@ class Journal:
         return self.since(0)
 
     @property
-    def upcoming(self) -> Event | None:
+    def next_saved(self) -> Event | None:
         """The fact that must be noted next, where a saved search is told again; None in any other journal."""
         return None
 

@@ -34,7 +34,7 @@ _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class NearMiss:
     """Something that came far, and what stopped it."""
 
     subject: str
@@ -42,13 +42,13 @@ class Miss:
     stage: Stage
     rule: str
     """The restriction: a rule, a constraint, or the verifier's word."""
-    says: str
+    description: str
     """What happened, as a sentence without its full stop."""
     reopens: str
     """What would let it pass; empty where nothing would, because it is wrong."""
 
 
-class Misses:
+class NearMissFold:
     """Collects misses fact by fact, in memory that does not grow with the number of regions."""
 
     def __init__(self) -> None:
@@ -81,13 +81,13 @@ class Misses:
             case _:
                 pass
 
-    def nearest(self) -> tuple[Miss, ...]:
+    def nearest(self) -> tuple[NearMiss, ...]:
         """The nearest ones; none where something is proved."""
         if any(v.verdict == "proved" for v in self._verdicts.values()):
             return ()
         return tuple(miss for _, miss in zip(range(SHOWN), self._ordered(), strict=False))
 
-    def _ordered(self) -> Iterator[Miss]:
+    def _ordered(self) -> Iterator[NearMiss]:
         for word in ("unknown", "refuted"):
             for family in self._families:
                 mine = [v for c, v in self._verdicts.items() if c.split(".")[0] == family and v.verdict == word]
@@ -95,12 +95,12 @@ class Misses:
                     reopens = "the verifier could decide it" if word == "unknown" else ""
                     more = f" ({len(mine)} candidates of {family} alike)" if len(mine) > 1 else ""
                     detail = _short(mine[0].detail)
-                    yield Miss(mine[0].candidate, word, word, f"{word}: {detail}{more}", reopens)
+                    yield NearMiss(mine[0].candidate, word, word, f"{word}: {detail}{more}", reopens)
         for family in self._families:
             if family not in self._fitted and family in self._forbidden:
                 uses, why = self._forbidden[family]
                 says = f"no choice of maps is legal, {uses or 'every choice'} by {why.rule}: {_short(why.sentence)}"
-                yield Miss(family, "maps", why.rule, says, why.would_reopen_if)
+                yield NearMiss(family, "maps", why.rule, says, why.would_reopen_if)
         rows = self._regions.values()
         for depth, fact in sorted(rows, key=lambda row: (not row[1].reason.rule.startswith(_RAISED), -row[0])):
             why = fact.reason
@@ -109,7 +109,7 @@ class Misses:
             shown += f", where e is {_short(found)}" if found else ""
             steps = f"{depth} {'step' if depth == 1 else 'steps'} deep"
             says = f"{_short(fact.operator)}, {steps}, cut by {why.rule} [{why.soundness}]{shown}"
-            yield Miss(fact.region, "graph", why.rule, says, why.would_reopen_if)
+            yield NearMiss(fact.region, "graph", why.rule, says, why.would_reopen_if)
 
 
 def _short(text: str) -> str:

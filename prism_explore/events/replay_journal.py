@@ -22,7 +22,7 @@ from prism_explore.events.kinds import (
 )
 
 
-class Retold(Journal):
+class ReplayedJournal(Journal):
     """A journal whose first facts are known: those of a saved search."""
 
     def __init__(self, saved: Sequence[Entry]) -> None:
@@ -31,75 +31,75 @@ class Retold(Journal):
         self._steered: list[Steered] = []
         last_s = self._saved[-1].at_s if self._saved else 0.0
         self._began = self._clock() - last_s
-        self._pass_steering()
+        self._replay_user_actions()
 
     @property
-    def upcoming(self) -> Event | None:
+    def next_saved(self) -> Event | None:
         """The fact that must be noted next; None where the saved search has told all that it knows."""
         at = len(self)
         return self._saved[at].event if at < len(self._saved) else None
 
     @property
-    def is_told(self) -> bool:
+    def is_replayed(self) -> bool:
         """Whether everything saved was told."""
         return len(self) >= len(self._saved)
 
-    def ahead(self, wanted: Callable[[Event], bool]) -> Event | None:
+    def next_saved_except(self, wanted: Callable[[Event], bool]) -> Event | None:
         """The first saved fact to come that is not passed over: those are all `wanted`."""
         for entry in self._saved[len(self) :]:
             if not wanted(entry.event):
                 return entry.event
         return None
 
-    def left(self) -> tuple[Event, ...]:
+    def remaining(self) -> tuple[Event, ...]:
         """The saved facts that were not told yet."""
         return tuple(entry.event for entry in self._saved[len(self) :])
 
-    def seconds(self) -> float:
+    def replayed_s(self) -> float:
         """When the last fact that was told was noted, in seconds of the saved search."""
         entries = self.entries
         return entries[-1].at_s if entries else 0.0
 
-    def note(self, event: Event) -> Entry:
+    def append(self, event: Event) -> Entry:
         """Append a fact, which is the saved one while there is one.
 
         Raises:
             JournalVersionError: the search does not come to the fact that was saved.
         """
-        if self.is_told:
-            return super().note(event)
+        if self.is_replayed:
+            return super().append(event)
         expected = self._saved[len(self)]
         if event != expected.event and _plain(event) != _plain(expected.event):
             raise JournalVersionError(_differs(expected, event))
-        self._tell(expected)
-        self._pass_steering()
+        self._append_saved(expected)
+        self._replay_user_actions()
         return expected
 
-    def tell(self) -> Event:
+    def replay_next(self) -> Event:
         """Tell the next saved fact as it is, for a stage that need not work for it again."""
-        fact = self.upcoming
+        fact = self.next_saved
         assert fact is not None, "there is a saved fact to tell"
-        self.note(fact)
+        self.append(fact)
         return fact
 
-    def steered(self) -> tuple[Steered, ...]:
+    def take_steering(self) -> tuple[Steered, ...]:
         """The steering that was passed since this was asked last."""
         passed, self._steered = tuple(self._steered), []
         return passed
 
-    def _pass_steering(self) -> None:
+    def _replay_user_actions(self) -> None:
         """Tell what people did between two steps: they steered, or asked for a certificate."""
         while True:
-            match self.upcoming:
+            match self.next_saved:
                 case Steered() as fact:
                     self._steered.append(fact)
                 case CertificateReplayed(asked=True):
                     pass
                 case _:
                     return
-            self._tell(self._saved[len(self)])
+            self._append_saved(self._saved[len(self)])
 
-    def _tell(self, entry: Entry) -> None:
+    def _append_saved(self, entry: Entry) -> None:
         with self._lock:
             self._entries.append(entry)
         for listener in tuple(self.listeners):

@@ -141,7 +141,7 @@ class Enumerator:
     def add_sequence(self, root: str, row: KernelSequence) -> Family | None:
         """Report a kernel sequence as a step from the inputs, and as a family."""
         node = self.log.expanded(root, sequence_text(row.parts), "kernel")
-        graph = row.together({number: family.sgraph for number, family in row.families})
+        graph = row.full_graph({number: family.sgraph for number, family in row.families})
         cut = tuple(p.positions for p in row.parts)
         found = self.report_graph(node, "kernel", graph, cut if len(cut) > 1 else ())
         return replace(found, sequence=row) if found is not None else None

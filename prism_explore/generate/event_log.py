@@ -184,14 +184,14 @@ class EventLog:
         """Write a kept node; its id."""
         self.nodes += 1
         node = f"n{self.nodes}"
-        self._journal.note(NodeExpanded(node, parent, operator, level, expression))
+        self._journal.append(NodeExpanded(node, parent, operator, level, expression))
         return node
 
     def pruned(self, parent: str, operator: str, level: Level, why: Reason, weight: float, exact: bool = False) -> None:
         """Write a cut region."""
         self.regions += 1
         region, counted = f"p{self.regions}", "exact" if exact else "estimate"
-        self._journal.note(RegionPruned(region, parent, operator, level, why, weight, counted))
+        self._journal.append(RegionPruned(region, parent, operator, level, why, weight, counted))
 
     def cuts(
         self, cuts: NodeCuts, parent: str, level: Level, names: dict[int, str], exact: bool = False
@@ -222,11 +222,11 @@ class EventLog:
         """Write a family; its id."""
         self.families += 1
         family = f"f{self.families}"
-        self._journal.note(FamilyCompleted(family, node, sgraph))
+        self._journal.append(FamilyCompleted(family, node, sgraph))
         return family
 
     def space_counted(self, space: float) -> None:
         """Write the size of the space, against which the rows of the ledger add up."""
-        self._journal.note(
+        self._journal.append(
             SpaceCounted(space, self.nodes - self.families - self.complete_graph_cuts, float(self.invalid))
         )

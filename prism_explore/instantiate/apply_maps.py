@@ -43,8 +43,8 @@ def with_maps(
     """
     sizes = sizes or {}
     suffix = str(number) if number > 1 else ""
-    grid = tuple(ParallelDim(n, sizes.get(n) or fresh(f"g{n}{suffix}", taken)) for n in _GRID[:rank])
-    loop = ParallelDim("i", sizes.get("i") or fresh(f"f{suffix}", taken)) if any(u.looped for u in uses) else None
+    grid = tuple(ParallelDim(n, sizes.get(n) or unused_size(f"g{n}{suffix}", taken)) for n in _GRID[:rank])
+    loop = ParallelDim("i", sizes.get("i") or unused_size(f"f{suffix}", taken)) if any(u.looped for u in uses) else None
 
     def tile(size: Dim, axis: str | None) -> Dim:
         for use in uses:
@@ -67,21 +67,21 @@ def with_maps(
     return BlockGraph(grid, loop, tuple(nodes))
 
 
-def fresh(name: str, taken: tuple[str, ...]) -> Dim:
+def unused_size(name: str, taken: tuple[str, ...]) -> Dim:
     """A size named like this, or longer where the name is taken."""
     while name in taken:
         name += "_"
     return dim(name)
 
 
-def closed(graph: SGraph, chosen: tuple[Maps, ...]) -> SGraph:
+def replace_blocks(graph: SGraph, chosen: tuple[Maps, ...]) -> SGraph:
     """A kernel graph with these block graphs in its custom kernels, in order."""
     left = iter(chosen)
     nodes = tuple(Node(Custom(next(left).block), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes)
     return SGraph(nodes, graph.output)
 
 
-def cuts(chosen: tuple[Maps, ...]) -> tuple[str, ...]:
+def describe_uses(chosen: tuple[Maps, ...]) -> tuple[str, ...]:
     """How the axes are cut, as text; of several kernels each says which."""
     prefix = [f"kernel {k}: " if len(chosen) > 1 else "" for k in range(1, len(chosen) + 1)]
     return tuple(f"{p}{u}" for p, maps in zip(prefix, chosen, strict=True) for u in maps.uses)

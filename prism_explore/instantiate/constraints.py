@@ -56,7 +56,7 @@ CONSTRAINTS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class Violation:
     """A constraint that a choice breaks, and where."""
 
     rule: str
@@ -77,39 +77,41 @@ class TypedBlock:
         return tuple(dict.fromkeys(a for axes in self.axes for a in axes if a))
 
 
-def loop_broken(typed: TypedBlock, looped: frozenset[str]) -> Broken | None:
+def loop_violation(typed: TypedBlock, looped: frozenset[str]) -> Violation | None:
     """What cutting exactly these axes by the loop breaks, or None if it is legal."""
     states = loop_states(typed.block.nodes, typed.axes, looped)
-    return next((Broken(made, at) for at, made in enumerate(states) if not isinstance(made, Flow)), None)
+    return next((Violation(made, at) for at, made in enumerate(states) if not isinstance(made, Flow)), None)
 
 
-def grid_broken(typed: TypedBlock, axis: str, by_one: bool = False) -> Broken | None:
+def grid_violation(typed: TypedBlock, axis: str, by_one: bool = False) -> Violation | None:
     """What cutting an axis by a grid dim breaks, or None if it is legal.
 
     With `by_one` a result that has the axis is enough: of one that has no part in it all blocks store the same.
     """
     for position, axes in enumerate(typed.axes):
         if axes.count(axis) > 1:
-            return Broken("grid.once", position)
+            return Violation("grid.once", position)
     without = [store for store in typed.block.stores if axis not in typed.axes[store]]
     if without and not (by_one and len(without) < len(typed.block.stores)):
-        return Broken("grid.stored", without[0])
+        return Violation("grid.stored", without[0])
     for position, node in enumerate(typed.block.nodes):
         match node.op:
             case Expand(along, _) | Slice(along, _, _) | Concat(along):
                 if any(typed.axes[t][along] == axis for t in (*node.args, position)):
-                    return Broken("grid.viewed", position)
+                    return Violation("grid.viewed", position)
             case Reshape():
                 before, after = typed.axes[node.args[0]], typed.axes[position]
                 if axis in {*before, *after} - unchanged_axes(before, after):
-                    return Broken("grid.viewed", position)
+                    return Violation("grid.viewed", position)
             case op:
                 if reduced_axis(op, tuple(typed.axes[a] for a in node.args)) == axis:
-                    return Broken("grid.reduced", position)
+                    return Violation("grid.reduced", position)
     return None
 
 
-def memory_broken(block: BlockGraph, types: tuple[TensorType, ...], limit_bytes: int) -> tuple[Broken, int] | None:
+def memory_violation(
+    block: BlockGraph, types: tuple[TensorType, ...], limit_bytes: int
+) -> tuple[Violation, int] | None:
     """Where the two largest tiles alive at one operator exceed shared memory at the finest cuts.
 
     A dim that a grid or loop size divides can be cut down to 1; a dim that is whole stays whole, and
@@ -131,11 +133,11 @@ def memory_broken(block: BlockGraph, types: tuple[TensorType, ...], limit_bytes:
             alive.add(position)
         total = sum(sorted(least(types[i]) for i in alive)[-2:])
         if total > limit_bytes:
-            return Broken("mem.smem", position), total
+            return Violation("mem.smem", position), total
     return None
 
 
-def reason(broken: Broken, block: BlockGraph, formula: str, substitution: Mapping[str, str]) -> Reason:
+def rejection_reason(broken: Violation, block: BlockGraph, formula: str, substitution: Mapping[str, str]) -> Reason:
     """The reason card of a broken constraint."""
     where = dict(substitution)
     if broken.node is not None:

@@ -17,17 +17,17 @@ from itertools import chain, combinations, islice, product
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, CandidateRejected
-from prism_explore.instantiate.apply_maps import Maps, closed, cuts, with_maps
+from prism_explore.instantiate.apply_maps import Maps, describe_uses, replace_blocks, with_maps
 from prism_explore.instantiate.constraints import (
-    Broken,
     Machine,
     TypedBlock,
-    grid_broken,
-    loop_broken,
-    memory_broken,
-    reason,
+    Violation,
+    grid_violation,
+    loop_violation,
+    memory_violation,
+    rejection_reason,
 )
-from prism_explore.instantiate.split_maps import SplitMaps, at_once, split_maps
+from prism_explore.instantiate.split_maps import SplitMaps, split_maps, without_loop
 from prism_explore.ir.analysis.split_reduction import Pair, find_split_pair
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.axis_maps import AxisUse
@@ -69,13 +69,13 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
     if pair is not None:
         choices = chain(choices, _split(family, typed, pair, space, target, journal))
     for count, chosen in enumerate(choices, 1):
-        graph = closed(family.sgraph, chosen)
+        graph = replace_blocks(family.sgraph, chosen)
         assert graph.output_type.dims == family.program.graph.output_type.dims, "maps change no dims"
         uses = tuple(c.uses for c in chosen)
         candidate = Candidate(f"{family.id}.c{count}", family, graph, uses, graph.conditions())
-        journal.note(
+        journal.append(
             CandidateInstantiated(
-                candidate.id, family.id, show(graph), cuts(chosen), tuple(map(str, candidate.conditions))
+                candidate.id, family.id, show(graph), describe_uses(chosen), tuple(map(str, candidate.conditions))
             )
         )
         yield candidate
@@ -103,10 +103,10 @@ def _sequence_candidates(
     rows = chain([first], ([*first[:k], c, *first[k + 1 :]] for k, c in others))
     for count, row in enumerate(islice(rows, space.row_maps), 1):
         graphs = {number: c.sgraph for (number, _), c in zip(sequence.families, row, strict=True)}
-        graph = sequence.together(graphs)
+        graph = sequence.full_graph(graphs)
         candidate = Candidate(f"{family.id}.c{count}", family, graph, (), graph.conditions())
         told = tuple(f"kernel {k}: {use}" for k, c in enumerate(row, 1) for uses in c.uses for use in uses)
-        journal.note(
+        journal.append(
             CandidateInstantiated(candidate.id, family.id, show(graph), told, tuple(map(str, candidate.conditions)))
         )
         yield candidate
@@ -122,22 +122,22 @@ def _admissible(
     """The choices for one kernel; notes what it forbids, each constraint and operator once."""
     told: set[tuple[str, int | None]] = set()
 
-    def tell(broken: Broken, uses: tuple[AxisUse, ...], formula: str, **substitution: str) -> None:
+    def tell(broken: Violation, uses: tuple[AxisUse, ...], formula: str, **substitution: str) -> None:
         if (broken.rule, broken.node) not in told:
             told.add((broken.rule, broken.node))
-            card = reason(broken, typed.block, formula, substitution)
-            journal.note(CandidateRejected(family.id, tuple(map(str, uses)), card))
+            card = rejection_reason(broken, typed.block, formula, substitution)
+            journal.append(CandidateRejected(family.id, tuple(map(str, uses)), card))
 
     cuttable: list[str] = []
     for axis in typed.names:
-        broken = grid_broken(typed, axis)
+        broken = grid_violation(typed, axis)
         if broken is None:
             cuttable.append(axis)
         else:
             tell(broken, (AxisUse(axis, 0),), "axis may be cut by a grid dim", axis=axis)
     loops: list[frozenset[str]] = []
     for looped in _subsets(typed.names, len(typed.names)):
-        broken = loop_broken(typed, frozenset(looped))
+        broken = loop_violation(typed, frozenset(looped))
         if broken is None:
             loops.append(frozenset(looped))
         else:
@@ -145,7 +145,7 @@ def _admissible(
             tell(broken, uses, "axes may be cut by the loop", axes=", ".join(looped) or "none")
     grids = [g for g in _subsets(cuttable, space.grid_dims) if g or not cuttable]
     if loops and cuttable:
-        tell(Broken("grid.some"), (), "some axis is cut by the grid", cut="none", may_be_cut=", ".join(cuttable))
+        tell(Violation("grid.some"), (), "some axis is cut by the grid", cut="none", may_be_cut=", ".join(cuttable))
     operands = _operands(family.sgraph, family.sgraph.customs[number - 1][0])
     for looped in loops:
         for grid in grids:
@@ -153,7 +153,7 @@ def _admissible(
                 continue
             uses = tuple(AxisUse(a, grid.index(a) if a in grid else None, a in looped) for a in typed.names)
             block = with_maps(typed, uses, len(grid), number, family.sgraph.data_symbols)
-            excess = memory_broken(block, block_types(block, operands), target.shared_memory_bytes)
+            excess = memory_violation(block, block_types(block, operands), target.shared_memory_bytes)
             if excess is None:
                 yield Maps(uses, block)
             else:
@@ -166,25 +166,25 @@ def _split(
     family: Family, typed: tuple[TypedBlock, ...], pair: Pair, space: Space, target: Machine, journal: Journal
 ) -> Iterator[tuple[Maps, Maps]]:
     """The choices for two kernels behind a split; notes what is forbidden, each axis and each excess once."""
-    told: set[tuple[str, int, Broken]] = set()
+    told: set[tuple[str, int, Violation]] = set()
     for made in split_maps(family.sgraph, typed, pair, space.grid_dims):
         if not isinstance(made, SplitMaps):
             axis, number, broken = made
-            card = reason(broken, typed[number].block, "a grid dim may split the axis", {"axis": axis})
-            journal.note(CandidateRejected(family.id, (f"{axis}<->split",), card))
+            card = rejection_reason(broken, typed[number].block, "a grid dim may split the axis", {"axis": axis})
+            journal.append(CandidateRejected(family.id, (f"{axis}<->split",), card))
             continue
         for chosen in _visits(family.sgraph, made.maps, pair):
-            graph = closed(family.sgraph, chosen)
+            graph = replace_blocks(family.sgraph, chosen)
             fits = True
             for number, (position, block) in enumerate(graph.customs):
                 types = block_types(block, _operands(graph, position))
-                excess = memory_broken(block, types, target.shared_memory_bytes)
+                excess = memory_violation(block, types, target.shared_memory_bytes)
                 fits &= excess is None
                 if excess is not None and (made.axis, number, excess[0]) not in told:
                     told.add((made.axis, number, excess[0]))
                     numbers = {"least_sum": f"{excess[1]} B", "shared_memory": f"{target.shared_memory_bytes} B"}
-                    card = reason(excess[0], block, "least sum ≤ shared memory", numbers)
-                    journal.note(CandidateRejected(family.id, cuts(chosen), card))
+                    card = rejection_reason(excess[0], block, "least sum ≤ shared memory", numbers)
+                    journal.append(CandidateRejected(family.id, describe_uses(chosen), card))
             if fits:
                 yield chosen
 
@@ -192,7 +192,7 @@ def _split(
 def _visits(graph: SGraph, maps: tuple[Maps, Maps], pair: Pair) -> Iterator[tuple[Maps, Maps]]:
     """How the second kernel may visit the shares: one per iteration, or all at once."""
     yield maps
-    if (block := at_once(closed(graph, maps), pair)) is not None:
+    if (block := without_loop(replace_blocks(graph, maps), pair)) is not None:
         first, second = maps
         yield first, Maps(tuple(replace(use, looped=False) for use in second.uses), block)
 

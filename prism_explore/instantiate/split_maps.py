@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Literal
 
-from prism_explore.instantiate.apply_maps import Maps, fresh, with_maps
-from prism_explore.instantiate.constraints import Broken, TypedBlock, grid_broken, loop_broken
+from prism_explore.instantiate.apply_maps import Maps, unused_size, with_maps
+from prism_explore.instantiate.constraints import TypedBlock, Violation, grid_violation, loop_violation
 from prism_explore.ir.analysis.loop_flow import Flow
 from prism_explore.ir.analysis.split_reduction import Pair, second_kernel_states, share_axis, split_states
 from prism_explore.ir.axes import AxisNames
@@ -38,7 +38,7 @@ class SplitMaps:
 
 def split_maps(
     graph: SGraph, typed: Sequence[TypedBlock], pair: Pair, grid_dims: int
-) -> Iterator[SplitMaps | tuple[str, int, Broken]]:
+) -> Iterator[SplitMaps | tuple[str, int, Violation]]:
     """Every choice, in order of axes, loops, layouts, grids; an axis that cannot be split with why not, and in which.
 
     Args:
@@ -50,13 +50,13 @@ def split_maps(
     first, second = typed
     names = first.names
     for axis in names:
-        if (broken := _unsplit(first, second, pair, axis)) is not None:
+        if (broken := _why_not_split(first, second, pair, axis)) is not None:
             yield axis, *broken
             continue
-        cuttable = [a for a in names if a != axis and grid_broken(first, a, by_one=True) is None]
-        behind = [a for a in second.names if grid_broken(second, a) is None]
+        cuttable = [a for a in names if a != axis and grid_violation(first, a, by_one=True) is None]
+        behind = [a for a in second.names if grid_violation(second, a) is None]
         loops = (frozenset(c) for size in range(len(names) + 1) for c in combinations(names, size))
-        legal = [looped for looped in loops if loop_broken(first, looped) is None]
+        legal = [looped for looped in loops if loop_violation(first, looped) is None]
         stored = [first.axes[share.store] for share in pair.shares]
         for looped, lays in product(legal, product(*(_dims(axes, cuttable) for axes in stored))):
             laid = {axes[d] for axes, d in zip(stored, lays, strict=True)}
@@ -66,24 +66,24 @@ def split_maps(
             for grid, after in product(grids, combinations(later, min(grid_dims, len(later)))):
                 uses = _uses(names, (*grid, axis), looped)
                 more = (*_uses(second.names, after, frozenset()), AxisUse(share_axis(axis), looped=True))
-                yield SplitMaps(axis, _linked(graph, typed, pair, lays, axis, uses, more))
+                yield SplitMaps(axis, _close_pair(graph, typed, pair, lays, axis, uses, more))
 
 
-def _unsplit(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str) -> tuple[int, Broken] | None:
+def _why_not_split(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str) -> tuple[int, Violation] | None:
     """Why an axis cannot be the one that is split, and in which kernel."""
     twice = next((at for at, axes in enumerate(first.axes) if axes.count(axis) > 1), None)
     if twice is not None:
-        return 0, Broken("grid.once", twice)
+        return 0, Violation("grid.once", twice)
     states = split_states(first.block.nodes, first.axes, axis)
     stored: list[Flow] = []
     for share in pair.shares:
         state = states[share.store]
         if not isinstance(state, Flow) or not state.partial:
-            return 0, Broken("split.whole", share.store)
+            return 0, Violation("split.whole", share.store)
         stored.append(state)
     for position, state in enumerate(second_kernel_states(second.block.nodes, second.axes, pair.shares, stored, axis)):
         if not isinstance(state, Flow):
-            return 1, Broken(state, position)
+            return 1, Violation(state, position)
     return None
 
 
@@ -94,7 +94,7 @@ def _dims(axes: AxisNames, cuttable: Sequence[str]) -> list[int]:
     return single[-1:] or idle[-1:] or list(range(len(axes)))
 
 
-def _linked(
+def _close_pair(
     graph: SGraph,
     typed: Sequence[TypedBlock],
     pair: Pair,
@@ -105,16 +105,16 @@ def _linked(
 ) -> tuple[Maps, Maps]:
     """Both kernels with their maps. Where its shares lie, a result's dim is the split axis, or that of its parts."""
     taken = graph.data_symbols
-    count = fresh("s", taken)
+    count = unused_size("s", taken)
     stores = {share.store: along for share, along in zip(pair.shares, lays, strict=True)}
     loads = {share.load: along for share, along in zip(pair.shares, lays, strict=True)}
     last = "xyz"[_rank(first) - 1]
-    one = with_maps(_relaid(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
-    two = with_maps(_relaid(typed[1], loads, share_axis(axis)), second, _rank(second), 2, taken, {"i": count})
+    one = with_maps(_with_share_axis(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
+    two = with_maps(_with_share_axis(typed[1], loads, share_axis(axis)), second, _rank(second), 2, taken, {"i": count})
     return Maps(first, one), Maps(second, two)
 
 
-def _relaid(typed: TypedBlock, lays: dict[int, int], axis: str) -> TypedBlock:
+def _with_share_axis(typed: TypedBlock, lays: dict[int, int], axis: str) -> TypedBlock:
     axes = list(typed.axes)
     for position, along in lays.items():
         axes[position] = (*axes[position][:along], axis, *axes[position][along + 1 :])
@@ -129,7 +129,7 @@ def _rank(uses: tuple[AxisUse, ...]) -> int:
     return sum(u.grid is not None for u in uses)
 
 
-def at_once(graph: SGraph, pair: Pair) -> BlockGraph | None:
+def without_loop(graph: SGraph, pair: Pair) -> BlockGraph | None:
     """The second kernel without its loop: each block has all shares of its part in one tile, and reduces them.
 
     None where sums and the maxima that they are relative to do not lie along the same dim, the maxima one by one.

@@ -48,7 +48,7 @@ class KernelSequence:
     families: tuple[tuple[int, Family], ...]
     """Per part that has a kernel, its number from 0 on, and the kernel as a family of the part's own program."""
 
-    def together(self, graphs: Mapping[int, SGraph]) -> SGraph:
+    def full_graph(self, graphs: Mapping[int, SGraph]) -> SGraph:
         """The full graph, with these graphs for some parts; the other parts are predefined operators."""
         return assemble(self.program, self.parts, graphs)
 
@@ -137,7 +137,7 @@ class Trial:
     """Numbers for the program's axes and for the candidate's symbols; small, and pairwise different."""
     seed: int
     relative_error: float
-    between: tuple[float, float] = (-0.65, 0.75)
+    input_range: tuple[float, float] = (-0.65, 0.75)
     """Inputs were drawn uniformly from here, where they are floats."""
     arithmetic: Arithmetic = "float64"
     error_bound: float | None = None
@@ -157,7 +157,7 @@ class Counterexample:
     found: float
     """NaN where blocks wrote different values to one place."""
     relative_error: float
-    between: tuple[float, float] = (-0.65, 0.75)
+    input_range: tuple[float, float] = (-0.65, 0.75)
     """Inputs were drawn uniformly from here, where they are floats."""
     arithmetic: Arithmetic = "float64"
     """Exact values are residues, of no meaning as magnitudes."""
@@ -170,7 +170,7 @@ class Verified:
     candidate: Candidate
     proof: Proof
     trials: tuple[Trial, ...]
-    untried: str = ""
+    why_no_exact_trial: str = ""
     """Why there was no exact trial, where there was none."""
 
     @property
@@ -184,7 +184,9 @@ class Verified:
         said += f" (relative error {worst:.0e} at most)"
         if exact:
             said += f" and {_counted(len(exact), 'exact trial')} in prime fields (error at most {prod(exact):.1g})"
-        return f"{said}." + (f" No exact trial: {self.untried}." if self.untried and not exact else "")
+        return f"{said}." + (
+            f" No exact trial: {self.why_no_exact_trial}." if self.why_no_exact_trial and not exact else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +219,7 @@ class Unknown:
     """The two normal forms that differ, as printed."""
     shared: tuple[Shared, ...] = ()
     """The last values that both sides still have in common: nothing that is computed from one is shared."""
-    apart: tuple[tuple[str, str], ...] = ()
+    unmatched: tuple[tuple[str, str], ...] = ()
     """The first tensors of the program, then of the candidate, without a partner: name and form."""
     case: str = ""
     """Where prover and refuter disagree: a text that `verify.replay.replay_counterexample` runs again."""

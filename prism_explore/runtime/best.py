@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism_explore.codegen.load import Loaded
-from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, Outrun, outrun
+from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.floats import Assessment, explain
 from prism_explore.frontend import LibraryCall, Traced, bind_inputs, single_result
@@ -67,7 +67,7 @@ class Best:
     """Measured in one run with this kernel, which is the row named `ours`."""
     traced: Traced | None
     """The torch code; None where the program was not traced from torch."""
-    run: Loaded
+    compiled: Loaded
     """The kernel on the program's inputs, in their order."""
     machine: str
     """Where it was timed."""
@@ -77,7 +77,7 @@ class Best:
     """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
     ranges: Ranges = UNBOUNDED
     """Of the program's symbols, as they were declared."""
-    also: LibraryCall | None = None
+    library_call: LibraryCall | None = None
     """The library call that it was raced against, if one was given or found."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +90,7 @@ class Best:
             ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a symbol is
                 outside its range.
         """
-        traced, code = self.traced, self._torch
+        traced, code = self.traced, self._faster_torch
         if code is None and not self.ranges.bounds:
             return self.kernel(*args, **kwargs)
         given = bind_inputs(self.kernel.signature, args, kwargs, self.kernel.parameters)
@@ -100,50 +100,52 @@ class Best:
             self.ranges.check(found, program.name)
         if traced is None or code is None or any(isinstance(x, np.ndarray) for x in given):
             return self.kernel(*args, **kwargs)
-        self.run.check(*given)
+        self.compiled.check(*given)
         return single_result(code(*traced.signature.in_order(args, kwargs)))
 
     @property
-    def outrun(self) -> Outrun | None:
+    def faster_baseline(self) -> FasterBaseline | None:
         """Who was faster than the kernel in the side-by-side run, beyond its noise, and by how much.
 
         Of those whose code is here; where no code is, of all.
         """
-        return outrun(self.baselines, at_hand=self._codes) or outrun(self.baselines)
+        return find_faster_baseline(self.baselines, available=self._torch_functions) or find_faster_baseline(
+            self.baselines
+        )
 
     @property
-    def runs(self) -> str:
+    def implementation(self) -> str:
         """What a call with tensors runs: the kernel's id, `torch eager`, `torch.compile` or `torch library call`."""
-        by = self.outrun
-        return by.by.name if by is not None and by.by.name in self._codes else self.candidate
+        by = self.faster_baseline
+        return by.baseline.name if by is not None and by.baseline.name in self._torch_functions else self.candidate
 
     @property
     def why(self) -> str:
         """Why a call does not run the kernel, or why it does though torch was faster; empty where nothing was."""
-        by = self.outrun
-        match self.runs:
+        by = self.faster_baseline
+        match self.implementation:
             case _ if by is None:
                 return ""
             case self.candidate:
                 return f"{by}; a call runs the kernel, for that code is not here (Session.load takes it)"
             case name:
-                spelled = self.also.call_text if self.also is not None else ""
+                spelled = self.library_call.call_text if self.library_call is not None else ""
                 library = f", {spelled}, which is proved equal" if spelled else ", which was compared, not proved"
                 more = {COMPILED: ", compiled at its first call", LIBRARY: library}
                 return f"{by}; a call runs {name}{more.get(name, '')}, and best.kernel is the kernel"
 
     @property
-    def _codes(self) -> dict[str, Callable[..., Any]]:
+    def _torch_functions(self) -> dict[str, Callable[..., Any]]:
         """Torch's ways to compute it, as far as their code is here."""
-        return codes_of(self.traced, self.also)
+        return torch_functions(self.traced, self.library_call)
 
     @cached_property
-    def _torch(self) -> Callable[..., Any] | None:
+    def _faster_torch(self) -> Callable[..., Any] | None:
         """The code in the way that was faster; None where a call runs the kernel."""
-        return code_of(self.traced, self.also, self.runs)
+        return torch_function(self.traced, self.library_call, self.implementation)
 
     @property
-    def holds(self) -> SatisfiedValues | None:
+    def legal_values(self) -> SatisfiedValues | None:
         """At which values of the ranges the kernel's own grid and loop sizes are legal, so that it may be built there.
 
         None where nothing has a range, or where there are too many values to count.
@@ -172,13 +174,13 @@ class Best:
             "machine": self.machine,
             "versions": dict(self.versions),
             "rivals": [[r.name, r.time_s, r.ratio, r.note] for r in self.baselines],
-            "outrun": str(self.outrun or ""),
+            "outrun": str(self.faster_baseline or ""),
             "evidence": self.verified.evidence,
         }
         if traced is None:
-            return SavedKernel(timed.kernel, self.run, measured=measured)
+            return SavedKernel(timed.kernel, self.compiled, measured=measured)
         code = on_program_inputs(traced)
-        return SavedKernel(timed.kernel, self.run, traced.signature, traced.parameters, code, measured)
+        return SavedKernel(timed.kernel, self.compiled, traced.signature, traced.parameters, code, measured)
 
     def save(self, path: str | Path) -> Path:
         """Write the kernel to a file that `load_kernel` opens, proves again and compiles anywhere.
@@ -192,17 +194,17 @@ class Best:
         Returns:
             The path of the file.
         """
-        if self.outrun is not None:
-            warnings.warn(f"the kernel is saved, without torch code: {self.outrun}", stacklevel=2)
+        if self.faster_baseline is not None:
+            warnings.warn(f"the kernel is saved, without torch code: {self.faster_baseline}", stacklevel=2)
         return self.kernel.save(path)
 
     @property
     def source(self) -> str:
         """The kernel for people: its tiles and loops; headed by why, where a call does not run it."""
-        return f"{self._said}{self.timed.kernel.source}"
+        return f"{self._heading}{self.timed.kernel.source}"
 
     @property
-    def _said(self) -> str:
+    def _heading(self) -> str:
         return f"# {self.why}\n" if self.why else ""
 
     def on_gpu(self, name: str = "h100") -> GpuKernel | None:
@@ -243,7 +245,7 @@ class Best:
         """The claim that was proved, how, every step with its axioms, and what the refuter tried in vain."""
         proof = self.verified.proof
         lines = [
-            f"{self._said}proved by {proof.method}",
+            f"{self._heading}proved by {proof.method}",
             derivation(self.verified),
             "",
             "The refuter, block by block in float64",
@@ -287,7 +289,7 @@ class Best:
             f"  {self.timed.time_s * us:,.0f} us measured, error {self.error:.1e}, "
             f"roofline {self.timed.floor_s * us:,.0f} us modelled",
             f"  {self.verified.proof.claim}",
-            *([f"  with these numbers {held}"] if (held := self.holds) is not None else []),
+            *([f"  with these numbers {held}"] if (held := self.legal_values) is not None else []),
             *([f"  {explain(self.floats)}"] if self.floats is not None else []),
         ]
         for r in self.baselines:
@@ -299,15 +301,15 @@ class Best:
         return "\n".join(lines)
 
 
-def codes_of(traced: Traced | None, also: LibraryCall | None) -> dict[str, Callable[..., Any]]:
+def torch_functions(traced: Traced | None, library_call: LibraryCall | None) -> dict[str, Callable[..., Any]]:
     """Torch's ways to compute a program that a call can run, by the names of rivals, as far as their code is here."""
     if traced is None:
         return {}
     own = {EAGER: traced.reference, COMPILED: traced.reference}
-    return own if also is None else {**own, LIBRARY: also.traced.reference}
+    return own if library_call is None else {**own, LIBRARY: library_call.traced.reference}
 
 
-def code_of(traced: Traced | None, also: LibraryCall | None, name: str) -> Callable[..., Any] | None:
+def torch_function(traced: Traced | None, library_call: LibraryCall | None, name: str) -> Callable[..., Any] | None:
     """The code of one of these ways, by its rival's name, ready to be called; None where it is not here."""
-    code = codes_of(traced, also).get(name)
+    code = torch_functions(traced, library_call).get(name)
     return torch_compiled(code) if code is not None and name == COMPILED else code

@@ -28,7 +28,7 @@ import numpy as np
 from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import ShapeError
-from prism_explore.events.fastest import EAGER, LIBRARY, Outrun, outrun
+from prism_explore.events.fastest import EAGER, LIBRARY, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import LibraryCall, Traced, bind_inputs, single_result
 from prism_explore.frontend.autograd import call_with_gradient
@@ -53,16 +53,20 @@ class Point:
 
     value: int
     timed: Timed
-    upto: float
+    up_to: float
     """The largest value that takes these numbers first; infinite for the last."""
-    outrun: Outrun | None = None
+    faster_baseline: FasterBaseline | None = None
     """Where torch was faster here, by how much; then it is called, not the kernel."""
 
     def __str__(self) -> str:
         kernel = self.timed.kernel
-        border = "and beyond" if math.isinf(self.upto) else f"up to {self.upto:.4g}"
+        border = "and beyond" if math.isinf(self.up_to) else f"up to {self.up_to:.4g}"
         took = f"{self.timed.time_s * 1e6:,.0f} us measured at {self.value}"
-        instead = f"{self.outrun.by.name} runs, not the kernel: {self.outrun}; " if self.outrun is not None else ""
+        instead = (
+            f"{self.faster_baseline.baseline.name} runs, not the kernel: {self.faster_baseline}; "
+            if self.faster_baseline is not None
+            else ""
+        )
         return f"{border}: {instead}{kernel.verified.candidate.id} at {kernel.parameters}, {took}"
 
 
@@ -77,8 +81,8 @@ class Dispatch:
         timed: Sequence[tuple[int, Timed]],
         target: Target,
         traced: Traced | None,
-        raced: Mapping[int, Sequence[BaselineMeasured]] | None = None,
-        also: LibraryCall | None = None,
+        race_rows: Mapping[int, Sequence[BaselineMeasured]] | None = None,
+        library_call: LibraryCall | None = None,
     ) -> None:
         """Begin with nothing loaded.
 
@@ -89,22 +93,22 @@ class Dispatch:
             timed: per value the fastest kernel there, in ascending order.
             target: the machine.
             traced: the torch code, if there is any.
-            raced: per value the rows of its race, if there was one.
-            also: the library call that took part.
+            race_rows: per value the rows of its race, if there was one.
+            library_call: the library call that took part.
         """
         self.program, self.symbol = program, symbol
         borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
-        self._codes = {} if traced is None else {EAGER: traced.reference}
-        self._codes |= {} if also is None else {LIBRARY: also.traced.reference}
+        self._torch_functions = {} if traced is None else {EAGER: traced.reference}
+        self._torch_functions |= {} if library_call is None else {LIBRARY: library_call.traced.reference}
         self.points = tuple(
-            Point(n, t, upto, outrun((raced or {}).get(n, ()), at_hand=self._codes))
+            Point(n, t, upto, find_faster_baseline((race_rows or {}).get(n, ()), available=self._torch_functions))
             for (n, t), upto in zip(timed, (*borders, math.inf), strict=True)
         )
         self._shapes, self._target = dict(shapes), target
         self._signature = None if traced is None else traced.signature
         self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
         self._reference = None if traced is None else on_program_inputs(traced)
-        self._place = _place(program, symbol)
+        self._place = _find_dim(program, symbol)
         self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
         self._lock = Lock()
         self._warned = False
@@ -127,12 +131,12 @@ class Dispatch:
         value = self._value(inputs)
         kernel = self.kernel(value)
         if isinstance(kernel, str):
-            return self._elsewhere(inputs, kernel)
-        by = self.at(value).outrun
+            return self._call_torch(inputs, kernel)
+        by = self.at(value).faster_baseline
         if by is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
             return call_with_gradient(kernel, self._reference, inputs)
         kernel.check(*inputs)
-        return single_result(self._codes[by.by.name](*self._signature.in_order(args, kwargs)))
+        return single_result(self._torch_functions[by.baseline.name](*self._signature.in_order(args, kwargs)))
 
     def at(self, value: int) -> Point:
         """The point whose numbers a value takes first.
@@ -143,7 +147,7 @@ class Dispatch:
         Returns:
             The nearest point, by ratio.
         """
-        return next(point for point in self.points if value <= point.upto)
+        return next(point for point in self.points if value <= point.up_to)
 
     def kernel(self, value: int) -> Loaded | str:
         """The kernel for a value of the symbol, made when it is first met; or why there is none.
@@ -159,13 +163,13 @@ class Dispatch:
             return f"{self.symbol}={value} is outside of {low} to {high}, for which kernels were tuned"
         with self._lock:
             if value not in self._loaded:
-                self._loaded[value] = self._made(value)
+                self._loaded[value] = self._compile(value)
                 if len(self._loaded) > MOST_LOADED:
                     self._loaded.popitem(last=False)
             self._loaded.move_to_end(value)
             return self._loaded[value]
 
-    def _made(self, value: int) -> Loaded | str:
+    def _compile(self, value: int) -> Loaded | str:
         shapes = {**self._shapes, self.symbol: value}
         cases = None
         reason = "no numbers are legal there"
@@ -195,7 +199,7 @@ class Dispatch:
                     return [made]
         return []
 
-    def _elsewhere(self, inputs: Sequence[Any], reason: str) -> Any:
+    def _call_torch(self, inputs: Sequence[Any], reason: str) -> Any:
         if self._reference is None:
             raise ShapeError(f"{reason}, and there is no torch code to fall back to")
         with self._lock:
@@ -220,7 +224,7 @@ class Dispatch:
         return "\n".join([head, *(f"  {point}" for point in self.points)])
 
 
-def _place(program: TensorProgram, symbol: str) -> tuple[int, int]:
+def _find_dim(program: TensorProgram, symbol: str) -> tuple[int, int]:
     """An input and a dim of it that is the symbol alone."""
     for number, given in enumerate(program.inputs):
         for position, size in enumerate(given.type.dims):

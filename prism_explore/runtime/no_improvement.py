@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from prism_explore.errors import ShapeError
-from prism_explore.events.fastest import CALLED, EAGER
+from prism_explore.events.fastest import CALLABLE, EAGER
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import RivalTimed
-from prism_explore.events.ledger import fastest_rival
-from prism_explore.events.no_improvement import NothingBelow
+from prism_explore.events.ledger import fastest_baseline
+from prism_explore.events.no_improvement import NothingFaster
 from prism_explore.frontend import LibraryCall, Traced, single_result
-from prism_explore.runtime.best import code_of, codes_of
+from prism_explore.runtime.best import torch_function, torch_functions
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class NoImprovement:
         'NoImprovement'
     """
 
-    outcome: NothingBelow
+    outcome: NothingFaster
     """Whose time it was, and what came nearest."""
     baselines: tuple[RivalTimed, ...]
     """Timed before anything grew; none where the time to beat was given as a number."""
     traced: Traced | None
     """The torch code; None where the program was not traced from torch."""
-    also: LibraryCall | None = None
+    library_call: LibraryCall | None = None
     """The library call that was a rival, if one was given or found."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -50,31 +50,33 @@ class NoImprovement:
         Raises:
             ShapeError: there is no torch code, or an argument is missing, unknown, or given twice.
         """
-        if self._torch is None or self.traced is None:
+        if self._torch_function is None or self.traced is None:
             raise ShapeError(f"{self.outcome} There is no torch code here to call; px.Session.load takes it")
-        return single_result(self._torch(*self.traced.signature.in_order(args, kwargs)))
+        return single_result(self._torch_function(*self.traced.signature.in_order(args, kwargs)))
 
     @property
-    def runs(self) -> str:
+    def implementation(self) -> str:
         """What a call runs, such as `torch eager`; empty where there is no torch code."""
-        codes = codes_of(self.traced, self.also)
+        codes = torch_functions(self.traced, self.library_call)
         timed = [r for r in self.baselines if r.name in codes]
-        fastest = fastest_rival(timed)
+        fastest = fastest_baseline(timed)
         return fastest.name if fastest is not None else EAGER if EAGER in codes else ""
 
     @property
     def why(self) -> str:
         """What was found, as a sentence, and what a call runs where that is not the rival itself."""
-        if not self.runs or self.runs == self.outcome.by:
+        if not self.implementation or self.implementation == self.outcome.baseline:
             return str(self.outcome)
         not_called = (
-            f", for {self.outcome.by} packs its weights beforehand" if self.outcome.by not in (*CALLED, "") else ""
+            f", for {self.outcome.baseline} packs its weights beforehand"
+            if self.outcome.baseline not in (*CALLABLE, "")
+            else ""
         )
-        return f"{self.outcome} A call runs {self.runs}{not_called}."
+        return f"{self.outcome} A call runs {self.implementation}{not_called}."
 
     @cached_property
-    def _torch(self) -> Callable[..., Any] | None:
-        return code_of(self.traced, self.also, self.runs)
+    def _torch_function(self) -> Callable[..., Any] | None:
+        return torch_function(self.traced, self.library_call, self.implementation)
 
     def __repr__(self) -> str:
         rows = (

@@ -58,7 +58,7 @@ class SavedKernel:
 
     kernel: Kernel
     """The kernel with its proof, sizes and source."""
-    run: Loaded
+    compiled: Loaded
     """On the program's inputs, in their order."""
     signature: Signature | None = None
     """None: called with the program's inputs by position."""
@@ -81,7 +81,9 @@ class SavedKernel:
             ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a gradient
                 is wanted of a kernel without torch code.
         """
-        return call_with_gradient(self.run, self.reference, bind_inputs(self.signature, args, kwargs, self.parameters))
+        return call_with_gradient(
+            self.compiled, self.reference, bind_inputs(self.signature, args, kwargs, self.parameters)
+        )
 
     @property
     def program(self) -> TensorProgram:
@@ -115,7 +117,7 @@ class SavedKernel:
             inputs = random_inputs(self.program, sizes, rng)
             laid = [copies_in_layout(inputs[i.name], i.type, 1)[0] for i in self.program.inputs]
             wanted = evaluate(self.program, {k: v.astype(np.float64) for k, v in inputs.items()})
-            found = np.asarray(self.run(*laid), dtype=np.float64)
+            found = np.asarray(self.compiled(*laid), dtype=np.float64)
             errors.append(float(np.abs(found - wanted).max() / np.abs(wanted).max()))
         return tuple(errors)
 
@@ -206,7 +208,7 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
     if measured.get("outrun"):
         note = f"{note}; {_NO_CODE}" if note else _NO_CODE
     made = SavedKernel(kernel, load(kernel), signature, parameters, None, measured, note)
-    checked = check_results(made.run, reference_cases(made.program, dict(kernel.shapes), seed))
+    checked = check_results(made.compiled, reference_cases(made.program, dict(kernel.shapes), seed))
     if isinstance(checked, Failure):
         raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")
     return made

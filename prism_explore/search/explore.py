@@ -28,7 +28,7 @@ from prism_explore.events.kinds import (
     RivalTimed,
     VerdictReached,
 )
-from prism_explore.events.ledger import Steering, fastest_rival, was_cut_by_budget, withheld
+from prism_explore.events.ledger import Steering, fastest_baseline, was_limited_by_budget, withheld
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
@@ -44,7 +44,7 @@ from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence, Outcome, Timed, Verified
 from prism_explore.search import replay
-from prism_explore.search.kernel_sequence import ToBeat, kernel_sequences
+from prism_explore.search.kernel_sequence import SequenceTimeToBeat, kernel_sequences
 from prism_explore.search.library_calls import Library
 from prism_explore.search.worker_pool import WorkerPool, adopt_verdict
 from prism_explore.support.work_timer import WorkTimer
@@ -80,7 +80,7 @@ class Task:
 
     What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
     """
-    also: Library = field(default_factory=Library)
+    library: Library = field(default_factory=Library)
     """One more rival: torch code of the same value, such as one library call that does all of it."""
     ranges: Ranges = UNBOUNDED
     """Of the program's own symbols; what is found holds at all values, and is called at these."""
@@ -103,13 +103,13 @@ class Task:
 class Progress:
     """The state of a search. It is kept when a search has finished, so that steering can reopen it."""
 
-    growing: Iterator[Family | None] | None = None
+    enumeration: Iterator[Family | None] | None = None
     prover: Prover | None = None
     workers: WorkerPool | None = None
-    proving: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
-    assessing: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
+    proof_timer: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
+    assessment_timer: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
     families: list[Family] = field(default_factory=list[Family])
-    settled: set[str] = field(default_factory=set[str])
+    decided: set[str] = field(default_factory=set[str])
     proved: list[Verified] = field(default_factory=list[Verified])
     tuned: set[str] = field(default_factory=set[str])
     timed: list[Timed] = field(default_factory=list[Timed])
@@ -139,18 +139,18 @@ def explore(
         progress: the state of the search.
         stop: called within long steps, which are those that time kernels; the search ends where it returns True.
     """
-    if progress.growing is None:
-        journal.note(_started(task))
+    if progress.enumeration is None:
+        journal.append(_started(task))
         if task.time_to_beat_s == "baselines":
             yield from _time_baselines(task, journal, stop)
             if stop():
                 return
     task = with_time_to_beat(task, journal.events)
-    if progress.growing is None:
-        progress.prover, progress.proving = Prover(task.program), WorkTimer(task.space.time_s)
-        progress.assessing = WorkTimer(task.space.time_s)
-        progress.growing = _families(task, journal, progress)
-    for family in progress.growing:
+    if progress.enumeration is None:
+        progress.prover, progress.proof_timer = Prover(task.program), WorkTimer(task.space.time_s)
+        progress.assessment_timer = WorkTimer(task.space.time_s)
+        progress.enumeration = _families(task, journal, progress)
+    for family in progress.enumeration:
         if family is not None:
             progress.families.append(family)
             yield from _verify_family(family, task, journal, steering, progress)
@@ -163,18 +163,18 @@ def explore(
         yield from _certify_and_compare(best, task, journal, progress, stop)
     if stop():
         return
-    ended = "budget" if was_cut_by_budget(journal.events) else "exhausted"
-    journal.note(ExplorationFinished(ended, claim(journal.events, ended)))
+    ended = "budget" if was_limited_by_budget(journal.events) else "exhausted"
+    journal.append(ExplorationFinished(ended, claim(journal.events, ended)))
 
 
 def _families(task: Task, journal: Journal, progress: Progress) -> Iterator[Family | None]:
     """The enumeration within its time; an executor's workers verify its families, unless a search is replayed."""
     watch = WorkTimer(task.space.time_s)
-    if task.executor is None or journal.upcoming is not None:
+    if task.executor is None or journal.next_saved is not None:
         return watch.during(
             enumerate_families(task, journal, replay.time_is_up(journal, watch), lambda: bool(progress.proved))
         )
-    pool = progress.workers = WorkerPool(task.executor, task.space, task.target, task.seed, progress.proving)
+    pool = progress.workers = WorkerPool(task.executor, task.space, task.target, task.seed, progress.proof_timer)
     notes = Journal()
     growing = enumerate_families(
         task, notes, watch.is_over, lambda: None if pool.is_waiting() else bool(progress.proved)
@@ -210,27 +210,27 @@ def _verify_family(
     family: Family, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
 ) -> Iterator[None]:
     """Verify a family's candidates; those that the time for proofs does not reach are unknown, with that reason."""
-    if family.id in progress.settled or not allows(steering(), family):
+    if family.id in progress.decided or not allows(steering(), family):
         return
-    progress.settled.add(family.id)
+    progress.decided.add(family.id)
     assert progress.prover is not None, "families are settled by a search that began"
-    if progress.workers is not None and (answer := progress.workers.answer(family)) is not None:
+    if progress.workers is not None and (answer := progress.workers.take_verdicts(family)) is not None:
         for decided in answer.candidates:
             verdict = adopt_verdict(decided, family, progress.prover, journal, task.seed)
             if isinstance(verdict, Verified):
                 progress.proved.append(verdict)
             yield
-        for fact in answer.behind:
-            journal.note(fact)
+        for fact in answer.events_after:
+            journal.append(fact)
         return
     for candidate in instantiate(family, task.space, task.target, journal):
-        if saved := replay.decided(journal, candidate, progress.prover, task.seed):
+        if saved := replay.replay_verdict(journal, candidate, progress.prover, task.seed):
             verdict = saved.verified
-        elif progress.proving.is_over():
+        elif progress.proof_timer.is_over():
             verdict = None
-            journal.note(_undecided(candidate, task.space.time_s))
+            journal.append(_undecided(candidate, task.space.time_s))
         else:
-            with progress.proving:
+            with progress.proof_timer:
                 verdict = progress.prover.verify(candidate, journal, task.seed)
         if isinstance(verdict, Verified):
             progress.proved.append(verdict)
@@ -303,7 +303,7 @@ def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, pr
     left_out = task.dominated == "left out"
     for family, steps in found.items():
         if progress.dominated.get(family) != steps[0].better.family.id:
-            journal.note(FamilyDominated(family, steps[0].better.family.id, dominance_reason(steps), left_out))
+            journal.append(FamilyDominated(family, steps[0].better.family.id, dominance_reason(steps), left_out))
     progress.dominated = {family: steps[0].better.family.id for family, steps in found.items()}
 
 
@@ -320,14 +320,14 @@ def _assess(
         family = candidate.family
         if any(e.family == family.id for e in progress.floats) or not allows(steering(), family):
             continue
-        if saved := replay.assessed(journal, family.id):
+        if saved := replay.replay_assessment(journal, family.id):
             progress.floats.append(saved)
             yield
             continue
-        if progress.assessing.is_over():
+        if progress.assessment_timer.is_over():
             found: Assessment = Unassessed(candidate.id, assessor.dtype, _not_reached(task.space.time_s))
         else:
-            with progress.assessing:
+            with progress.assessment_timer:
                 found = progress.assessed[family.id] = assessor.assess(verified)
         reasons, evidence = (found.reasons, found.evidence) if isinstance(found, Unsafe) else ((), ())
         fact = FloatsAssessed(
@@ -341,7 +341,7 @@ def _assess(
             task.allow_unsafe,
         )
         progress.floats.append(fact)
-        journal.note(fact)
+        journal.append(fact)
         yield
 
 
@@ -351,12 +351,12 @@ def _certify_and_compare(
     """Certify the incumbent's proof and race it against the baselines, once per incumbent."""
     verified = best.kernel.verified
     if verified.candidate.id not in progress.certified:
-        saved = replay.certified(journal, verified.candidate.id)
+        saved = replay.replay_certificate(journal, verified.candidate.id)
         progress.certified[verified.candidate.id] = verified if saved else certify(verified, journal)
         yield
     if best not in progress.compared:
         progress.compared.append(best)
-        if replay.compared(journal) or task.reference is None:
+        if replay.replay_race(journal) or task.reference is None:
             return
         compare_with_baselines(
             task.reference,
@@ -364,7 +364,7 @@ def _certify_and_compare(
             task.target,
             journal,
             baselines=task.baselines,
-            library=task.also.call,
+            library=task.library.call,
             seed=task.seed,
             stop=stop,
         )
@@ -373,18 +373,18 @@ def _certify_and_compare(
 
 def _time_baselines(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:
     """Time the baselines before the enumeration; a saved search has their times."""
-    if not replay.rivals(journal) and task.reference is not None:
+    if not replay.replay_baselines(journal) and task.reference is not None:
         for row in time_baselines(
             task.reference,
             task.program,
             task.shapes,
             task.target,
             baselines=task.baselines,
-            library=task.also.call,
+            library=task.library.call,
             seed=task.seed,
             stop=stop,
         ):
-            journal.note(row)
+            journal.append(row)
     yield
 
 
@@ -402,7 +402,7 @@ def with_time_to_beat(task: Task, facts: Iterable[Event]) -> Task:
     """The task with what its rivals took as its time to beat, where that was asked for; None where none was timed."""
     if task.time_to_beat_s != "baselines":
         return task
-    fastest = fastest_rival(e for e in facts if isinstance(e, RivalTimed))
+    fastest = fastest_baseline(e for e in facts if isinstance(e, RivalTimed))
     return replace(task, time_to_beat_s=fastest.time_s if fastest is not None else None)
 
 
@@ -411,10 +411,10 @@ def _seconds_to_beat(task: Task) -> float | None:
     return task.time_to_beat_s
 
 
-def sequence_time_to_beat(task: Task) -> ToBeat | None:
+def sequence_time_to_beat(task: Task) -> SequenceTimeToBeat | None:
     """The time that a kernel sequence has to beat; None where there is none."""
     best_s = _seconds_to_beat(task)
-    return None if best_s is None else ToBeat(best_s, task.shapes)
+    return None if best_s is None else SequenceTimeToBeat(best_s, task.shapes)
 
 
 def time_to_beat(task: Task) -> TimeToBeat | None:

@@ -46,10 +46,10 @@ from prism_explore.verify.prover import Prover
 
 
 @dataclass(frozen=True, slots=True)
-class ToBeat:
+class SequenceTimeToBeat:
     """A time that the full sequence has to stay below, at some shapes."""
 
-    best_s: float
+    time_s: float
     shapes: Mapping[str, int]
 
 
@@ -71,7 +71,7 @@ def kernel_sequences(
     target: Target,
     seed: int,
     over: Callable[[], bool],
-    to_beat: ToBeat | None = None,
+    to_beat: SequenceTimeToBeat | None = None,
 ) -> Iterator[KernelSequence | PrunedSequence | None]:
     """Kernel sequences for a program's parts; None after every step; none where no part has a kernel.
 
@@ -142,20 +142,20 @@ def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
 
 
 def _too_slow(
-    row: KernelSequence, program: TensorProgram, space: Space, target: Target, held: ToBeat
+    row: KernelSequence, program: TensorProgram, space: Space, target: Target, held: SequenceTimeToBeat
 ) -> PrunedSequence | None:
     """The cut of a sequence with no candidate below the time to beat; None where there is one."""
-    graph = row.together({number: family.sgraph for number, family in row.families})
+    graph = row.full_graph({number: family.sgraph for number, family in row.families})
     candidates = instantiate(Family("f0", program, graph, row), space, target, Journal())
     least_s = min((time_bound_of(c, held.shapes, target).time_s for c in candidates), default=0.0)
-    if least_s < held.best_s:
+    if least_s < held.time_s:
         return None
     detail = f"{rates_of(target)} This is the least of the row's choices of maps."
     return PrunedSequence(sequence_text(row.parts), _slower(seconds_text(least_s), held, target, detail), 1.0)
 
 
-def _slower(told: str, held: ToBeat, target: Target, detail: str) -> Reason:
-    common = {"time to beat": seconds_text(held.best_s), "machine": target.name}
+def _slower(told: str, held: SequenceTimeToBeat, target: Target, detail: str) -> Reason:
+    common = {"time to beat": seconds_text(held.time_s), "machine": target.name}
     failure = Failure("e < time to beat", told, detail, heuristic=target.measured)
     return reason(Cut(TIME_BOUND, failure), {"e": told, **common})
 
@@ -166,7 +166,7 @@ def _covered(
     target: Target,
     seed: int,
     over: Callable[[], bool],
-    held: ToBeat | None,
+    held: SequenceTimeToBeat | None,
 ) -> Iterator[_Covered | PrunedSequence | None]:
     """The partitions of a program where each searched part has a proved family, with the families; best first."""
     found: dict[str, _Search] = {}
@@ -184,7 +184,7 @@ def _covered(
         parts = next((cut for cut in cuts if cut not in told), None)
         if parts is None:
             return
-        times_to_beat = times_to_beat_of_parts(program, parts, held.best_s, held.shapes, target) if held else {}
+        times_to_beat = times_to_beat_of_parts(program, parts, held.time_s, held.shapes, target) if held else {}
         is_whole = True
         for part in parts:
             key, time_to_beat = canonical_text(part.program), times_to_beat.get(canonical_text(part.program))
@@ -212,7 +212,7 @@ def _covered(
 
 
 def _told(
-    parts: Sequence[Part], part: Part, search: _Search, held: ToBeat | None, target: Target
+    parts: Sequence[Part], part: Part, search: _Search, held: SequenceTimeToBeat | None, target: Target
 ) -> Iterator[PrunedSequence]:
     """The unsearched regions of the kernels for a part."""
     if search.slow and held:
@@ -222,7 +222,9 @@ def _told(
         yield PrunedSequence(text, search.left[0].reason, weight)
 
 
-def _slow_graphs(parts: Sequence[Part], part: Part, search: _Search, held: ToBeat, target: Target) -> PrunedSequence:
+def _slow_graphs(
+    parts: Sequence[Part], part: Part, search: _Search, held: SequenceTimeToBeat, target: Target
+) -> PrunedSequence:
     """The cuts by time during the search of a part, as one region."""
     first = search.slow[0]
     told = first.reason.substitution.get("e", next(iter(first.reason.substitution.values())))
@@ -273,5 +275,5 @@ def _own_space(part: TensorProgram, program: TensorProgram, space: Space) -> Spa
 
 def _kernels(row: KernelSequence) -> int:
     """The number of kernel-level operators, views not counted."""
-    graph = row.together({number: family.sgraph for number, family in row.families})
+    graph = row.full_graph({number: family.sgraph for number, family in row.families})
     return sum(not isinstance(n.op, Input | Band | Result | ViewOp) for n in graph.nodes)

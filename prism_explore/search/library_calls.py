@@ -41,22 +41,22 @@ Dims: TypeAlias = tuple[Dim, ...]
 class Library:
     """The library call of a search: passed, or found when a race first needs it, which takes 0.1 to 0.8 s."""
 
-    given: LibraryCall | None = None
-    sought: Traced | None = None
+    explicit: LibraryCall | None = None
+    traced: Traced | None = None
     """The code to find a call for, where none was passed."""
-    raced: frozenset[str] = frozenset()
+    saved_texts: frozenset[str] = frozenset()
     """The call of a saved race as text: its rows hold for no other call."""
 
     @cached_property
     def call(self) -> LibraryCall | None:
         """The call; None where none was passed or found."""
-        if self.given is not None or self.sought is None:
-            return self.given
-        found = library_call(self.sought)
-        return found if found is not None and self.raced <= {found.call_text} else None
+        if self.explicit is not None or self.traced is None:
+            return self.explicit
+        found = find_library_call(self.traced)
+        return found if found is not None and self.saved_texts <= {found.call_text} else None
 
 
-def library_call(traced: Traced) -> LibraryCall | None:
+def find_library_call(traced: Traced) -> LibraryCall | None:
     """The first call of the table that is proved equal to what was traced; None where none is.
 
     Its code takes the arguments that the traced code takes, in their order; a module's own tensors come from it.

@@ -21,7 +21,7 @@ from prism_explore.events.kinds import (
     SaturationStepped,
     VerdictReached,
 )
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.support.work_timer import WorkTimer
 from prism_explore.tune.runner.baseline_table import ROOFLINE
@@ -33,7 +33,7 @@ def time_is_up(journal: Journal, watch: WorkTimer) -> Callable[[], bool]:
     """Whether the time for the enumeration is spent: by the timer, or where the saved search reported that it was."""
 
     def over() -> bool:
-        fact = journal.upcoming
+        fact = journal.next_saved
         if fact is None:
             return watch.is_over()
         return isinstance(fact, RegionPruned) and fact.reason.code == TIME_SPENT
@@ -41,61 +41,63 @@ def time_is_up(journal: Journal, watch: WorkTimer) -> Callable[[], bool]:
     return over
 
 
-def rivals(journal: Journal) -> bool:
+def replay_baselines(journal: Journal) -> bool:
     """Whether the times of the rivals were saved, which are then told."""
     found = False
-    while isinstance(journal, Retold) and isinstance(journal.upcoming, RivalTimed):
-        journal.tell()
+    while isinstance(journal, ReplayedJournal) and isinstance(journal.next_saved, RivalTimed):
+        journal.replay_next()
         found = True
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class SavedVerdict:
     """A candidate's saved verdict."""
 
     verified: Verified | None
     """Without its certificate; None where it was not proved."""
 
 
-def decided(journal: Journal, candidate: Candidate, prover: Prover, seed: int) -> Decided | None:
+def replay_verdict(journal: Journal, candidate: Candidate, prover: Prover, seed: int) -> SavedVerdict | None:
     """The saved verdict on a candidate, which the prover stores too; None where there is none."""
-    if not isinstance(journal, Retold):
+    if not isinstance(journal, ReplayedJournal):
         return None
-    fact = journal.ahead(lambda e: isinstance(e, SaturationStepped) and e.subject == candidate.id)
+    fact = journal.next_saved_except(lambda e: isinstance(e, SaturationStepped) and e.subject == candidate.id)
     if not isinstance(fact, VerdictReached) or fact.candidate != candidate.id:
         return None
-    while journal.tell() is not fact:
+    while journal.replay_next() is not fact:
         pass
     prover.restore(fact)
-    return Decided(restore_verified(candidate, fact, seed))
+    return SavedVerdict(restore_verified(candidate, fact, seed))
 
 
-def assessed(journal: Journal, family: str) -> FloatsAssessed | None:
+def replay_assessment(journal: Journal, family: str) -> FloatsAssessed | None:
     """The saved assessment of a family in floating point; None where there is none."""
-    fact = journal.upcoming
-    if not isinstance(journal, Retold) or not isinstance(fact, FloatsAssessed) or fact.family != family:
+    fact = journal.next_saved
+    if not isinstance(journal, ReplayedJournal) or not isinstance(fact, FloatsAssessed) or fact.family != family:
         return None
-    journal.tell()
+    journal.replay_next()
     return fact
 
 
-def certified(journal: Journal, candidate: str) -> bool:
+def replay_certificate(journal: Journal, candidate: str) -> bool:
     """Whether the certificate of a candidate was saved; it is made again on request."""
-    if not isinstance(journal, Retold):
+    if not isinstance(journal, ReplayedJournal):
         return False
-    fact = journal.ahead(lambda e: isinstance(e, SaturationStepped) and e.subject.startswith(f"{candidate} "))
+    fact = journal.next_saved_except(
+        lambda e: isinstance(e, SaturationStepped) and e.subject.startswith(f"{candidate} ")
+    )
     if not isinstance(fact, CertificateReplayed) or fact.candidate != candidate:
         return False
-    while journal.tell() is not fact:
+    while journal.replay_next() is not fact:
         pass
     return True
 
 
-def compared(journal: Journal) -> bool:
+def replay_race(journal: Journal) -> bool:
     """Whether the race against the baselines was saved to its end; rows of an unfinished race are stored too."""
     last = ""
-    while isinstance(journal, Retold) and isinstance(fact := journal.upcoming, BaselineMeasured):
-        journal.tell()
+    while isinstance(journal, ReplayedJournal) and isinstance(fact := journal.next_saved, BaselineMeasured):
+        journal.replay_next()
         last = fact.name
-    return bool(last) and (last == ROOFLINE or journal.upcoming is not None)
+    return bool(last) and (last == ROOFLINE or journal.next_saved is not None)

@@ -36,9 +36,9 @@ _POLL_S = 0.05
 class DecidedCandidate:
     """A candidate and its verdict, and the events before each."""
 
-    before: tuple[Event, ...]
+    events_before: tuple[Event, ...]
     candidate: Candidate
-    steps: tuple[Event, ...]
+    prover_events: tuple[Event, ...]
     verdict: Verdict
 
 
@@ -47,7 +47,7 @@ class FamilyVerdicts:
     """The verdicts of a worker on one family."""
 
     candidates: tuple[DecidedCandidate, ...]
-    behind: tuple[Event, ...]
+    events_after: tuple[Event, ...]
     """The events behind the last candidate."""
 
 
@@ -82,7 +82,7 @@ class WorkerPool:
             nonlocal received
             for entry in buffered.since(received)[: upto - received]:
                 received += 1
-                journal.note(entry.event)
+                journal.append(entry.event)
                 yield None
 
         try:
@@ -120,7 +120,7 @@ class WorkerPool:
                 future.result(_POLL_S)
         return future.done()
 
-    def answer(self, family: Family) -> FamilyVerdicts | None:
+    def take_verdicts(self, family: Family) -> FamilyVerdicts | None:
         """The verdicts of a worker, once; None where the worker died or the executor was shut down."""
         future = self._futures.pop(family.id, None)
         if future is None or future.cancel() or not future.done():
@@ -133,14 +133,14 @@ class WorkerPool:
 
 def adopt_verdict(decided: DecidedCandidate, family: Family, prover: Prover, journal: Journal, seed: int) -> Verdict:
     """Store a worker's verdict and its events; where this prover audits the candidate, its own verdict."""
-    for fact in decided.before:
-        journal.note(fact)
+    for fact in decided.events_before:
+        journal.append(fact)
     candidate = replace(decided.candidate, family=family)
     verdict = prover.adopt(candidate, decided.verdict)
     if verdict is None:
         return prover.verify(candidate, journal, seed)
-    for fact in (*decided.steps, verdict_event(verdict)):
-        journal.note(fact)
+    for fact in (*decided.prover_events, verdict_event(verdict)):
+        journal.append(fact)
     return verdict
 
 

@@ -106,7 +106,7 @@ def new_task(
         executor=executor,
         database=None if database is None else open_database(database),
         time_to_beat_s=check_time_to_beat(time_to_beat_s, traced, machine, names, also),
-        also=also,
+        library=also,
         dominated=dominated,
     )
 

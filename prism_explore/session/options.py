@@ -142,7 +142,7 @@ def library_of(
         ShapeError: `code` is no function or takes other arguments, or there is no torch code with the same arguments.
     """
     if code is None:
-        return Library(sought=traced if LIBRARY in baselines else None, raced=frozenset(timed))
+        return Library(traced=traced if LIBRARY in baselines else None, saved_texts=frozenset(timed))
     if traced is None:
         raise ShapeError(
             f"library= is compared with torch code, and {name} is a program without it. Pass both: "

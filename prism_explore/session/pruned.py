@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from prism_explore.diagnose.audit import Audit
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import Reason, RegionPruned
-from prism_explore.events.ledger import cuts
+from prism_explore.events.ledger import prune_counts
 from prism_explore.session.readable_record import ReadableRecord
 
 Auditor: TypeAlias = Callable[..., Audit]
@@ -88,7 +88,7 @@ class Pruned(Mapping[str, PrunedHandle]):
     def by_reason(self) -> dict[str, int]:
         """The number of regions by reason code, largest first."""
         counts: dict[str, int] = {}
-        for cut in cuts(self._record.journal.events):
+        for cut in prune_counts(self._record.journal.events):
             if cut.regions:
                 counts[cut.code] = counts.get(cut.code, 0) + cut.regions
         return counts

@@ -17,8 +17,8 @@ from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, CertificateReplayed, ExplorationStarted, VerdictReached
 from prism_explore.events.ledger import ledger
-from prism_explore.events.near_misses import Miss
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.near_misses import NearMiss
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
@@ -80,9 +80,9 @@ class Record:
         return claim(self.journal.events)
 
     @property
-    def near_misses(self) -> tuple[Miss, ...]:
+    def near_misses(self) -> tuple[NearMiss, ...]:
         """The partial graphs closest to a result, and the restriction that stopped each; empty after a proof."""
-        return ledger(self.journal.events).misses
+        return ledger(self.journal.events).near_misses
 
     @property
     def program(self) -> TensorProgram:
@@ -194,8 +194,8 @@ class Record:
             raise ShapeError(f"{candidate} is {verdict.verdict}; only a proved candidate has a certificate")
         certify(proved, scratch)
         event = next(e for e in reversed(scratch.events) if isinstance(e, CertificateReplayed))
-        if not isinstance(self.journal, Retold) or self.journal.is_told:
-            self.journal.note(replace(event, asked=True))
+        if not isinstance(self.journal, ReplayedJournal) or self.journal.is_replayed:
+            self.journal.append(replace(event, asked=True))
         return evidence(verdict, program, instance.sgraph, event, self.families[instance.family].floats)
 
     def _sgraph(self, subject: str) -> SGraph:

@@ -11,7 +11,7 @@ from prism_explore.events.fastest import EAGER
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import Steering, ledger
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.floats import Assessment, Assessor
 from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.runtime.best import Best
@@ -29,21 +29,21 @@ def best_of(task: Task, journal: Journal, progress: Progress, steering: Steering
     fastest = incumbent(progress, steering)
     book = ledger(journal.events)
     if fastest is None:
-        outcome = book.unbeaten
-        return NoImprovement(outcome, book.rivals, task.reference, task.also.call) if outcome else None
+        outcome = book.nothing_faster
+        return NoImprovement(outcome, book.initial_baselines, task.reference, task.library.call) if outcome else None
     verified = _certified(fastest, task, journal, progress)
     return Best(
         fastest,
         verified,
         open_candidates(progress, steering),
-        book.baselines,
+        book.final_race,
         task.reference,
         load(fastest.kernel),
         task.target.name,
         task.versions,
         _assessment(verified, task, progress),
         task.ranges,
-        task.also.call,
+        task.library.call,
     )
 
 
@@ -60,7 +60,7 @@ def dispatch_over(
     candidates = open_candidates(progress, steering)
     kernels: list[tuple[int, Timed]] = []
     baselines: dict[int, tuple[BaselineMeasured, ...]] = {}
-    modes, also = tuple(name for name in task.baselines if name == EAGER), task.also.call
+    modes, also = tuple(name for name in task.baselines if name == EAGER), task.library.call
     for value in points:
         trials = Journal()
         outcomes = tune(
@@ -104,7 +104,7 @@ def open_candidates(progress: Progress, steering: Steering) -> tuple[Verified, .
 def _certified(fastest: Timed, task: Task, journal: Journal, progress: Progress) -> Verified:
     candidate = fastest.kernel.verified.candidate
     verified = progress.certified.get(candidate.id, fastest.kernel.verified)
-    if isinstance(journal, Retold) and not verified.proof.lemmas:
+    if isinstance(journal, ReplayedJournal) and not verified.proof.lemmas:
         verified = progress.certified[candidate.id] = prove_again(fastest.kernel, task)
     return verified
 

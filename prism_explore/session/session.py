@@ -22,7 +22,7 @@ from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import Event, ExplorationFinished
 from prism_explore.events.ledger import Steering
 from prism_explore.events.phases import phase_of
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.frontend import declare_symbols, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
@@ -218,9 +218,9 @@ class Session(Record):
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
         task, saved = read_search(path, traced)
         also = library_of(library, traced, task.baselines, task.program.name, timed_library_calls(saved.events))
-        if also.given is not None:
-            check_library(path, task, also.given.traced, saved.events)
-        task, journal = replace(task, also=also), Retold(saved.entries)
+        if also.explicit is not None:
+            check_library(path, task, also.explicit.traced, saved.events)
+        task, journal = replace(task, library=also), ReplayedJournal(saved.entries)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
         replay_saved(journal, sess._engine, sess._steering)
@@ -575,7 +575,7 @@ class Session(Record):
     def _state_changed(self) -> None:
         events = self.journal.events
         if self.state == "cancelled" and events and not isinstance(events[-1], ExplorationFinished):
-            self.journal.note(ExplorationFinished("cancelled", claim(events, "cancelled")))
+            self.journal.append(ExplorationFinished("cancelled", claim(events, "cancelled")))
         self._notify("state", self.state)
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Steered
 from prism_explore.events.ledger import Steering
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.session.families import Families, FamilyHandle
 
 
@@ -109,13 +109,13 @@ class SteeringLog:
             self._is_in_step = False
             decisions, self._unrecorded = self._unrecorded, []
             for decision in decisions:
-                self._journal.note(decision)
+                self._journal.append(decision)
         return bool(decisions)
 
     def take_effect(self) -> None:
         """Let all decisions take effect, including those of a saved search that is replayed."""
-        if isinstance(self._journal, Retold):
-            for step in self._journal.steered():
+        if isinstance(self._journal, ReplayedJournal):
+            for step in self._journal.take_steering():
                 self.decisions = self.decisions.after(step)
         self.effective = self.decisions
 
@@ -125,5 +125,5 @@ class SteeringLog:
             if self._is_in_step:
                 self._unrecorded.append(decision)
             else:
-                self._journal.note(decision)
+                self._journal.append(decision)
         self._reopen()

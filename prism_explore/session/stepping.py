@@ -10,7 +10,7 @@ from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, ExplorationFinished, FamilyCompleted, VerdictReached
 from prism_explore.events.phases import phase_of
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.search.explore import Progress, Task, explore
 from prism_explore.session.engine import Engine, IsDone, wait
 from prism_explore.session.steering import SteeringLog
@@ -77,24 +77,24 @@ def after_steps(journal: Journal, n: int, grain: Grain) -> IsDone:
     return lambda: count() >= n
 
 
-def replay_saved(journal: Retold, engine: Engine, steering: SteeringLog) -> None:
+def replay_saved(journal: ReplayedJournal, engine: Engine, steering: SteeringLog) -> None:
     """Repeat a saved search up to the step at which it was saved.
 
     Raises:
         JournalVersionError: the repeated search ends before the saved one does.
     """
-    while not journal.is_told:
-        if _is_cancellation(journal.upcoming):
-            journal.tell()
+    while not journal.is_replayed:
+        if _is_cancellation(journal.next_saved):
+            journal.replay_next()
             engine.cancel()
             return
         before = len(journal)
-        wait(engine.advance(lambda: journal.is_told or _is_cancellation(journal.upcoming)))
+        wait(engine.advance(lambda: journal.is_replayed or _is_cancellation(journal.next_saved)))
         steering.take_effect()
-        if engine.state == "finished" and not journal.is_told:
+        if engine.state == "finished" and not journal.is_replayed:
             engine.reopen()  # events after the end of a search are steering
             if len(journal) == before:
-                raise JournalVersionError(f"the saved search continued after its end, with {journal.upcoming}")
+                raise JournalVersionError(f"the saved search continued after its end, with {journal.next_saved}")
 
 
 def _is_cancellation(event: Event | None) -> bool:

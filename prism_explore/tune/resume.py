@@ -20,7 +20,7 @@ from prism_explore.events.kinds import (
     TrialFailed,
     TrialMeasured,
 )
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Parameters, Timed
 from prism_explore.tune.runner.race import RaceTimes
 from prism_explore.tune.space.pool import Key, Point, Pool
@@ -51,17 +51,17 @@ class SavedTrials:
     """The saved events of one tuning run that were not replayed yet; none if the journal is not a replay."""
 
     def __init__(self, journal: Journal) -> None:
-        self._journal = journal if isinstance(journal, Retold) else None
+        self._journal = journal if isinstance(journal, ReplayedJournal) else None
         self._start_s: float | None = None
 
     @property
     def is_open(self) -> bool:
         """Whether saved events remain, of this run or of a later one."""
-        return self._journal is not None and not self._journal.is_told
+        return self._journal is not None and not self._journal.is_replayed
 
     @property
     def _upcoming(self) -> Event | None:
-        return self._journal.upcoming if self._journal is not None else None
+        return self._journal.next_saved if self._journal is not None else None
 
     @property
     def proposed(self) -> ParametersProposed | None:
@@ -71,7 +71,7 @@ class SavedTrials:
 
     def trial(self, place: int) -> ReplayedTrial | None:
         """The saved trial after `place` others; None if there is none."""
-        left = self._journal.left() if self._journal is not None else ()
+        left = self._journal.remaining() if self._journal is not None else ()
         proposed = [i for i, e in enumerate(left) if isinstance(e, ParametersProposed)]
         if len(proposed) <= place or proposed[0] > 0:
             return None
@@ -89,7 +89,7 @@ class SavedTrials:
     @property
     def keys(self) -> set[Key]:
         """The points of all remaining proposals."""
-        left = self._journal.left() if self._journal is not None else ()
+        left = self._journal.remaining() if self._journal is not None else ()
         return {(e.candidate, e.parameters) for e in left if isinstance(e, ParametersProposed)}
 
     @property
@@ -97,7 +97,7 @@ class SavedTrials:
         """Seconds of the saved search from the run's first proposal to the last replayed event."""
         if self._journal is None or self._start_s is None:
             return 0.0
-        return self._journal.seconds() - self._start_s
+        return self._journal.replayed_s() - self._start_s
 
     def outcome(self, point: Point, shapes: Mapping[str, int], floor_s: float) -> tuple[Outcome, bool | None] | None:
         """Replay the outcome of the last proposal, and its kernel's source.
@@ -108,19 +108,19 @@ class SavedTrials:
         """
         journal = self._journal
         assert journal is not None, "saved events remain"
-        self._start_s = journal.seconds() if self._start_s is None else self._start_s
-        generated, event = journal.upcoming, journal.upcoming
+        self._start_s = journal.replayed_s() if self._start_s is None else self._start_s
+        generated, event = journal.next_saved, journal.next_saved
         if isinstance(generated, KernelGenerated):
-            journal.tell()
-            event = journal.upcoming
+            journal.replay_next()
+            event = journal.next_saved
         match event:
             case TrialFailed():
-                journal.tell()
+                journal.replay_next()
                 values = point.parameters
                 return Infeasible(point.verified.candidate, values, event.reason.code, event.reason.sentence), False
             case TrialMeasured() if isinstance(generated, KernelGenerated):
-                journal.tell()
-                improved = None if journal.is_told else isinstance(journal.upcoming, IncumbentImproved)
+                journal.replay_next()
+                improved = None if journal.is_replayed else isinstance(journal.next_saved, IncumbentImproved)
                 return _timed(point, shapes, floor_s, generated, event), improved
             case _:
                 return None

@@ -254,7 +254,7 @@ class Tuner:
         trial, floor_s = self._note_proposal(point)
         if isinstance(made, Infeasible):
             return self._note_failure(trial, point, Failure(made.code, made.reason))
-        self._journal.note(KernelGenerated(trial, point.verified.candidate.id, made.backend, made.source))
+        self._journal.append(KernelGenerated(trial, point.verified.candidate.id, made.backend, made.source))
         found = self._measure(trial, made, incumbent)
         if isinstance(found, Failure):
             return self._note_failure(trial, point, found)
@@ -285,20 +285,20 @@ class Tuner:
         self._trials += 1
         trial, candidate = f"u{self._trials}", point.verified.candidate.id
         floor_s = next(c.bound.time_s for c in self._pool.candidates if c.verified is point.verified)
-        self._journal.note(ParametersProposed(trial, candidate, _values(point.parameters), point.modelled_s, floor_s))
+        self._journal.append(ParametersProposed(trial, candidate, _values(point.parameters), point.modelled_s, floor_s))
         return trial, floor_s
 
     def _note_failure(self, trial: str, point: Point, failure: Failure) -> Infeasible | None:
         if failure.code == "tune.cancelled":
             return None
         values = _values(point.parameters)
-        self._journal.note(TrialFailed(trial, point.verified.candidate.id, values, failure_reason(failure)))
+        self._journal.append(TrialFailed(trial, point.verified.candidate.id, values, failure_reason(failure)))
         return Infeasible(point.verified.candidate, point.parameters, failure.code, failure.reason)
 
     def _note_times(self, trial: str, timed: Timed) -> None:
         candidate, values = timed.kernel.verified.candidate, _values(timed.kernel.parameters)
         times = (timed.time_s, timed.p20_s, timed.p80_s, timed.samples, timed.error, timed.waited)
-        self._journal.note(TrialMeasured(trial, candidate.id, values, *times))
+        self._journal.append(TrialMeasured(trial, candidate.id, values, *times))
 
     # ------------------------------------------------------------ the incumbent
     def _update_incumbent(self, trial: TimedTrial) -> None:
@@ -307,7 +307,7 @@ class Tuner:
             return
         self._set_incumbent(trial)
         candidate = trial.point.verified.candidate.id
-        self._journal.note(IncumbentImproved(trial.name, candidate, trial.timed.time_s))
+        self._journal.append(IncumbentImproved(trial.name, candidate, trial.timed.time_s))
 
     def _set_incumbent(self, trial: TimedTrial) -> None:
         self._best = trial
@@ -351,7 +351,7 @@ class Tuner:
                 self._pool.drop(candidate)
                 whose = f"of {best.timed.kernel.verified.candidate.id}" if best and best.timed.time_s <= limit_s else ""
                 reason = bound_reason(candidate.bound, limit_s, whose or "to beat", self._request.target)
-                self._journal.note(CandidateBounded(candidate.id, bound_s, limit_s, reason))
+                self._journal.append(CandidateBounded(candidate.id, bound_s, limit_s, reason))
 
     def _is_near_bound(self) -> bool:
         best = self._best
@@ -369,7 +369,7 @@ class Tuner:
         event = self._saved.play_off if self._saved.is_open else self._rank(entered)
         if event is None:
             return
-        self._journal.note(event)
+        self._journal.append(event)
         best = entered[0]
         winner = next((t for t in entered if t.name == event.order[0]), best)
         if winner is best:

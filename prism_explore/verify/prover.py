@@ -138,7 +138,7 @@ class Prover:
             raise ShapeError(f"{candidate.id} has inputs {given}; {self.program.name} has {wanted}")
         with gc_paused():
             verdict = self._decide(candidate, seed, journal)
-            journal.note(verdict_event(verdict))
+            journal.append(verdict_event(verdict))
         return verdict
 
     def adopt(self, candidate: Candidate, verdict: Verdict) -> Verdict | None:

@@ -27,13 +27,13 @@ HOSTILE = "</script><img src=x onerror=\"document.title='hurt'\"><script>documen
 
 def report(tmp_path: Path) -> Path:
     journal = Journal(clock=lambda: 0.0)
-    journal.note(ExplorationStarted(show(program()), "cpu", 0, {}, (), (("b", 8),)))
+    journal.append(ExplorationStarted(show(program()), "cpu", 0, {}, (), (("b", 8),)))
     for event in story()[1:-1]:
-        journal.note(event)
-    journal.note(
+        journal.append(event)
+    journal.append(
         replace(PRUNED, operator=f"matmul({HOSTILE})", reason=replace(PRUNED.reason, code="hostile", rule="hostile"))
     )
-    journal.note(story()[-1])
+    journal.append(story()[-1])
     path = tmp_path / "report.html"
     path.write_text(report_page(RecordedSession(journal, Record(journal))), encoding="utf-8")
     return path

@@ -21,7 +21,7 @@ from prism_explore.ir.transforms.partition import canonical_text
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence
 from prism_explore.search.explore import Progress, Steering, Task, explore
-from prism_explore.search.kernel_sequence import ToBeat, kernel_sequences
+from prism_explore.search.kernel_sequence import SequenceTimeToBeat, kernel_sequences
 from prism_explore.session.session import Session
 from prism_explore.targets import Target
 from tests.cost.counting import BARE, BATCH, ROOMY, counted, exact_s
@@ -69,7 +69,7 @@ def space_of(program: TensorProgram) -> Space:
 def rows(
     name: str, target: Target, best_s: float | None = None
 ) -> tuple[tuple[KernelSequence, ...], tuple[PrunedSequence, ...]]:
-    to_beat = None if best_s is None else ToBeat(best_s, BATCH)
+    to_beat = None if best_s is None else SequenceTimeToBeat(best_s, BATCH)
     found = list(kernel_sequences(PROGRAMS[name], space_of(PROGRAMS[name]), target, 0, lambda: False, to_beat))
     return tuple(f for f in found if isinstance(f, KernelSequence)), tuple(
         f for f in found if isinstance(f, PrunedSequence)
@@ -77,7 +77,7 @@ def rows(
 
 
 def family(row: KernelSequence) -> Family:
-    return Family("f1", row.program, row.together({n: f.sgraph for n, f in row.families}), row)
+    return Family("f1", row.program, row.full_graph({n: f.sgraph for n, f in row.families}), row)
 
 
 def candidates(name: str, row: KernelSequence, target: Target) -> list[Candidate]:
@@ -136,7 +136,7 @@ def test_every_row_below_the_time_to_beat_is_still_found_and_what_is_given_up_is
 
 def test_with_the_rule_off_no_row_is_given_up():
     space = replace(space_of(layers()), rules_off=frozenset({"cost.floor"}))
-    found = list(kernel_sequences(layers(), space, BARE, 0, lambda: False, ToBeat(1e-12, BATCH)))
+    found = list(kernel_sequences(layers(), space, BARE, 0, lambda: False, SequenceTimeToBeat(1e-12, BATCH)))
 
     assert [r for r in found if isinstance(r, KernelSequence)]
     assert not [r for r in found if isinstance(r, PrunedSequence)]
@@ -164,8 +164,8 @@ def test_rows_that_were_given_up_are_regions_with_numbers_and_the_counts_add_up(
 
     assert not book.families
     assert cards
-    assert book.account is not None
-    assert book.account.adds_up
+    assert book.space_breakdown is not None
+    assert book.space_breakdown.adds_up
     for card in cards:
         assert (card.reason.rule, card.reason.soundness) == ("cost.floor", soundness)
         assert {"e", "time to beat", "machine"} <= set(card.reason.substitution)

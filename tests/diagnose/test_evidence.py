@@ -51,10 +51,10 @@ def recorded(sgraph: str, change=lambda verdict: verdict) -> Record:
     verify(program, Candidate("f1.c1", family, graph, (), graph.conditions()), beside)
     (verdict,) = beside.events
     assert isinstance(verdict, VerdictReached)
-    journal.note(ExplorationStarted(show(program), "cpu", 0, {}, ()))
-    journal.note(FamilyCompleted("f1", "n1", show(graph)))
-    journal.note(CandidateInstantiated("f1.c1", "f1", show(graph), (), ()))
-    journal.note(change(verdict))
+    journal.append(ExplorationStarted(show(program), "cpu", 0, {}, ()))
+    journal.append(FamilyCompleted("f1", "n1", show(graph)))
+    journal.append(CandidateInstantiated("f1.c1", "f1", show(graph), (), ()))
+    journal.append(change(verdict))
     return Record(journal)
 
 
@@ -135,7 +135,7 @@ def test_a_file_of_an_older_version_without_counterexample_or_statements_still_s
     assert ((), ()) == (part.facts, part.copies)
 
     record = recorded(RIGHT)
-    record.journal.note(CertificateReplayed("f1.c1", (("k2", "store(%5)", "x", (), True, ""),)))
+    record.journal.append(CertificateReplayed("f1.c1", (("k2", "store(%5)", "x", (), True, ""),)))
     step = record.evidence("f1.c1").parts[2].steps[0]
     assert ("k2", "by definition", ()) == (step.tensor, step.because, step.lines)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.events.claim import claim
-from prism_explore.events.fastest import CALLED, COMPILED, EAGER, LIBRARY, OURS, outrun
+from prism_explore.events.fastest import CALLABLE, COMPILED, EAGER, LIBRARY, OURS, find_faster_baseline
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import ledger
@@ -57,16 +57,16 @@ STEADY = [100.0] * 8
     ],
 )
 def test_torch_is_called_where_it_was_faster_in_three_quarters_of_the_rounds(eager: list[float], wins: bool) -> None:
-    found = outrun(rows(ours=STEADY, eager=eager))
+    found = find_faster_baseline(rows(ours=STEADY, eager=eager))
 
     assert wins == (found is not None)
     if found is not None:
-        assert EAGER == found.by.name
-        assert 1e-4 == pytest.approx(found.ours_s)
+        assert EAGER == found.baseline.name
+        assert 1e-4 == pytest.approx(found.kernel_s)
 
 
 def test_the_fastest_of_torch_s_ways_is_called_and_says_by_how_much() -> None:
-    found = outrun(rows(ours=STEADY, eager=[80.0] * 8, compiled=[50.0] * 8))
+    found = find_faster_baseline(rows(ours=STEADY, eager=[80.0] * 8, compiled=[50.0] * 8))
 
     assert found is not None
     said = "torch.compile took 50 µs and the kernel 100 µs in one run, 0.50 times as long"
@@ -76,29 +76,31 @@ def test_the_fastest_of_torch_s_ways_is_called_and_says_by_how_much() -> None:
 def test_what_a_call_cannot_run_is_not_called() -> None:
     fast = [50.0] * 8
 
-    assert outrun(rows(ours=STEADY, frozen=fast, roofline=fast)) is None
+    assert find_faster_baseline(rows(ours=STEADY, frozen=fast, roofline=fast)) is None
 
 
 def test_a_library_call_that_was_faster_is_called_where_its_code_is_at_hand() -> None:
     found = rows(ours=STEADY, eager=[80.0] * 8, library=[50.0] * 8)
-    best, without = outrun(found), outrun(found, at_hand=(EAGER, COMPILED))
+    best, without = find_faster_baseline(found), find_faster_baseline(found, available=(EAGER, COMPILED))
 
-    assert best is not None and LIBRARY == best.by.name
-    assert without is not None and EAGER == without.by.name
+    assert best is not None and LIBRARY == best.baseline.name
+    assert without is not None and EAGER == without.baseline.name
 
 
 def test_without_times_the_kernel_is_called() -> None:
-    assert outrun(()) is None
-    assert outrun([BaselineMeasured(EAGER, 1e-6, 1e-6, 1e-6, 24)]) is None
-    assert outrun([BaselineMeasured(n, 0.0, 0.0, 0.0, 0, "no compiler") for n in (OURS, *CALLED)]) is None
+    assert find_faster_baseline(()) is None
+    assert find_faster_baseline([BaselineMeasured(EAGER, 1e-6, 1e-6, 1e-6, 24)]) is None
+    assert (
+        find_faster_baseline([BaselineMeasured(n, 0.0, 0.0, 0.0, 0, "no compiler") for n in (OURS, *CALLABLE)]) is None
+    )
 
 
 def test_more_can_be_asked_of_the_kernel_and_less() -> None:
     slower, faster = rows(ours=STEADY, eager=[80.0] * 8), rows(ours=STEADY, eager=[150.0] * 8)
 
-    assert outrun(slower, 0.0) is None
-    assert outrun(faster) is None
-    assert outrun(faster, 2.0) is not None
+    assert find_faster_baseline(slower, 0.0) is None
+    assert find_faster_baseline(faster) is None
+    assert find_faster_baseline(faster, 2.0) is not None
 
 
 TIMES = st.lists(st.integers(1, 40).map(float), min_size=12, max_size=12)
@@ -108,7 +110,7 @@ TIMES = st.lists(st.integers(1, 40).map(float), min_size=12, max_size=12)
 def test_whoever_is_called_was_not_slower_and_nobody_called_was_clearly_faster(
     ours: list[float], eager: list[float], compiled: list[float]
 ) -> None:
-    found = outrun(rows(ours=ours, eager=eager, compiled=compiled))
+    found = find_faster_baseline(rows(ours=ours, eager=eager, compiled=compiled))
     # The plain truth counts rounds; the quartile lies between the ninth and the tenth of twelve.
     won = {
         name: sum(t < o for t, o in zip(times, ours, strict=True))
@@ -117,9 +119,9 @@ def test_whoever_is_called_was_not_slower_and_nobody_called_was_clearly_faster(
     if found is None:
         assert all(n <= 9 for n in won.values())
     else:
-        assert won[found.by.name] >= 9
-        assert found.by.ratio < 1
-    assert found == outrun(reversed(rows(ours=ours, eager=eager, compiled=compiled)))
+        assert won[found.baseline.name] >= 9
+        assert found.baseline.ratio < 1
+    assert found == find_faster_baseline(reversed(rows(ours=ours, eager=eager, compiled=compiled)))
 
 
 # ---------------------------------------------------------------- wherever the best is shown
@@ -131,7 +133,7 @@ SAID = "torch eager took 80 µs and the kernel 100 µs in one run, 0.80 times as
 def test_claim_table_and_picture_say_that_torch_is_called() -> None:
     book = ledger(SLOWER)
 
-    assert book.outrun is not None and EAGER == book.outrun.by.name
+    assert book.faster_baseline is not None and EAGER == book.faster_baseline.baseline.name
     assert f"Torch was faster beside it: {SAID}" in claim(SLOWER)
     assert f"Torch was faster: {SAID}" in tuning_scene(SLOWER).desc
     assert ["faster: best() runs it"] == [row[-1] for row in baselines_table(book).rows if row[0] == EAGER]
@@ -141,7 +143,7 @@ def test_the_explorer_says_it_beside_the_time() -> None:
     def shown(facts: tuple[Event, ...]) -> tuple[str, ...]:
         folds, journal = Folds(), Journal(clock=lambda: 0.0)
         for fact in facts:
-            folds.add(journal.note(fact))
+            folds.add(journal.append(fact))
         seen = sections(search_info(FakeSession()), folds, ViewState())
         assert seen.transport.best is not None
         return seen.transport.best.notes
@@ -153,6 +155,6 @@ def test_the_explorer_says_it_beside_the_time() -> None:
 def test_where_the_kernel_was_faster_nothing_of_this_is_said() -> None:
     book = ledger(FASTER)
 
-    assert book.outrun is None
+    assert book.faster_baseline is None
     assert "Torch was faster" not in claim(FASTER) + tuning_scene(FASTER).desc
     assert [""] == [row[-1] for row in baselines_table(book).rows if row[0] == EAGER]

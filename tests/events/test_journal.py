@@ -20,7 +20,7 @@ def written() -> Journal:
     ticks = iter(range(10_000))
     journal = Journal(lambda: float(next(ticks)))
     for event in STORY:
-        journal.note(event)
+        journal.append(event)
     return journal
 
 
@@ -45,7 +45,7 @@ def test_a_saved_search_comes_back_as_it_was(tmp_path: Path) -> None:
 def test_a_loaded_search_can_go_on_and_its_time_goes_forward(tmp_path: Path) -> None:
     loaded = Journal.load(written().save(tmp_path / "run.prism"))
     last = loaded.entries[-1]
-    entry = loaded.note(NodeExpanded("n9", "n1", "exp(%0)", "block"))
+    entry = loaded.append(NodeExpanded("n9", "n1", "exp(%0)", "block"))
 
     assert last.seq + 1 == entry.seq
     assert last.at_s <= entry.at_s
@@ -115,7 +115,7 @@ def test_listeners_hear_every_fact_on_the_thread_that_noted_it() -> None:
     journal = Journal()
     heard: list[tuple[int, str]] = []
     journal.listeners.append(lambda e: heard.append((e.seq, threading.current_thread().name)))
-    thread = threading.Thread(target=lambda: [journal.note(e) for e in STORY[:5]], name="engine")
+    thread = threading.Thread(target=lambda: [journal.append(e) for e in STORY[:5]], name="engine")
     thread.start()
     thread.join()
 
@@ -124,7 +124,7 @@ def test_listeners_hear_every_fact_on_the_thread_that_noted_it() -> None:
 
 def test_threads_do_not_lose_or_double_numbers() -> None:
     journal = Journal()
-    threads = [threading.Thread(target=lambda: [journal.note(STORY[1]) for _ in range(500)]) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: [journal.append(STORY[1]) for _ in range(500)]) for _ in range(4)]
     for t in threads:
         t.start()
     for t in threads:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.events.claim import claim
-from prism_explore.events.format import seconds_of, seconds_text, verdict_text
+from prism_explore.events.format import parse_seconds, seconds_text, verdict_text
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
     KINDS,
@@ -31,11 +31,11 @@ from prism_explore.events.ledger import (
     Fold,
     Funnel,
     Steering,
-    cuts,
     family_rows,
-    fastest_rival,
+    fastest_baseline,
     ledger,
-    was_cut_by_budget,
+    prune_counts,
+    was_limited_by_budget,
 )
 from prism_explore.events.phases import phase_of, seconds_per_stage
 from tests.conftest import Golden
@@ -86,14 +86,14 @@ def test_cuts_do_not_depend_on_the_order_of_facts(seed: int) -> None:
     random.Random(seed).shuffle(shuffled)
 
     def counts(events: list[Event]) -> list[tuple[str, int, float]]:
-        return [(c.code, c.count, c.stood_for) for c in cuts(events)]
+        return [(c.code, c.count, c.stood_for) for c in prune_counts(events)]
 
     assert counts(list(STORY)) == counts(list(shuffled))
 
 
 def test_candidates_that_were_not_timed_for_their_bound_are_rows_with_their_reason() -> None:
     (event,) = [e for e in STORY if isinstance(e, CandidateBounded)]
-    (row,) = [c for c in cuts(STORY) if c.what == "candidate"]
+    (row,) = [c for c in prune_counts(STORY) if c.what == "candidate"]
 
     assert (row.code, row.count, row.example, row.regions) == (event.reason.code, 1, event.candidate, 0)
 
@@ -102,7 +102,7 @@ def test_the_time_of_the_fastest_rival_is_said_and_of_none_why() -> None:
     slow, fast = RivalTimed("torch eager", 2e-3, 2e-3, 2e-3, 24), RivalTimed("torch library call", 1e-3, 1e-3, 1e-3, 24)
     absent = RivalTimed("torch.compile", 0.0, 0.0, 0.0, 0, "no compiler")
 
-    assert fast == fastest_rival([slow, absent, fast])
+    assert fast == fastest_baseline([slow, absent, fast])
     assert "The time to beat was that of torch library call, 1 ms, measured first." in claim([slow, absent, fast])
     assert "none could be timed (torch.compile: no compiler)" in claim([absent])
     assert "beat" not in claim(STORY)
@@ -112,9 +112,9 @@ def test_cuts_add_up_to_all_that_was_cut() -> None:
     events = large(500)
     book = ledger(events)
 
-    assert book.funnel.pruned == sum(c.regions for c in book.cuts) == sum(book.by_soundness().values())
-    assert [c.count for c in book.cuts] == sorted((c.count for c in book.cuts), reverse=True)
-    assert {e.reason.code for e in events if isinstance(e, RegionPruned)} == {c.code for c in book.cuts}
+    assert book.funnel.pruned == sum(c.regions for c in book.prune_counts) == sum(book.by_soundness().values())
+    assert [c.count for c in book.prune_counts] == sorted((c.count for c in book.prune_counts), reverse=True)
+    assert {e.reason.code for e in events if isinstance(e, RegionPruned)} == {c.code for c in book.prune_counts}
 
 
 def test_one_reason_with_two_soundnesses_makes_two_cuts() -> None:
@@ -123,13 +123,15 @@ def test_one_reason_with_two_soundnesses_makes_two_cuts() -> None:
         RegionPruned("p2", "n0", "exp(%0)", "block", replace(UNREACHABLE, soundness="heuristic")),
     ]
 
-    assert [("heuristic", 1, "p2"), ("sound", 1, "p1")] == [(c.soundness, c.count, c.example) for c in cuts(events)]
+    assert [("heuristic", 1, "p2"), ("sound", 1, "p1")] == [
+        (c.soundness, c.count, c.example) for c in prune_counts(events)
+    ]
 
 
 def test_only_cuts_for_want_of_budget_count_as_such() -> None:
-    assert was_cut_by_budget(STORY)
-    assert not was_cut_by_budget([e for e in STORY if not (isinstance(e, RegionPruned) and e.reason is BUDGET)])
-    assert was_cut_by_budget([CandidateRejected("f1", (), replace(MAPS, soundness="budget"))])
+    assert was_limited_by_budget(STORY)
+    assert not was_limited_by_budget([e for e in STORY if not (isinstance(e, RegionPruned) and e.reason is BUDGET)])
+    assert was_limited_by_budget([CandidateRejected("f1", (), replace(MAPS, soundness="budget"))])
 
 
 # ---------------------------------------------------------------- families
@@ -278,7 +280,7 @@ def test_times_have_three_digits_and_a_unit(text: str, seconds: float) -> None:
 
 @given(st.floats(min_value=1e-12, max_value=1e6))
 def test_a_time_that_was_told_is_read_to_its_three_digits(seconds: float) -> None:
-    assert seconds_of(seconds_text(seconds)) == pytest.approx(seconds, rel=0.0051)
+    assert parse_seconds(seconds_text(seconds)) == pytest.approx(seconds, rel=0.0051)
 
 
 # ---------------------------------------------------------------- the claim

@@ -163,7 +163,7 @@ class Searcher:
                     proved.setdefault(value, show(family.sgraph))
                     best_s, least_s = min(best_s, time_s), min(least_s, self.floors[key])
         book = ledger(journal.events)
-        assert book.account is not None and book.account.adds_up
+        assert book.space_breakdown is not None and book.space_breakdown.adds_up
         reasons = (e.reason.rule for e in journal.events if isinstance(e, RegionPruned | CandidateRejected))
         return Found(proved, best_s, least_s, book.funnel.expanded, Counter(reasons))
 

@@ -96,21 +96,24 @@ def test_cuts_families_and_what_budgets_left_add_up_to_the_whole(case):
     program, space = case
     journal = Journal(clock=lambda: 0.0)
     families = [f for f in generate(program, space, MACHINE, journal) if f is not None]
-    account = ledger(journal.events).account
+    account = ledger(journal.events).space_breakdown
 
     assert account is not None
     assert len(families) == account.families
-    assert account.whole == account.cut + account.left + account.families + account.unfinished + account.void
+    assert (
+        account.total
+        == account.pruned + account.out_of_budget + account.families + account.unfinished + account.invalid
+    )
     assert account.adds_up
 
 
 def test_a_default_space_adds_up_too_though_its_numbers_are_rounded():
     journal = Journal(clock=lambda: 0.0)
     list(generate(scaled_linear(), default_space(scaled_linear()), MACHINE, journal))
-    account = ledger(journal.events).account
+    account = ledger(journal.events).space_breakdown
 
     assert account is not None
-    assert account.whole > 1e12
+    assert account.total > 1e12
     assert account.adds_up
 
 
@@ -126,4 +129,4 @@ def test_while_it_grows_there_is_no_account():
     growing = generate(row_dot(), default_space(row_dot()), MACHINE, journal)
     next(growing)
 
-    assert ledger(journal.events).account is None
+    assert ledger(journal.events).space_breakdown is None

@@ -209,7 +209,7 @@ def test_no_right_choice_of_maps_is_omitted(program, grid_ranks):
 
 
 def test_every_axis_choice_is_either_yielded_or_broken_by_a_constraint():
-    from prism_explore.instantiate.constraints import grid_broken, loop_broken
+    from prism_explore.instantiate.constraints import grid_violation, loop_violation
     from prism_explore.instantiate.solve import typed_blocks
 
     for family in families(attention()):
@@ -226,8 +226,8 @@ def test_every_axis_choice_is_either_yielded_or_broken_by_a_constraint():
         for grid, loop in product(subsets, subsets):
             broken = (
                 not grid
-                or any(grid_broken(typed, a) for a in grid)
-                or loop_broken(typed, loop) is not None
+                or any(grid_violation(typed, a) for a in grid)
+                or loop_violation(typed, loop) is not None
                 or bool(grid & loop)
             )
             assert broken != ((grid, loop) in yielded), (grid, loop)

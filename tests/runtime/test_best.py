@@ -43,7 +43,7 @@ def scripted(monkeypatch, **to_ours):
         asked.append((dict(kernel.shapes), tuple(baselines)))
         rows = tuple(r for r in raced(**to_ours) if r.name in (OURS, *baselines))
         for row in rows:
-            journal.note(row)
+            journal.append(row)
         return rows
 
     monkeypatch.setattr(explore, "compare_with_baselines", compare_with_baselines)
@@ -90,7 +90,7 @@ def test_the_torch_code_runs_and_the_kernel_stays_at_hand(slower):
 
     found = best(x, g, w=w)
     assert [(B, D)] == calls
-    assert EAGER == best.runs
+    assert EAGER == best.implementation
 
     own = best.kernel(x, g, w=w)
     assert [(B, D)] == calls
@@ -139,11 +139,11 @@ def test_a_saved_search_decides_the_same_from_the_same_facts(slower, tmp_path):
     path = sess.save(tmp_path / "run.prism")
     again, alone = px.Session.load(path, rmsnorm_linear, **SHAPES), px.Session.load(path)
 
-    assert best.outrun == again.best().outrun == alone.best().outrun
+    assert best.faster_baseline == again.best().faster_baseline == alone.best().faster_baseline
     assert sess.claim == again.claim == px.load(path).claim
     assert best.why == again.best().why
 
-    assert best.candidate == alone.best().runs
+    assert best.candidate == alone.best().implementation
     assert f"{SAID}; a call runs the kernel, for that code is not here" in repr(alone.best())
     torch.testing.assert_close(best.kernel(*given()), alone.best()(*given()))
     again.close()
@@ -171,7 +171,7 @@ def test_a_tie_and_a_win_run_the_kernel_and_say_nothing(slower, rivals, tmp_path
         opened = px.load_kernel(best.save(tmp_path / "rms.kernel"))
 
     assert [] == calls
-    assert (best.candidate, "", None) == (best.runs, best.why, best.outrun)
+    assert (best.candidate, "", None) == (best.implementation, best.why, best.faster_baseline)
     assert best.source == best.timed.kernel.source
     assert "" == opened.note
 
@@ -183,7 +183,7 @@ def test_compiled_code_runs_compiled_where_that_won(slower, monkeypatch):
     best(*given())
     best(*given())
 
-    assert COMPILED == best.runs
+    assert COMPILED == best.implementation
     assert [{"dynamic": False}] == compiled
     assert 2 == len(calls)
     assert "a call runs torch.compile, compiled at its first call" in repr(best)
@@ -212,20 +212,22 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
 
     calls = []
     rivals = raced(eager=0.9, library=0.5)
-    best = replace(slower[1], baselines=rivals, also=LibraryCall("", replace(slower[1].traced, reference=library)))
+    best = replace(
+        slower[1], baselines=rivals, library_call=LibraryCall("", replace(slower[1].traced, reference=library))
+    )
     x, g, w = given()
 
     torch.testing.assert_close(best.kernel(x, g, w), best(x, w=w, g=g), rtol=2e-4, atol=2e-5)
     assert [(B, D)] == calls
-    assert LIBRARY == best.runs
+    assert LIBRARY == best.implementation
     assert "a call runs torch library call, which was compared, not proved" in best.why
     assert (
         "torch library call, same(x), which is proved equal"
-        in replace(best, also=replace(best.also, call_text="same(x)")).why
+        in replace(best, library_call=replace(best.library_call, call_text="same(x)")).why
     )
-    assert EAGER == replace(best, also=None).runs
-    lost = replace(best, baselines=raced(eager=1.2, library=0.5), also=None)
-    assert best.candidate == lost.runs
+    assert EAGER == replace(best, library_call=None).implementation
+    lost = replace(best, baselines=raced(eager=1.2, library=0.5), library_call=None)
+    assert best.candidate == lost.implementation
     assert "a call runs the kernel, for that code is not here" in lost.why
 
 
@@ -233,7 +235,7 @@ def test_a_result_in_a_tuple_is_the_tensor_whoever_runs(slower):
     code = replace(slower[1].traced, reference=lambda *given: (rmsnorm_linear(*given),))
     best = replace(slower[1], traced=code)
 
-    assert EAGER == best.runs
+    assert EAGER == best.implementation
     torch.testing.assert_close(best.kernel(*given()), best(*given()), rtol=2e-4, atol=2e-5)
 
 
@@ -242,7 +244,7 @@ def test_frozen_weights_are_no_call_and_are_said_to_be_none(slower):
     best(*given())
 
     assert [] == calls
-    assert best.candidate == best.runs
+    assert best.candidate == best.implementation
     assert "faster, and a call does not run it: it is tuned and packs its weights beforehand" in repr(best)
 
 

@@ -46,7 +46,7 @@ def test_every_value_of_the_range_has_a_kernel_that_is_right(by_batch, rows):
 
 def test_borders_lie_where_the_ratios_to_both_points_are_equal(by_batch):
     assert POINTS == tuple(p.value for p in by_batch.points)
-    assert [2.0, 8.0, float("inf")] == [p.upto for p in by_batch.points]
+    assert [2.0, 8.0, float("inf")] == [p.up_to for p in by_batch.points]
     assert (1, 16) == by_batch.range
     assert "up to 8" in repr(by_batch)
     assert "for b from 1 to 16; elsewhere torch" in repr(by_batch)

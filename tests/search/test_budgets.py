@@ -68,7 +68,7 @@ def test_candidates_that_the_time_for_proofs_did_not_reach_are_unknown_and_never
 def _without_time_for_proofs(sess):
     progress = Progress()
     for _ in explore(sess.task, sess.journal, Steering, progress):
-        progress.proving = WorkTimer(0.0)
+        progress.proof_timer = WorkTimer(0.0)
         yield
 
 

@@ -60,17 +60,17 @@ def begun(**options: Any) -> tuple[Task, Progress]:
     proved = [Verified(c, Proof("normal form", "equal", ()), ()) for c in (LEAN, FAT)]
     program = LEAN.family.program
     task = Task(program, default_space(program), TOY, {"b": 4}, 0, Budget(), **options)
-    return task, Progress(growing=iter(()), settled={"f1", "f2"}, proved=proved)
+    return task, Progress(enumeration=iter(()), decided={"f1", "f2"}, proved=proved)
 
 
 def searched(task: Task, progress: Progress, *steps: Steered) -> Journal:
     journal = Journal()
     for c in (LEAN, FAT):
-        journal.note(FamilyCompleted(c.family.id, "n1", show(c.sgraph)))
-        journal.note(VerdictReached(c.id, "proved", "normal form", ""))
+        journal.append(FamilyCompleted(c.family.id, "n1", show(c.sgraph)))
+        journal.append(VerdictReached(c.id, "proved", "normal form", ""))
     steering = Steering(steps)
     for step in steps:
-        journal.note(step)
+        journal.append(step)
     for _ in explore(task, journal, lambda: steering, progress):
         pass
     return journal
@@ -89,14 +89,14 @@ def test_by_default_a_dominated_family_comes_behind_and_may_still_win(tuner: Tun
     assert {"f1.c1", "f2.c1"} == set(tuner.given)
     assert ["f2.c1"] == tuner.later
     assert best is not None and "f2.c1" == best.kernel.verified.candidate.id
-    assert not [c for c in ledger(journal.events).cuts if c.what == "family"]
+    assert not [c for c in ledger(journal.events).prune_counts if c.what == "family"]
     assert ["", "f1"] == [row.dominated_by for row in ledger(journal.events).families]
 
 
 def test_who_leaves_dominated_families_out_reads_so_in_the_ledger_and_in_the_claim(tuner: Tuner) -> None:
     task, progress = begun(dominated="left out")
     journal = searched(task, progress)
-    (cut,) = [c for c in ledger(journal.events).cuts if c.what == "family"]
+    (cut,) = [c for c in ledger(journal.events).prune_counts if c.what == "family"]
 
     assert ["f1.c1"] == tuner.given
     assert [("f2", "f1", True)] == dominated_in(journal)
@@ -168,7 +168,7 @@ def test_a_search_with_a_time_to_beat_states_it() -> None:
     assert book.started is not None
     assert "1 ns" in book.started.space["time to beat"]
     assert not book.families
-    assert {"cost.floor"} <= {c.rule for c in book.cuts}
+    assert {"cost.floor"} <= {c.rule for c in book.prune_counts}
     assert "cost.floor" in session.text("pruned")
     (root,) = [e.region for e in session.journal.events if getattr(e, "parent", "") == "n1" and "x, w" in e.operator]
     asked = session.pruned[root].audit()

@@ -60,7 +60,7 @@ def begun(program: TensorProgram, allow_unsafe: bool = False) -> tuple[Task, Pro
     shapes = {"h": 2, "t": 64}
     task = Task(program, default_space(program), target("cpu"), shapes, 0, Budget(), allow_unsafe=allow_unsafe)
     plain, online = proved(program, PLAIN_ATTENTION, "f1.c1"), proved(program, ONLINE_ATTENTION, "f2.c1")
-    progress = Progress(growing=iter(()), settled={"f1", "f2"}, proved=[plain, online])
+    progress = Progress(enumeration=iter(()), decided={"f1", "f2"}, proved=[plain, online])
     return task, progress
 
 
@@ -183,7 +183,7 @@ def test_a_family_row_says_how_it_fares() -> None:
 def test_tables_say_which_family_is_not_safe() -> None:
     journal = Journal()
     for event in facts():
-        journal.note(event)
+        journal.append(event)
     table = Record(journal).text("families")
 
     assert "proved, unsafe in floats" in table
@@ -193,7 +193,7 @@ def test_tables_say_which_family_is_not_safe() -> None:
 def test_a_record_tells_why_and_keeps_the_evidence(tmp_path: Any) -> None:
     journal = Journal()
     for event in facts():
-        journal.note(event)
+        journal.append(event)
     record = Record(Journal.load(journal.save(tmp_path / "search.prism")))
 
     assert record.families["f1"].floats == facts()[4]
@@ -221,7 +221,7 @@ def test_the_equalities_of_any_candidate_can_be_asked_of_a_record() -> None:
 
 def test_families_that_the_time_does_not_reach_are_unassessed_and_say_so(tuned: list[str]) -> None:
     task, progress = begun(attention(True))
-    progress.assessing = WorkTimer(0.0)
+    progress.assessment_timer = WorkTimer(0.0)
     journal = searched(task, progress, Steering())
     said = [e for e in journal.events if isinstance(e, FloatsAssessed)]
 

@@ -61,8 +61,8 @@ def test_a_whole_transformer_block_is_proved_as_kernels_in_a_row(searched):
 
     assert 3 <= len(searched.proved[0].candidate.sgraph.customs)
     assert book.funnel.proved == book.funnel.candidates > 1
-    assert book.account is not None
-    assert book.account.adds_up
+    assert book.space_breakdown is not None
+    assert book.space_breakdown.adds_up
     assert "kernels in a row" in searched.task.space.describe(searched.task.program)
 
 
@@ -99,7 +99,7 @@ def test_latent_attention_never_makes_its_keys():
     row = px.workload("latent_attention")
     session = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100")
     rows = rows_of(session, session.task.space)
-    graphs = [r.together({n: f.sgraph for n, f in r.families}) for r in rows]
+    graphs = [r.full_graph({n: f.sgraph for n, f in r.families}) for r in rows]
     session.close()
 
     assert rows
@@ -154,7 +154,7 @@ def test_limits_that_were_set_lower_hold_for_kernels_in_a_row(lower):
     space = replace(session.task.space, **lower)
     rows = rows_of(session, space)
     session.close()
-    graphs = [r.together({n: f.sgraph for n, f in r.families}) for r in rows]
+    graphs = [r.full_graph({n: f.sgraph for n, f in r.families}) for r in rows]
 
     for nodes in (n.op.block.nodes for g in graphs for n in g.nodes if isinstance(n.op, Custom)):
         counts = {
@@ -176,7 +176,7 @@ def test_an_operator_that_the_space_was_denied_is_in_no_kernel_of_a_row():
 
     assert rows
     for row in rows:
-        graph = row.together({n: f.sgraph for n, f in row.families})
+        graph = row.full_graph({n: f.sgraph for n, f in row.families})
         blocks = [n.op.block for n in graph.nodes if isinstance(n.op, Custom)]
         assert not [n for b in blocks for n in b.nodes if n.op == Unary("exp")]
 

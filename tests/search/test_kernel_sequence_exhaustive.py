@@ -230,7 +230,7 @@ def searched(plain: Plain, space: Space) -> tuple[dict[Key, KernelSequence], lis
 
 def whole_s(there: Plain, row: KernelSequence) -> float:
     """The exact count of a row, as one graph."""
-    graph = row.together({number: family.sgraph for number, family in row.families})
+    graph = row.full_graph({number: family.sgraph for number, family in row.families})
     first = next(instantiate(Family("f1", there.program, graph, row), there.space(), BARE, Journal()))
     return count_s(first.sgraph)
 
@@ -295,8 +295,8 @@ def test_a_whole_search_proves_every_row_and_its_counts_add_up(seed: int, most_o
     proved = {key_of(there, v.candidate.family.sequence) for v in progress.proved if v.candidate.family.sequence}
 
     assert there.rows() == proved
-    assert book.account is not None
-    assert book.account.adds_up
+    assert book.space_breakdown is not None
+    assert book.space_breakdown.adds_up
     assert book.finished is not None
     assert "Nothing was excluded but by sound rules" in book.finished.claim
     assert "budget" not in book.finished.claim

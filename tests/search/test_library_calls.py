@@ -16,7 +16,7 @@ from prism_explore.frontend import trace
 from prism_explore.frontend.library_calls import CALLS
 from prism_explore.ir.tensors import TensorType
 from prism_explore.search import explore, library_calls
-from prism_explore.search.library_calls import Library, library_call
+from prism_explore.search.library_calls import Library, find_library_call
 from prism_explore.tune.runner.torch_code import on_program_inputs
 from tests.session.test_session import machine
 
@@ -97,7 +97,7 @@ FOUND: Mapping[str, tuple[Callable[..., Any], Mapping[str, TensorType], str]] = 
 def test_a_program_that_is_one_call_finds_it_and_the_call_gives_its_value(case: str) -> None:
     code, inputs, says = FOUND[case]
     traced = trace(code, inputs)
-    found = library_call(traced)
+    found = find_library_call(traced)
     assert found is not None
     assert says == found.call_text
 
@@ -113,7 +113,7 @@ def tensor(of: TensorType, sizes: Mapping[str, int]) -> torch.Tensor:
 
 def test_every_row_of_the_table_is_found_by_a_program() -> None:
     heads = {"q": T("b", 4, 16, 8), "k": T("b", 2, 16, 8), "v": T("b", 2, 16, 8)}
-    last = library_call(trace(masked_groups, heads))
+    last = find_library_call(trace(masked_groups, heads))
     assert last is not None
 
     said = [last.call_text, *(says for *_, says in FOUND.values())]
@@ -159,7 +159,7 @@ MISSED: Mapping[str, tuple[Callable[..., Any], Mapping[str, TensorType]]] = {
 
 @pytest.mark.parametrize("case", MISSED)
 def test_what_is_nearly_a_call_is_none(case: str) -> None:
-    assert library_call(trace(*MISSED[case])) is None
+    assert find_library_call(trace(*MISSED[case])) is None
 
 
 class Norm(torch.nn.Module):
@@ -175,7 +175,7 @@ class Norm(torch.nn.Module):
 
 def test_a_module_s_own_tensors_are_read_from_it_whenever_it_is_called() -> None:
     module = Norm()
-    found = library_call(trace(module, {"x": ROW}))
+    found = find_library_call(trace(module, {"x": ROW}))
     assert found is not None
     x = torch.randn(3, 64)
     with torch.no_grad():
@@ -193,7 +193,7 @@ def test_a_session_looks_for_one_unless_one_is_given_or_it_is_no_rival() -> None
         return spelled(q, k, v)
 
     def also(**more: Any) -> Any:
-        return px.Session(spelled, inputs=Q96, at={"b": 1, "s": 1, "t": 64}, target=machine(), **more).task.also.call
+        return px.Session(spelled, inputs=Q96, at={"b": 1, "s": 1, "t": 64}, target=machine(), **more).task.library.call
 
     found, given = also(), also(library=own)
     assert found.call_text.startswith("scaled_dot_product_attention")
@@ -210,7 +210,9 @@ def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.Monk
         raced.append(library)
         return (RivalTimed(EAGER, 1.0, 1.0, 1.0, 24),)
 
-    monkeypatch.setattr(library_calls, "library_call", lambda traced: asked.append(traced) or library_call(traced))
+    monkeypatch.setattr(
+        library_calls, "find_library_call", lambda traced: asked.append(traced) or find_library_call(traced)
+    )
     monkeypatch.setattr(explore, "time_baselines", rows)
     how: dict[str, Any] = {"inputs": Q96, "at": {"b": 1, "s": 1, "t": 64}}
     never = px.Session(spelled, target="h100", **how)
@@ -221,24 +223,24 @@ def test_a_call_is_looked_for_once_and_when_a_race_asks(monkeypatch: pytest.Monk
     sess.run(until=lambda s: bool(raced))
     sess.close()
     assert [sess.traced] == asked
-    assert [sess.task.also.call] == raced
+    assert [sess.task.library.call] == raced
     assert raced[0].call_text.startswith("scaled_dot_product_attention")
     assert 1 == len(asked)
 
 
 def test_a_call_is_found_again_only_where_it_is_the_one_that_was_raced() -> None:
     traced = trace(spelled, Q96)
-    found = Library(sought=traced).call
+    found = Library(traced=traced).call
     assert found is not None
 
-    again = Library(sought=traced, raced=frozenset({found.call_text})).call
+    again = Library(traced=traced, saved_texts=frozenset({found.call_text})).call
     assert again is not None and again.call_text == found.call_text
-    assert Library(sought=traced, raced=frozenset({""})).call is None
+    assert Library(traced=traced, saved_texts=frozenset({""})).call is None
 
 
 def test_a_saved_search_finds_its_call_again(tmp_path: Any) -> None:
     sess = px.Session(spelled, inputs=Q96, at={"b": 1, "s": 1, "t": 64}, target="h100")
     loaded = px.Session.load(sess.save(tmp_path / "run.prism"), spelled, inputs=Q96)
 
-    assert sess.task.also.call is not None and loaded.task.also.call is not None
-    assert sess.task.also.call.call_text == loaded.task.also.call.call_text
+    assert sess.task.library.call is not None and loaded.task.library.call is not None
+    assert sess.task.library.call.call_text == loaded.task.library.call.call_text

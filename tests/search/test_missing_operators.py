@@ -143,7 +143,7 @@ def without_views(program: TensorProgram) -> Space:
 def test_a_search_ends_and_claims_what_it_lacked(program, lacking):
     space = without_views(program)
     journal = Journal(clock=lambda: 0.0)
-    journal.note(ExplorationStarted(program.name, "toy", 0, space.describe(program), ()))
+    journal.append(ExplorationStarted(program.name, "toy", 0, space.describe(program), ()))
     for family in generate(program, space, MACHINE, journal):
         if family is not None:
             list(instantiate(family, space, MACHINE, journal))

@@ -13,7 +13,7 @@ import torch
 import prism_explore as px
 import prism_explore.search.explore as search
 from prism_explore.events.fastest import EAGER, LIBRARY
-from prism_explore.events.format import seconds_of
+from prism_explore.events.format import parse_seconds
 from prism_explore.events.kinds import CandidateBounded, NodeExpanded, RegionPruned, RivalTimed
 from prism_explore.events.ledger import ledger
 from prism_explore.frontend import LibraryCall
@@ -73,7 +73,7 @@ def test_the_fastest_rival_is_what_partial_graphs_are_held_against(monkeypatch: 
     cards = [e.reason for e in facts if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"]
 
     assert facts.index(FAST) < next(n for n, e in enumerate(facts) if isinstance(e, NodeExpanded))
-    assert (SLOW, FAST) == ledger(facts).rivals
+    assert (SLOW, FAST) == ledger(facts).initial_baselines
     assert not sess.families
     assert cards
     assert {"0.001 ns"} == {c.substitution["time to beat"] for c in cards}
@@ -123,20 +123,20 @@ def test_where_everything_is_cut_it_says_what_came_nearest_and_the_rival_is_call
     sess = searched(monkeypatch, SLOW, FAST, library=library)
     best = sess.best()
     floors = {
-        e.region: seconds_of(e.reason.substitution["e"])
+        e.region: parse_seconds(e.reason.substitution["e"])
         for e in sess.journal.events
         if isinstance(e, RegionPruned) and e.reason.rule == "cost.floor"
     }
 
     assert isinstance(best, px.NoImprovement)
-    assert (EAGER, "0.001 ns") == (best.outcome.by, best.outcome.time)
-    assert floors[best.outcome.nearest] == min(floors.values()) == seconds_of(best.outcome.floor) > FAST.time_s
+    assert (EAGER, "0.001 ns") == (best.outcome.baseline, best.outcome.time_to_beat)
+    assert floors[best.outcome.nearest] == min(floors.values()) == parse_seconds(best.outcome.bound) > FAST.time_s
     said = "Nothing that was searched is below the time to beat, that of torch eager, 0.001 ns: "
     assert said in best.why
-    assert f"{best.outcome.nearest} came nearest, with a bound of {best.outcome.floor}; torch eager remains" in best.why
+    assert f"{best.outcome.nearest} came nearest, with a bound of {best.outcome.bound}; torch eager remains" in best.why
     assert best.why in sess.claim
     assert best.why in repr(best)
-    assert EAGER == best.runs
+    assert EAGER == best.implementation
     torch.testing.assert_close(chain(*GIVEN), best(GIVEN[0], z=GIVEN[2], y=GIVEN[1]), rtol=0, atol=0)
     for wrong in ((), GIVEN[:2], (*GIVEN, GIVEN[0])):
         with pytest.raises(px.ShapeError, match=r"chain takes \(x, y, z\); missing: "):
@@ -150,7 +150,7 @@ def test_a_rival_that_no_call_can_run_leaves_the_call_to_the_next(monkeypatch: p
     best = searched(monkeypatch, frozen, *BOTH, library=library).best()
 
     assert isinstance(best, px.NoImprovement)
-    assert (AUTOTUNED, LIBRARY) == (best.outcome.by, best.runs)
+    assert (AUTOTUNED, LIBRARY) == (best.outcome.baseline, best.implementation)
     assert f"A call runs {LIBRARY}, for {AUTOTUNED} packs its weights beforehand." in best.why
     torch.testing.assert_close(chain(*GIVEN), best(*GIVEN), rtol=1e-4, atol=1e-4)
 
@@ -180,7 +180,7 @@ def test_a_time_that_was_given_is_no_rival_and_without_torch_code_there_is_nothi
     best = sess.best()
 
     assert isinstance(best, px.NoImprovement)
-    assert ("", "0.001 ns", "") == (best.outcome.by, best.outcome.time, best.runs)
+    assert ("", "0.001 ns", "") == (best.outcome.baseline, best.outcome.time_to_beat, best.implementation)
     assert "below the time to beat, 0.001 ns: " in best.why
     assert best.why.endswith("there is nothing to put in its place.")
     with pytest.raises(px.ShapeError, match="no torch code here to call"):
@@ -190,7 +190,7 @@ def test_a_time_that_was_given_is_no_rival_and_without_torch_code_there_is_nothi
 def test_where_something_may_still_win_nothing_is_said_to_be_unbeaten(monkeypatch: pytest.MonkeyPatch) -> None:
     sess = searched(monkeypatch, SLOW)
 
-    assert ledger(sess.journal.events).unbeaten is None
+    assert ledger(sess.journal.events).nothing_faster is None
     assert sess.best() is None
     assert "Nothing that was searched" not in sess.claim
 
@@ -201,11 +201,12 @@ def test_the_explorer_shows_the_rival_that_remains(monkeypatch: pytest.MonkeyPat
     shown = incumbent(book)
 
     assert shown is not None
-    assert book.unbeaten is not None
-    assert ("0.001 ns", book.unbeaten.nearest) == (shown.time, shown.ref)
-    assert (f"{EAGER}, measured first", f"no candidate is faster: {shown.ref} at {book.unbeaten.floor} (modelled)") == (
-        shown.notes
-    )
+    assert book.nothing_faster is not None
+    assert ("0.001 ns", book.nothing_faster.nearest) == (shown.time, shown.ref)
+    assert (
+        f"{EAGER}, measured first",
+        f"no candidate is faster: {shown.ref} at {book.nothing_faster.bound} (modelled)",
+    ) == (shown.notes)
 
 
 # ---------------------------------------------------------------- the library call, which is code and not saved
@@ -221,8 +222,8 @@ def test_a_search_that_goes_on_takes_its_library_call_again(monkeypatch: pytest.
     loaded = px.Session.load(sess.save(tmp_path / "run.prism"), chain, library=library, inputs=INPUTS)
 
     assert sess.journal.events == loaded.journal.events
-    assert loaded.task.also.call is not None
-    assert library is loaded.task.also.call.traced.reference
+    assert loaded.task.library.call is not None
+    assert library is loaded.task.library.call.traced.reference
     loaded.close()
 
 
@@ -238,8 +239,8 @@ def test_a_race_that_is_still_to_come_is_held_with_the_library_call_that_was_giv
     loaded.run()
     loaded.close()
 
-    assert [loaded.task.also.call] == raced
-    assert loaded.task.also.call is not None
+    assert [loaded.task.library.call] == raced
+    assert loaded.task.library.call is not None
 
 
 def test_another_library_call_than_was_raced_is_refused_with_what_was_found(

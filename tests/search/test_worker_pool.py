@@ -115,7 +115,7 @@ def test_what_was_asked_is_taken_back_where_a_search_ends_early():
     while not executor.asked:
         next(steps)
     steps.close()
-    progress.growing.close()
+    progress.enumeration.close()
 
     assert all(future.cancelled() for future, _ in executor.asked)
 
@@ -187,7 +187,7 @@ def test_a_worker_tells_what_a_search_finds_of_a_family():
     proved = [v.candidate.id for v in progress.proved if v.candidate.family.id == "f1"]
 
     assert proved == [decided.verdict.candidate.id for decided in answer.candidates]
-    assert all(isinstance(s, SaturationStepped) for decided in answer.candidates for s in decided.steps)
+    assert all(isinstance(s, SaturationStepped) for decided in answer.candidates for s in decided.prover_events)
 
 
 def test_a_search_with_an_executor_is_saved_without_it(tmp_path):

@@ -133,7 +133,7 @@ def test_a_condition_is_a_function_and_its_own_mistake_ends_no_search():
 
 def test_a_search_that_failed_says_so_each_time_that_it_is_asked_to_go_on(monkeypatch):
     made = session()
-    monkeypatch.setattr(made.journal, "note", lambda event: 1 / 0)
+    monkeypatch.setattr(made.journal, "append", lambda event: 1 / 0)
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             made.run()

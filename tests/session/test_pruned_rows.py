@@ -57,7 +57,7 @@ def test_every_row_names_code_rule_formula_numbers_soundness_and_what_reopens_it
 
 def test_the_rules_that_the_cases_are_made_for_cut_something_in_them(searches):
     def rules(name):
-        return {cut.rule for cut in ledger(searches[name].journal.events).cuts}
+        return {cut.rule for cut in ledger(searches[name].journal.events).prune_counts}
 
     assert "limit.ops" in rules("few operators") or "limit.needed" in rules("few operators")
     assert "budget.nodes" in rules("few nodes")
@@ -69,7 +69,7 @@ def test_the_rules_that_the_cases_are_made_for_cut_something_in_them(searches):
 def test_the_ledger_adds_up_to_the_rows(searches):
     for sess in searches.values():
         events = sess.journal.events
-        cuts = ledger(events).cuts
+        cuts = ledger(events).prune_counts
         assert sum(isinstance(e, RegionPruned) for e in events) == sum(c.count for c in cuts if c.what == "region")
         assert sum(isinstance(e, CandidateRejected) for e in events) == sum(c.count for c in cuts if c.what == "maps")
         assert all(c.formula and c.reopens and c.sentence and c.example for c in cuts)
@@ -80,7 +80,7 @@ def test_a_search_that_finds_nothing_names_the_restriction_that_stopped_each_nea
 
     assert not sess.families
     assert sess.near_misses
-    assert all(miss.rule and miss.says for miss in sess.near_misses)
+    assert all(miss.rule and miss.description for miss in sess.near_misses)
     assert {"limit.ops", "limit.needed"} & {miss.rule for miss in sess.near_misses}
     assert "Nearest misses:" in sess.claim
     assert "Funnel:" in sess.claim

@@ -87,9 +87,9 @@ def test_a_call_outside_the_range_is_refused_and_within_it_says_what_was_tuned_f
     sess.close()
     x, w = (np.random.default_rng(0).standard_normal(s).astype(np.float32) for s in ((9, 4), (4, 8)))
 
-    assert {(v,) for v in range(2, 9)} >= set(best.holds.values)
-    assert (4,) in best.holds.values
-    assert str(best.holds) in repr(best)
+    assert {(v,) for v in range(2, 9)} >= set(best.legal_values.values)
+    assert (4,) in best.legal_values.values
+    assert str(best.legal_values) in repr(best)
     assert (4, 8) == best(x[:4], w).shape
     with pytest.raises(px.ShapeError, match="rms_linear_small: b is 9, and was declared from 2 to 8; search again"):
         best(x, w)

@@ -161,7 +161,7 @@ def test_what_is_decided_while_a_search_runs_is_repeated_at_its_step(tmp_path):
 def test_a_decision_in_the_midst_of_a_step_is_noted_behind_it_and_the_search_goes_on(monkeypatch):
     sess = session()
     told = []
-    note = sess.journal.note
+    note = sess.journal.append
 
     def and_reject(event):
         entry = note(event)
@@ -175,7 +175,7 @@ def test_a_decision_in_the_midst_of_a_step_is_noted_behind_it_and_the_search_goe
             sess.undo()
         return entry
 
-    monkeypatch.setattr(sess.journal, "note", and_reject)
+    monkeypatch.setattr(sess.journal, "append", and_reject)
     sess.run()
     sess.close()
     kinds = [type(e).__name__ for e in sess.journal.events]
@@ -358,5 +358,5 @@ def test_a_saved_search_has_all_of_its_task_but_code(timed, tmp_path):
         assert {"manifest.json", "events.jsonl"} == set(archive.namelist())
         head = json.loads(archive.read("manifest.json"))
 
-    not_data = {"reference", "also", "database", "executor"}
+    not_data = {"reference", "library", "database", "executor"}
     assert {f.name for f in fields(Task)} - not_data == set(head["task"])

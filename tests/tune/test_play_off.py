@@ -11,7 +11,7 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import IncumbentImproved, PlayedOff, TrialMeasured
 from prism_explore.events.ledger import ledger
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Kernel, Outcome, Timed
 from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune.runner.bench import Failure, Samples
@@ -117,7 +117,7 @@ def test_from_whatever_fact_it_goes_on_the_facts_are_the_same() -> None:
     assert any(isinstance(e, PlayedOff) for e in journal.events)
 
     for length in range(len(journal) + 1):
-        again = Retold(journal.entries[:length])
+        again = ReplayedJournal(journal.entries[:length])
         assert outcomes == runs(again, Unlucky()), f"cut at {length}"
         assert journal.events == again.events
 

@@ -9,7 +9,7 @@ import pytest
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateBounded, IncumbentImproved, ParametersProposed, TrialFailed
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Kernel, Outcome, Timed
 from prism_explore.tune import Budget, StrategyName, TuneRequest, tune
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
@@ -60,7 +60,7 @@ def test_from_whatever_fact_it_goes_on_the_facts_are_the_same(strategy: Strategy
     outcomes = runs(journal, Ticking(), strategy)
     assert {ParametersProposed, IncumbentImproved, TrialFailed} <= {type(e) for e in journal.events}
     for length in range(0, len(journal), 23 if strategy == "gp" else 7):
-        again = Retold(journal.entries[:length])
+        again = ReplayedJournal(journal.entries[:length])
 
         assert outcomes == runs(again, Ticking(), strategy), f"cut at {length}"
         assert journal.events == again.events
@@ -70,7 +70,7 @@ def test_nothing_is_compiled_or_timed_for_what_was_saved() -> None:
     journal, bench = Journal(), Ticking()
     outcomes = runs(journal, Ticking(), "climbing")
 
-    assert outcomes == runs(Retold(journal.entries), bench, "climbing")
+    assert outcomes == runs(ReplayedJournal(journal.entries), bench, "climbing")
     assert not bench.kernels
     assert 0.0 == bench.now_s
 
@@ -81,7 +81,7 @@ def test_where_seconds_ended_the_first_run_the_second_begins_there_again() -> No
     outcomes = runs(journal, bench, "climbing", seconds=7.0)
     assert 7 <= len(outcomes) < 28
     for length in (*range(0, len(journal), 4), len(journal)):
-        again = Retold(journal.entries[:length])
+        again = ReplayedJournal(journal.entries[:length])
 
         assert outcomes == runs(again, Ticking(), "climbing", seconds=7.0), f"cut at {length}"
         assert journal.events == again.events
@@ -95,7 +95,7 @@ def test_a_kernel_that_outran_its_floor_discredits_the_floors_behind_an_interrup
         *tune(TuneRequest([split(), fused()], SHAPES, slow, journal, budget=budget, backend=BACKEND, bench=Ticking()))
     ]
     cut = next(n for n, e in enumerate(journal.events) if isinstance(e, IncumbentImproved)) + 1
-    again = Retold(journal.entries[:cut])
+    again = ReplayedJournal(journal.entries[:cut])
 
     assert whole == [
         *tune(TuneRequest([split(), fused()], SHAPES, slow, again, budget=budget, backend=BACKEND, bench=Ticking()))

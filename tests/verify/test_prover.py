@@ -365,7 +365,7 @@ def test_a_constant_that_is_tied_to_the_extents_is_tried_at_those_extents():
 
     assert isinstance(verdict, Verified)
     assert 4096 == dict(verdict.trials[0].sizes)["d"]
-    assert "a constant is tied to the given extents" == verdict.untried
+    assert "a constant is tied to the given extents" == verdict.why_no_exact_trial
 
 
 def test_what_is_proved_and_tied_is_not_run_at_extents_where_it_must_differ(monkeypatch):
@@ -508,7 +508,7 @@ def test_what_is_unknown_tells_what_both_sides_share_and_where_they_part():
     assert isinstance(verdict, Unknown)
     assert (("program.%2",), ("k2",)) == (verdict.shared[-1].program, verdict.shared[-1].candidate)
     assert "(x[p0,p1]^2)^1/2" == verdict.shared[-1].term
-    assert (("k3", "div(%1, %2)"),) == verdict.apart
+    assert (("k3", "div(%1, %2)"),) == verdict.unmatched
 
 
 def test_in_a_block_tiles_stand_for_the_tensors_that_they_are_part_of():
@@ -537,7 +537,7 @@ def test_in_a_block_tiles_stand_for_the_tensors_that_they_are_part_of():
 
     assert isinstance(verdict, Unknown)
     assert any("k2.b4" in c.candidate and "program.%4" in c.program for c in verdict.shared)
-    assert ["program.%5", "k2.b5"] == [name for name, _ in verdict.apart]
+    assert ["program.%5", "k2.b5"] == [name for name, _ in verdict.unmatched]
 
 
 def test_a_form_that_nests_too_deep_is_a_limit_and_no_crash(monkeypatch):

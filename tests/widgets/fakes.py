@@ -58,7 +58,7 @@ class FakeSession:
         self.submitted: list[tuple[str, dict[str, Any]]] = []
         self.listeners: dict[str, list[Callable[[Any], None]]] = {}
         for event in events:
-            self.journal.note(event)
+            self.journal.append(event)
 
     def submit(self, command: str, **args: Any) -> None:
         if command in ("accept", "reject") and not args["id"].startswith("f"):
@@ -108,7 +108,7 @@ def click(name: str, **args: Any) -> dict[str, Any]:
 def picture(selection: str = "", state: State = "finished") -> Sections:
     """The panels of the made-up search."""
     journal = Journal(clock=lambda: 0.0)
-    folds = Folds(journal.note(event) for event in (*story()[:-1], PRUNED, story()[-1]))
+    folds = Folds(journal.append(event) for event in (*story()[:-1], PRUNED, story()[-1]))
     subject = selection if selection.startswith("f") else ""
     view = ViewState(selection, subject)
     questions = QuestionList(QUESTIONS, frozenset({"audit", "what_if", "certify", "replay"}))

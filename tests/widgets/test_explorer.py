@@ -132,7 +132,7 @@ def test_facts_that_come_later_are_drawn_without_reading_the_old_ones_again() ->
     widget.receive(kind="hello", have=0)
     until(lambda: len(widget.sent) > 0)
     for event in events[20:]:
-        session.journal.note(event)
+        session.journal.append(event)
     until(lambda: widget.browser().sections["transport"]["events"] == len(events))
     widget.close()
 
@@ -258,10 +258,10 @@ def test_where_nothing_is_proved_the_nearest_misses_come_first_with_what_stopped
 
     assert seen is not None
     (card,) = seen.cards
-    misses = ledger(unproved).misses
+    misses = ledger(unproved).near_misses
     assert "near misses" == card.title
     assert [m.subject for m in misses] == [subject for subject, _ in card.details] == [link.ref for link in seen.links]
-    assert misses[0].says in card.details[0][1]
+    assert misses[0].description in card.details[0][1]
 
 
 @pytest.mark.parametrize("ref", ["f99", "p99", "k3", "f1.c1/k9", "f1.c1/k2.b99", "f1.c1/k0.b1", "program.%x", "☃"])

@@ -4,34 +4,34 @@ Input: events, one by one (`Fold`) or all at once (`ledger`). Output: one frozen
 command line read their counts from it and compute none, so that they agree.
 """
 
-from prism_explore.events.ledger.fold import Fold, cuts, family_rows, ledger
-from prism_explore.events.ledger.funnel import Account, Cut, Funnel, was_cut_by_budget
+from prism_explore.events.ledger.fold import Fold, family_rows, ledger, prune_counts
+from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown, was_limited_by_budget
 from prism_explore.events.ledger.rows import (
     FamilyRow,
     Ledger,
     Stop,
     Trial,
     family_of,
-    fastest_rival,
+    fastest_baseline,
     withheld,
 )
 from prism_explore.events.ledger.steering import Steering
 
 __all__ = [
-    "Account",
-    "Cut",
     "FamilyRow",
     "Fold",
     "Funnel",
     "Ledger",
+    "PruneCount",
+    "SpaceBreakdown",
     "Steering",
     "Stop",
     "Trial",
-    "cuts",
     "family_of",
     "family_rows",
-    "fastest_rival",
+    "fastest_baseline",
     "ledger",
-    "was_cut_by_budget",
+    "prune_counts",
+    "was_limited_by_budget",
     "withheld",
 ]

@@ -33,7 +33,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger.funnel import Cut, CutCounts, Funnel
+from prism_explore.events.ledger.funnel import Funnel, PruneCount, PruneCounter
 from prism_explore.events.ledger.rows import (
     FamilyRow,
     Improvement,
@@ -41,13 +41,13 @@ from prism_explore.events.ledger.rows import (
     Status,
     Trial,
     family_of,
-    fastest,
-    fastest_rival,
+    fastest_baseline,
+    fastest_trial,
     withheld,
 )
 from prism_explore.events.ledger.steering import Steering
-from prism_explore.events.near_misses import Misses
-from prism_explore.events.no_improvement import Held, NothingBelow
+from prism_explore.events.near_misses import NearMissFold
+from prism_explore.events.no_improvement import NothingFaster, TimeToBeatFold
 
 
 def ledger(events: Iterable[Event]) -> Ledger:
@@ -58,9 +58,9 @@ def ledger(events: Iterable[Event]) -> Ledger:
     return fold.value()
 
 
-def cuts(events: Iterable[Event]) -> tuple[Cut, ...]:
+def prune_counts(events: Iterable[Event]) -> tuple[PruneCount, ...]:
     """Cuts per rule and reason, most frequent first."""
-    return ledger(events).cuts
+    return ledger(events).prune_counts
 
 
 def family_rows(events: Iterable[Event]) -> tuple[FamilyRow, ...]:
@@ -75,7 +75,7 @@ class Fold:
         self._started: ExplorationStarted | None = None
         self._finished: ExplorationFinished | None = None
         self._counts: Counter[str] = Counter()
-        self._cuts = CutCounts()
+        self._cuts = PruneCounter()
         self._families: dict[str, FamilyCompleted] = {}
         self._candidates: dict[str, str] = {}
         self._maps_rejected: Counter[str] = Counter()
@@ -90,8 +90,8 @@ class Fold:
         self._steering = Steering()
         self._floats: dict[str, FloatsAssessed] = {}
         self._dominated: dict[str, FamilyDominated] = {}
-        self._misses = Misses()
-        self._held = Held()
+        self._misses = NearMissFold()
+        self._held = TimeToBeatFold()
         self._space: SpaceCounted | None = None
 
     def add(self, event: Event) -> None:
@@ -163,7 +163,7 @@ class Fold:
                 pass
 
     def _fastest(self) -> Trial | None:
-        return fastest(self._trials.values(), self._steering, withheld(self._floats.values(), self._steering))
+        return fastest_trial(self._trials.values(), self._steering, withheld(self._floats.values(), self._steering))
 
     def _floor(self, candidate: str, floor_s: float) -> None:
         family = family_of(candidate)
@@ -204,18 +204,18 @@ class Fold:
             self._steering,
             dict(self._floats),
             self._misses.nearest(),
-            self._cuts.account(self._space, len(self._families)) if self._space is not None else None,
+            self._cuts.space_breakdown(self._space, len(self._families)) if self._space is not None else None,
             tuple(self._rivals.values()),
             self._unbeaten(),
         )
 
-    def _unbeaten(self) -> NothingBelow | None:
+    def _unbeaten(self) -> NothingFaster | None:
         out = {*withheld(self._floats.values(), self._steering), *self._steering.named("rejected")}
         proved = (c for c, v in self._verdicts.items() if v.verdict == "proved" and family_of(c) not in out)
         if self._trials or any(c not in self._held.candidates for c in proved):
             return None
-        by = fastest_rival(self._rivals.values())
-        return self._held.value(by.name if by is not None else "")
+        by = fastest_baseline(self._rivals.values())
+        return self._held.outcome(by.name if by is not None else "")
 
     def _dominated_by(self, family: str) -> str:
         """Nobody that was rejected dominates."""

@@ -20,12 +20,12 @@ from prism_explore.events.kinds import (
 
 What: TypeAlias = Literal["region", "maps", "family", "candidate"]
 """What was cut: partial graphs, choices of maps, or families and candidates that were proved and not tuned."""
-CutKey: TypeAlias = tuple[str, str, Soundness, What]
+PruneKey: TypeAlias = tuple[str, str, Soundness, What]
 """Code, rule, soundness, what was cut."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PruneCount:
     """All cuts by one rule for one reason."""
 
     code: str
@@ -73,36 +73,36 @@ class Funnel:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SpaceBreakdown:
     """How the whole space came to its end, in graphs as they are spelled: any operator on any operands."""
 
-    whole: float
-    cut: float
+    total: float
+    pruned: float
     """By rules, user included."""
-    left: float
+    out_of_budget: float
     """By budget."""
     families: int
     unfinished: int
     """Kept on the way, and no program."""
-    void: float
+    invalid: float
     """Spellings that are no graphs."""
 
     @property
     def adds_up(self) -> bool:
         """Whether every graph of the space is in one of the rows, up to the rounding of large numbers."""
         return math.isclose(
-            self.whole, self.cut + self.left + self.families + self.unfinished + self.void, rel_tol=1e-9
+            self.total, self.pruned + self.out_of_budget + self.families + self.unfinished + self.invalid, rel_tol=1e-9
         )
 
 
-class CutCounts:
+class PruneCounter:
     """Adds up cuts one by one, per rule and reason."""
 
     def __init__(self) -> None:
-        self._first: dict[CutKey, tuple[str, str, str, str]] = {}
+        self._first: dict[PruneKey, tuple[str, str, str, str]] = {}
         """Sentence, example, formula and what reopens it, of the first cut of each kind."""
-        self._counts: Counter[CutKey] = Counter()
-        self._stood_for: defaultdict[CutKey, float] = defaultdict(float)
+        self._counts: Counter[PruneKey] = Counter()
+        self._stood_for: defaultdict[PruneKey, float] = defaultdict(float)
 
     def add(self, reason: Reason, what: What, stood_for: float, example: str) -> None:
         """Count one cut."""
@@ -111,23 +111,23 @@ class CutCounts:
         self._counts[key] += 1
         self._stood_for[key] += stood_for
 
-    def rows(self) -> tuple[Cut, ...]:
+    def rows(self) -> tuple[PruneCount, ...]:
         """One row per rule and reason, most frequent first."""
         return tuple(
-            Cut(*key, self._counts[key], self._stood_for[key], *self._first[key])
+            PruneCount(*key, self._counts[key], self._stood_for[key], *self._first[key])
             for key in sorted(self._counts, key=lambda k: (-self._counts[k], k))
         )
 
-    def account(self, space: SpaceCounted, families: int) -> Account:
+    def space_breakdown(self, space: SpaceCounted, families: int) -> SpaceBreakdown:
         """How the complete space splits into cut graphs, graphs that a budget left out, and what was found."""
         regions = {True: 0.0, False: 0.0}
         for (_, _, soundness, what), stood_for in self._stood_for.items():
             if what == "region":
                 regions[soundness == "budget"] += stood_for
-        return Account(space.whole, regions[False], regions[True], families, space.unfinished, space.void)
+        return SpaceBreakdown(space.whole, regions[False], regions[True], families, space.unfinished, space.void)
 
 
-def was_cut_by_budget(events: Iterable[Event]) -> bool:
+def was_limited_by_budget(events: Iterable[Event]) -> bool:
     """Whether some region, choice of maps or candidate was left out because a budget was spent."""
     return any(
         e.reason.soundness == "budget"

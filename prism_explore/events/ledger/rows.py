@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from prism_explore.events.fastest import OURS, Outrun, outrun
+from prism_explore.events.fastest import OURS, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import (
     BaselineMeasured,
     ExplorationFinished,
@@ -19,10 +19,10 @@ from prism_explore.events.kinds import (
     Soundness,
     VerdictReached,
 )
-from prism_explore.events.ledger.funnel import Account, Cut, Funnel
+from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown
 from prism_explore.events.ledger.steering import Choice, Steering
-from prism_explore.events.near_misses import Miss
-from prism_explore.events.no_improvement import NothingBelow
+from prism_explore.events.near_misses import NearMiss
+from prism_explore.events.no_improvement import NothingFaster
 
 Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"]
 """Of a family: what its best candidate came to; impossible where the constraints admit no maps."""
@@ -101,31 +101,31 @@ class Ledger:
     started: ExplorationStarted | None = None
     finished: ExplorationFinished | None = None
     funnel: Funnel = field(default_factory=Funnel)
-    cuts: tuple[Cut, ...] = ()
+    prune_counts: tuple[PruneCount, ...] = ()
     """Most frequent first."""
     families: tuple[FamilyRow, ...] = ()
     trials: tuple[Trial, ...] = ()
     incumbents: tuple[Improvement, ...] = ()
-    baselines: tuple[BaselineMeasured, ...] = ()
+    final_race: tuple[BaselineMeasured, ...] = ()
     """Of the run in which the present best was raced."""
     verdicts: Mapping[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
     """Per candidate, the last one."""
     steering: Steering = field(default_factory=Steering)
     floats: Mapping[str, FloatsAssessed] = field(default_factory=dict[str, FloatsAssessed])
     """Per family, the last one."""
-    misses: tuple[Miss, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
     """What came farthest, nearest first; none where something is proved."""
-    account: Account | None = None
+    space_breakdown: SpaceBreakdown | None = None
     """Once all has grown."""
-    rivals: tuple[RivalTimed, ...] = ()
+    initial_baselines: tuple[RivalTimed, ...] = ()
     """Timed before anything grew, where the fastest of them is the time to beat."""
-    unbeaten: NothingBelow | None = None
+    nothing_faster: NothingFaster | None = None
     """What the search says so far, where all that was proved and may win was cut because of a time to beat."""
 
     @property
     def best(self) -> Trial | None:
         """The fastest trial of a family that nobody rejected and that is not withheld; the first of equals."""
-        return fastest(self.trials, self.steering, self.withheld)
+        return fastest_trial(self.trials, self.steering, self.withheld)
 
     @property
     def withheld(self) -> tuple[str, ...]:
@@ -137,18 +137,18 @@ class Ledger:
         """The incumbent's time: side by side with its rivals once that was done, else as tuning found it."""
         if self.best is None:
             return None
-        ours = next((b for b in self.baselines if b.name == OURS and b.samples), None)
+        ours = next((b for b in self.final_race if b.name == OURS and b.samples), None)
         return ours.time_s if ours is not None else self.best.time_s
 
     @property
-    def outrun(self) -> Outrun | None:
+    def faster_baseline(self) -> FasterBaseline | None:
         """Who beat the best kernel in the side-by-side run, and is called instead of it."""
-        return outrun(self.baselines)
+        return find_faster_baseline(self.final_race)
 
     def by_soundness(self) -> Mapping[Soundness, int]:
         """How many regions and maps were cut, per soundness class."""
         counts: Counter[Soundness] = Counter()
-        for cut in self.cuts:
+        for cut in self.prune_counts:
             counts[cut.soundness] += cut.count
         return dict(counts)
 
@@ -160,7 +160,7 @@ def withheld(assessed: Iterable[FloatsAssessed], steering: Steering) -> tuple[st
     return tuple(family for family in unsafe if family not in accepted)
 
 
-def fastest(trials: Iterable[Trial], steering: Steering, but: Collection[str] = ()) -> Trial | None:
+def fastest_trial(trials: Iterable[Trial], steering: Steering, but: Collection[str] = ()) -> Trial | None:
     """The fastest trial of a family that nobody rejected and that is not in `but`; the first of equals."""
     out = {*steering.named("rejected"), *but}
     timed = [(t.time_s, n, t) for n, t in enumerate(trials) if t.time_s is not None and t.family not in out]
@@ -172,6 +172,6 @@ def family_of(candidate: str) -> str:
     return candidate.split(".")[0]
 
 
-def fastest_rival(rivals: Iterable[RivalTimed]) -> RivalTimed | None:
+def fastest_baseline(rivals: Iterable[RivalTimed]) -> RivalTimed | None:
     """The fastest rival of those that were timed before anything grew."""
     return min((r for r in rivals if r.samples), key=lambda r: r.time_s, default=None)

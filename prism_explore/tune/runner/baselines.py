@@ -95,7 +95,7 @@ def compare_with_baselines(
     notes = {m.name: m.description for m in more} | ({LIBRARY: library.call_text} if library is not None else {})
     rows = comparison_rows(samples, [OURS, *(m.name for m in codes)], absent, notes, ceilings, floor)
     for row in rows:
-        journal.note(row)
+        journal.append(row)
     if isinstance(samples, Samples) and ceilings.readers and target.kind == "cpu":
         store_rates(with_measured_rates(target, samples, ceilings, floor, short))
     return rows

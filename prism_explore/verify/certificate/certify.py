@@ -106,7 +106,7 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
         else x
         for x in lemmas
     ]
-    journal.note(
+    journal.append(
         CertificateReplayed(
             candidate.id,
             tuple((x.tensor, x.operation, x.value, x.axioms, x.replayed, x.note) for x in lemmas),

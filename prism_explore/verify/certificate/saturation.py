@@ -147,6 +147,6 @@ def iteration_events(journal: Journal | None, subject: str) -> Callable[[Step], 
 
     def note(step: Step) -> None:
         if journal is not None and step.iteration:
-            journal.note(SaturationStepped(subject, step.iteration, step.nodes, step.classes, dict(step.matches)))
+            journal.append(SaturationStepped(subject, step.iteration, step.nodes, step.classes, dict(step.matches)))
 
     return note

@@ -39,7 +39,7 @@ def show_counterexample(c: Counterexample) -> str:
     """The text of a counterexample, three lines; `read_counterexample` parses it."""
     return "\n".join(
         (
-            f"seed {c.seed}, {c.arithmetic} from {c.between[0]!r} to {c.between[1]!r}",
+            f"seed {c.seed}, {c.arithmetic} from {c.input_range[0]!r} to {c.input_range[1]!r}",
             f"at {', '.join(f'{s}={n}' for s, n in c.sizes)}",
             f"element {', '.join(map(str, c.index))}: {c.expected!r} wanted, {c.found!r} found, "
             f"off by {c.relative_error!r}",

@@ -236,9 +236,9 @@ class Refuter:
             case "prime fields":
                 outcome = self._exact(instance, counterexample.seed)
             case "decimals":
-                outcome = self._in_high_precision(instance, counterexample.seed, counterexample.between)
+                outcome = self._in_high_precision(instance, counterexample.seed, counterexample.input_range)
             case "float64":
-                outcome = self._float_trial(pair, instance, counterexample.seed, counterexample.between)
+                outcome = self._float_trial(pair, instance, counterexample.seed, counterexample.input_range)
         return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
 
     def _pair(self, candidate: SGraph) -> Pair | str:

@@ -70,7 +70,7 @@ def _reason_table(ledger: Ledger) -> Table:
                 Cell(f"{c.stood_for:,.0f}", c.stood_for),
             ),
         )
-        for c in ledger.cuts
+        for c in ledger.prune_counts
     )
     return Table(_REASON_COLUMNS, rows, "Nothing has been pruned yet.")
 

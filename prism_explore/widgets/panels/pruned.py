@@ -94,7 +94,7 @@ def _region_actions(ref: str, reason: Reason, questions: QuestionList) -> tuple[
 def reason_inspector(ref: str, context: Context) -> Inspector | None:
     """A pruning reason: everything that was pruned with this code."""
     events = context.events
-    rows = [c for c in context.ledger.cuts if c.code == ref]
+    rows = [c for c in context.ledger.prune_counts if c.code == ref]
     if not rows:
         return None
     regions = [r for r in events.regions.values() if r.reason.code == ref]

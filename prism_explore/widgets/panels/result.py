@@ -12,15 +12,18 @@ from prism_explore.widgets.panels.sections import Card, Incumbent, Inspector, Li
 def incumbent(ledger: Ledger) -> Incumbent | None:
     """The best kernel so far; after a search without an improvement, the baseline."""
     best = ledger.best
-    if (held := ledger.unbeaten) and ledger.finished and held.by:
-        notes = (f"{held.by}, measured first", f"no candidate is faster: {held.nearest} at {held.floor} (modelled)")
-        return Incumbent(held.nearest, held.time, notes)
+    if (held := ledger.nothing_faster) and ledger.finished and held.baseline:
+        notes = (
+            f"{held.baseline}, measured first",
+            f"no candidate is faster: {held.nearest} at {held.bound} (modelled)",
+        )
+        return Incumbent(held.nearest, held.time_to_beat, notes)
     if best is None or best.time_s is None:
         return None
     notes = ["measured"]
-    if by := ledger.outrun:
-        notes.append(f"{by.by.name} was faster: best() runs it")
-    baselines = {b.name: b for b in ledger.baselines if b.samples}
+    if by := ledger.faster_baseline:
+        notes.append(f"{by.baseline.name} was faster: best() runs it")
+    baselines = {b.name: b for b in ledger.final_race if b.samples}
     if "roofline" in baselines:
         notes.append(f"{baselines['roofline'].ratio:.0%} of roofline (measured)")
     elif best.floor_s:
@@ -34,12 +37,14 @@ def overview(ref: str, context: Context) -> Inspector | None:
     if ref or not context.events.count:
         return None
     ledger = context.ledger
-    misses = ledger.misses
+    misses = ledger.near_misses
     nearest = Card(
         "near misses",
         "unknown",
         "The candidates that came furthest, nearest first, and the restriction that stopped each.",
-        details=tuple((m.subject, f"{m.says}." + (f" Passes if {m.reopens}." if m.reopens else "")) for m in misses),
+        details=tuple(
+            (m.subject, f"{m.description}." + (f" Passes if {m.reopens}." if m.reopens else "")) for m in misses
+        ),
     )
     n = ledger.funnel
     counts = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from prism_explore.events.claim import claim
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Entry
-from prism_explore.events.ledger import Account, FamilyRow, Ledger, ledger
+from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, ledger
 from prism_explore.events.phases import seconds_per_stage
 from prism_explore.widgets.drawing.text_metrics import columns, shorten
 from prism_explore.widgets.refs import is_of_program, short_name
@@ -80,7 +80,7 @@ def pruned_table(book: Ledger) -> TextTable:
     heads = ("reason", "rule", "soundness", "pruned", "count>", "programs>", "explanation", "example")
     rows = tuple(
         (c.code, c.rule, c.soundness, c.what, f"{c.count:,}", f"{c.stood_for:,.0f}", c.sentence, c.example)
-        for c in book.cuts
+        for c in book.prune_counts
     )
     return TextTable(heads, rows, "nothing was pruned")
 
@@ -119,7 +119,7 @@ def trials_table(book: Ledger) -> TextTable:
 
 def baselines_table(book: Ledger) -> TextTable:
     """One row per baseline."""
-    by = book.outrun
+    by = book.faster_baseline
     heads = ("baseline", "measured>", "p20>", "p80>", "times the best>", "note")
     rows = tuple(
         (
@@ -128,9 +128,9 @@ def baselines_table(book: Ledger) -> TextTable:
             _time(b.p20_s),
             _time(b.p80_s),
             f"{b.ratio:.2f} ({b.ratio_p25:.2f} to {b.ratio_p75:.2f})" if b.ratio > 0 else "",
-            "faster: best() runs it" if by is not None and b == by.by else b.note,
+            "faster: best() runs it" if by is not None and b == by.baseline else b.note,
         )
-        for b in book.baselines
+        for b in book.final_race
     )
     return TextTable(heads, rows, "no baseline was measured")
 
@@ -171,13 +171,13 @@ def funnel_table(book: Ledger) -> TextTable:
     return TextTable(("", "count>"), tuple((name, f"{count:,}") for name, count in rows), "")
 
 
-def account_text(account: Account) -> str:
+def account_text(account: SpaceBreakdown) -> str:
     """How the parts add up to the full search space."""
     a = account
     text = (
-        f"{a.whole:,.0f} graphs, with any operator on any operands, = {a.cut:,.0f} pruned + {a.left:,.0f} not searched "
-        f"because of a budget + {a.families:,} families + {a.unfinished:,} expanded partial graphs + {a.void:,.0f} "
-        "ill-formed graphs"
+        f"{a.total:,.0f} graphs, with any operator on any operands, = {a.pruned:,.0f} pruned + "
+        f"{a.out_of_budget:,.0f} not searched because of a budget + {a.families:,} families + "
+        f"{a.unfinished:,} expanded partial graphs + {a.invalid:,.0f} ill-formed graphs"
     )
     return f"{text}." if a.adds_up else f"{text}; but the parts do not add up."
 
@@ -196,7 +196,7 @@ def ledger_text(entries: Iterable[Entry]) -> str:
         str(TextTable(("search space", "limit"), space, "no search has started")),
         str(funnel_table(book)),
         f"Pruned: {classes}.",
-        *(["Account: " + account_text(book.account)] if book.account else []),
+        *(["Account: " + account_text(book.space_breakdown)] if book.space_breakdown else []),
         str(pruned_table(book)),
         str(steering),
         "Time: " + ", ".join(f"{stage} {seconds_text(s)}" for stage, s in spent.items()) + ".",

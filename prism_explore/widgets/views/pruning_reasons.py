@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prism_explore.events.kinds import Event
-from prism_explore.events.ledger import Cut, Ledger, ledger
+from prism_explore.events.ledger import Ledger, PruneCount, ledger
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 from prism_explore.widgets.views.marks import PRUNED_KINDS, letter_of
@@ -28,14 +28,14 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
         width: width of the picture. Units: px.
     """
     book = events if isinstance(events, Ledger) else ledger(events)
-    total = sum(c.count for c in book.cuts)
+    total = sum(c.count for c in book.prune_counts)
     items: list[Item] = []
     narrow = width < NARROW_PX
-    texts = [(_reason_label(c, narrow), _reason_value(c, total, narrow)) for c in book.cuts]
+    texts = [(_reason_label(c, narrow), _reason_value(c, total, narrow)) for c in book.prune_counts]
     left = max((width_px(a, "mono") for a, _ in texts), default=0.0) + 34
     right = max((width_px(b, "small") for _, b in texts), default=0.0) + 10
-    most = max((c.count for c in book.cuts), default=1)
-    for number, (row, (label, value)) in enumerate(zip(book.cuts, texts, strict=True)):
+    most = max((c.count for c in book.prune_counts), default=1)
+    for number, (row, (label, value)) in enumerate(zip(book.prune_counts, texts, strict=True)):
         y = number * ROW_PX
         w = max(LEAST_PX, (width - left - right) * row.count / most)
         ident = f"{row.code}/{row.rule}/{row.soundness}/{row.what}"
@@ -68,17 +68,17 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
         nothing = (Text(width / 2, 17, "nothing has been pruned yet", "muted"),)
         items.append(Shape("nothing", "text", "plain", 0, 0, width, ROW_PX, "none", nothing))
     desc = (
-        "; ".join(f"{c.code} by {c.rule} [{c.soundness}]: {c.count:,} {c.things}" for c in book.cuts)
+        "; ".join(f"{c.code} by {c.rule} [{c.soundness}]: {c.count:,} {c.things}" for c in book.prune_counts)
         or "nothing was pruned"
     )
-    return Scene("reasons", "pruning by reason", desc, width, max(1, len(book.cuts)) * ROW_PX, tuple(items))
+    return Scene("reasons", "pruning by reason", desc, width, max(1, len(book.prune_counts)) * ROW_PX, tuple(items))
 
 
-def _reason_value(row: Cut, total: int, narrow: bool) -> str:
+def _reason_value(row: PruneCount, total: int, narrow: bool) -> str:
     return f"{row.count:,} · {_percent(row.count / total)}{'' if narrow else f' · {row.soundness}'}"
 
 
-def _reason_label(row: Cut, narrow: bool) -> str:
+def _reason_label(row: PruneCount, narrow: bool) -> str:
     rule = "" if narrow or row.rule == row.code else f" · {shorten(row.rule, 20)}"
     return f"{shorten(row.code, 24)}{rule}{'' if row.what == 'region' else f' ({row.things})'}"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prism_explore.events.fastest import Outrun
+from prism_explore.events.fastest import FasterBaseline
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import Ledger, Trial, ledger
@@ -34,7 +34,7 @@ def tuning_scene(
     ended = [t for t in trials if t.time_s is not None or t.failure is not None]
     if not ended:
         return empty("tuning", "no trial has ended yet", width)
-    baselines = [(_baseline_text(b), b.time_s) for b in book.baselines if b.time_s > 0]
+    baselines = [(_baseline_text(b), b.time_s) for b in book.final_race if b.time_s > 0]
     bound = min((t.floor_s for t in trials if t.floor_s), default=None)
     labels = [text for text, _ in baselines] + ([f"roofline {seconds_text(bound)} (modelled)"] if bound else [])
     right = max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
@@ -61,7 +61,9 @@ def tuning_scene(
     best = book.best
     for number, trial in enumerate(ended, 1):
         _point(chart, number, trial, best is not None and trial.trial == best.trial)
-    return chart.scene("tuning", f"tuning {family}".strip(), describe(ended, best, bound, baselines, book.outrun))
+    return chart.scene(
+        "tuning", f"tuning {family}".strip(), describe(ended, best, bound, baselines, book.faster_baseline)
+    )
 
 
 def _baseline_text(baseline: BaselineMeasured) -> str:
@@ -122,7 +124,7 @@ def describe(
     best: Trial | None,
     bound: float | None,
     baselines: list[tuple[str, float]],
-    outrun: Outrun | None,
+    outrun: FasterBaseline | None,
 ) -> str:
     """The chart in sentences, as the text alternative of the picture."""
     failed = sum(t.failure is not None for t in ended)

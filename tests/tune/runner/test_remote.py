@@ -23,7 +23,7 @@ from prism_explore.events.kinds import (
     TrialFailed,
     TrialMeasured,
 )
-from prism_explore.events.replay_journal import Retold
+from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed
 from prism_explore.search.worker_pool import FamilyVerdicts
 from prism_explore.tune import Budget, StrategyName, TuneRequest, tune
@@ -328,7 +328,7 @@ def test_from_whatever_fact_it_goes_on_the_facts_are_the_same(strategy: Strategy
     journal, budget = Journal(), replace(THREE, strategy=strategy)
     outcomes = list(flown(journal=journal, budget=budget))
     for length in range(0, len(journal) + 1, 10 if strategy == "tpe" else 3):
-        again = Retold(journal.entries[:length])
+        again = ReplayedJournal(journal.entries[:length])
 
         assert outcomes == list(flown(Here(), journal=again, budget=budget)), f"cut at {length}"
         assert journal.events == again.events
@@ -341,7 +341,7 @@ def test_what_is_stopped_in_mid_flight_loses_nothing_and_goes_on(alone: tuple[Ev
         executor = Here()
         for outcome in flown(executor, journal=journal, stop=lambda: len(told) >= heard):  # noqa: B023 (it ends here)
             told.append(outcome)
-        again = Retold(journal.entries)
+        again = ReplayedJournal(journal.entries)
 
         assert heard == len(told)
         assert alone[: len(journal)] == journal.events
@@ -383,7 +383,7 @@ def test_what_a_database_knows_counts_and_a_search_goes_on_with_it(tmp_path: Any
     running = flown(journal=journal, database=database)
     told = [next(running) for _ in range(6)]
     running.close()
-    again = Retold(journal.entries)
+    again = ReplayedJournal(journal.entries)
     outcomes = list(flown(Here(), journal=again, database=database))
 
     assert told == outcomes[:6]

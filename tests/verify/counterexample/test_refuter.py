@@ -100,7 +100,7 @@ def test_a_program_under_a_root_is_tried_on_positive_inputs():
     outcome = Refuter(program).attempt(program.graph, 0)
 
     assert isinstance(outcome, Survived)
-    assert {(0.05, 0.75)} == {t.between for t in outcome.trials}
+    assert {(0.05, 0.75)} == {t.input_range for t in outcome.trials}
 
 
 def test_a_program_without_finite_values_leaves_it_untried():

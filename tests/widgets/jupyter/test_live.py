@@ -86,13 +86,13 @@ def test_clicks_may_come_on_any_thread() -> None:
 def test_facts_and_changes_of_state_and_selection_are_marked() -> None:
     session, marks = FakeSession(), []
     bridge = Bridge(session, lambda: marks.append(1))
-    session.journal.note(NodeExpanded("n1", "", "", "kernel"))
+    session.journal.append(NodeExpanded("n1", "", "", "kernel"))
     for fns in session.listeners.values():
         fns[0]("anything")
 
     assert len(marks) == 3
     bridge.close()
-    session.journal.note(NodeExpanded("n2", "n1", "", "kernel"))
+    session.journal.append(NodeExpanded("n2", "n1", "", "kernel"))
     assert len(marks) == 3
 
 

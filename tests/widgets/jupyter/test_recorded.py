@@ -19,7 +19,7 @@ def test_a_saved_search_can_be_looked_at_but_not_continued() -> None:
     journal = Journal(clock=lambda: 0.0)
     started = ExplorationStarted(show(program()), "cpu", 0, {}, (), (("b", 8),))
     for event in (started, *story()[1:]):
-        journal.note(event)
+        journal.append(event)
     saved, marks = RecordedSession(journal, Record(journal)), []
     bridge = Bridge(saved, lambda: marks.append(1))
     audited = bridge.handle({**click("audit", id="p1"), "event_id": "v-3"})

@@ -36,7 +36,7 @@ SEARCH = SearchInfo(PROGRAM, "cpu")
 
 def folds() -> Folds:
     journal = Journal()
-    return Folds(journal.note(event) for event in EVENTS)
+    return Folds(journal.append(event) for event in EVENTS)
 
 
 def context() -> Context:
