@@ -60,7 +60,7 @@ class Budget:
     """How trials are chosen; see `StrategyName`."""
     at_once: int = 1
     """Trials that are proposed before the outcome of any of them is known, so that an executor's workers can run them
-    in parallel. Such a flight is completed even if `seconds` are over. With more at once, each proposal uses fewer
+    in parallel. Such a batch is completed even if `seconds` are over. With more at once, each proposal uses fewer
     outcomes."""
 
     def __post_init__(self) -> None:
@@ -68,9 +68,9 @@ class Budget:
         for name in ("trials", "seconds", "patience"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not value >= 0:
-                raise ShapeError(f"Budget({name}=...) counts from 0 on, found {value!r}")
+                raise ShapeError(f"Budget({name}=...) must be a number of at least 0, found {value!r}")
         if type(self.at_once) is not int or self.at_once < 1:
-            raise ShapeError(f"Budget(at_once=...) counts whole trials from 1 on, found {self.at_once!r}")
+            raise ShapeError(f"Budget(at_once=...) must be an integer of at least 1, found {self.at_once!r}")
 
     @property
     def race_s(self) -> float:

@@ -135,7 +135,7 @@ class Database:
     def study(
         self, program: TensorProgram, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
     ) -> StudyFile:
-        """Where a sampler stores what it learns: a separate file with Optuna's own tables, next to this one."""
+        """The file with a sampler's study: Optuna's own tables, next to this file."""
         return StudyFile(self.path.with_name(f"{self.path.name}.studies"), _identity(program, shapes, target, versions))
 
     def store(
@@ -185,7 +185,7 @@ class Database:
                 data = json.loads(line)
                 rows.append(_row(data))
             except (ValueError, TypeError, KeyError) as error:
-                raise JournalVersionError(f"{path}: line {number} is no trial: {error}") from None
+                raise JournalVersionError(f"{path}: line {number} is not a trial: {error}") from None
         with self._open() as file:
             for row in rows:
                 _insert(file, row)
@@ -207,7 +207,7 @@ class Database:
                 yield file
         except sqlite3.DatabaseError as error:
             raise JournalVersionError(
-                f"{self.path} is no database of trials, or is damaged: {error}. It was left as it is; "
+                f"{self.path} is not a database of trials, or is damaged: {error}. It was not changed; "
                 "move it away or name another file"
             ) from None
 
@@ -218,8 +218,8 @@ class Database:
         found = _version(file)
         if found > VERSION or (found == 0 and file.execute("select count(*) from sqlite_master").fetchone()[0]):
             raise JournalVersionError(
-                f"{self.path} is no database of trials, or of another version: it has version {found}, this code reads "
-                f"version {VERSION}. It was left as it is; move it away or name another file"
+                f"{self.path} is not a database of trials, or has another version: found {found}, this code reads "
+                f"version {VERSION}. It was not changed; move it away or name another file"
             )
         if 0 < found < VERSION:
             self._copy(found)

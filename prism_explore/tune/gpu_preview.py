@@ -83,34 +83,44 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
     arch = architecture_of(target.name)
     if arch is None:
         raise TargetUnavailable(f"no Triton architecture is known for {target.name!r}; known are {', '.join(GPUS)}")
-    fitted: list[tuple[float, int, Verified, Parameters]] = []
+    sized: list[tuple[float, int, Verified, Parameters]] = []
     rejected: dict[str, None] = {}
-    for number, verified in enumerate(verifieds):
-        numbers = choose_sizes(verified.candidate.sgraph, shapes, target)
-        if isinstance(numbers, Parameters):
-            modelled_s = model_of(verified.candidate, shapes, target).estimate(numbers.numbers).time_s
-            fitted.append((modelled_s, number, verified, numbers))
+    for position, verified in enumerate(verifieds):
+        chosen = choose_sizes(verified.candidate.sgraph, shapes, target)
+        if isinstance(chosen, Parameters):
+            modelled_s = model_of(verified.candidate, shapes, target).estimate(chosen.numbers).time_s
+            sized.append((modelled_s, position, verified, chosen))
         else:
-            rejected.setdefault(f"{verified.candidate.id}: {numbers.reason}")
+            rejected.setdefault(f"{verified.candidate.id}: {chosen.reason}")
     found: list[GpuKernel] = []
     with AotCompiler() as compiler, Interpreter() as interpreter:
-        for modelled_s, _, verified, numbers in sorted(fitted, key=lambda row: row[:2]):
-            made = emit_triton(verified, numbers, shapes, target)
-            reports = made if isinstance(made, Infeasible) else compile_ahead(made, arch.name, compiler)
-            if isinstance(made, Infeasible) or isinstance(reports, Infeasible):
-                rejected.setdefault(f"{verified.candidate.id}: {_reason(made, reports)}")
+        for modelled_s, _, verified, parameters in sorted(sized, key=lambda row: row[:2]):
+            kernel = emit_triton(verified, parameters, shapes, target)
+            result = kernel if isinstance(kernel, Infeasible) else _check(kernel, arch.name, compiler, interpreter)
+            if isinstance(kernel, Infeasible) or isinstance(result, Infeasible):
+                rejected.setdefault(f"{verified.candidate.id}: {_reason(kernel, result)}")
                 continue
-            checked = check_at_small_sizes(verified.candidate, numbers, dots_of(made), interpreter)
-            if not isinstance(checked, InterpreterCheck) or not checked.agrees:
-                why = f"off by {checked.error:.0e}" if isinstance(checked, InterpreterCheck) else checked.reason
-                rejected.setdefault(f"{verified.candidate.id}: not confirmed by the interpreter, {why}")
-                continue
-            kernel = GpuKernel(made, target.name, modelled_s, checked, reports, tuple(rejected))
-            found.append(kernel)
-            if not kernel.spill_bytes:
+            preview = GpuKernel(kernel, target.name, modelled_s, *result, tuple(rejected))
+            found.append(preview)
+            if not preview.spill_bytes:
                 break
-            rejected.setdefault(f"{verified.candidate.id}: spills {kernel.spill_bytes} bytes per thread")
+            rejected.setdefault(f"{verified.candidate.id}: spills {preview.spill_bytes} bytes per thread")
     return min(found, key=lambda k: (k.spill_bytes, k.modelled_s), default=None)
+
+
+def _check(
+    kernel: Kernel, arch: str, compiler: AotCompiler, interpreter: Interpreter
+) -> tuple[InterpreterCheck, tuple[AotReport, ...]] | Infeasible:
+    """Compile a kernel, and compare its result with the reference at small sizes."""
+    reports = compile_ahead(kernel, arch, compiler)
+    if isinstance(reports, Infeasible):
+        return reports
+    candidate, parameters = kernel.verified.candidate, kernel.parameters
+    checked = check_at_small_sizes(candidate, parameters, dots_of(kernel), interpreter)
+    if isinstance(checked, InterpreterCheck) and checked.agrees:
+        return checked, reports
+    why = f"off by {checked.error:.0e}" if isinstance(checked, InterpreterCheck) else checked.reason
+    return Infeasible(candidate, parameters, "tune.wrong", f"not confirmed by the interpreter, {why}")
 
 
 def check_at_small_sizes(
@@ -150,8 +160,8 @@ def check_at_small_sizes(
 
 def dots_of(kernel: Kernel) -> dict[int, frozenset[int]]:
     """Per custom kernel, the products for which a Triton kernel uses `tl.dot`."""
-    numbers = {**dict(kernel.shapes), **kernel.parameters.numbers}
-    plans = plan_kernels(kernel.verified.candidate.sgraph, numbers, kernel.parameters)
+    sizes = {**dict(kernel.shapes), **kernel.parameters.numbers}
+    plans = plan_kernels(kernel.verified.candidate.sgraph, sizes, kernel.parameters)
     assert not isinstance(plans, Obstacle), "a kernel with a source has a plan"
     return {p.position: p.dots for p in plans}
 

@@ -38,7 +38,7 @@ from prism_explore.tune.strategies.ranked import WarmStart
 from prism_explore.tune.strategies.strategy import Strategy
 
 RERACED = 3
-"""The number of fastest trials of a database that are raced again: their times were selected, so some were lucky."""
+"""The number of fastest trials of a database that are raced again: the fastest of many times are biased low."""
 
 
 def tune(request: TuneRequest) -> Iterator[Outcome]:
@@ -47,10 +47,11 @@ def tune(request: TuneRequest) -> Iterator[Outcome]:
     The time of a trial is the median of its rounds' ratios to the incumbent, times the incumbent's time. So the times
     of one run compare although the machine's speed drifts. The first trial is timed alone.
 
-    If the budget allows several trials at once, those of a flight are proposed before the outcome of any is known. They
-    race the incumbent of that moment, and are reported in the order of their proposal. A trial that beat an incumbent
-    which another trial of its flight has replaced meanwhile also races the new one, because two winners over a third
-    kernel do not compare. So the outcomes do not depend on who runs a flight, an executor's workers or this process.
+    If the budget allows several trials at once, a batch of trials is proposed before the outcome of any is known. They
+    race the incumbent of that moment, and are reported in the order of their proposal. If a trial wins, but another
+    trial of its batch has replaced the incumbent meanwhile, it also races the new incumbent: two kernels that were both
+    faster than a third one are not comparable. So the outcomes are the same whether an executor's workers or this
+    process run a batch.
 
     A second call with the same journal continues the first. If a saved search is replayed, trials that were saved have
     the saved outcome, and the budget's seconds continue from theirs.
@@ -80,7 +81,7 @@ def tune(request: TuneRequest) -> Iterator[Outcome]:
 
 @dataclass(frozen=True, slots=True)
 class _Proposal:
-    """A trial of a flight, before its outcome."""
+    """A proposed trial, before its outcome."""
 
     point: Point
     kernel: Kernel | Infeasible | None
@@ -122,7 +123,7 @@ class Tuner:
         self.was_saved = False
         """Whether the last outcome was saved, not measured now."""
         self._ignores_bounds = False
-        """Whether a kernel was faster than its lower bound; then no bound is used in this run any more.
+        """Whether a kernel was faster than its lower bound, so that bounds are not used in the rest of this run.
 
         The speed of a shared machine varies, and the target's figures may have been measured in a slow period.
         """
@@ -181,24 +182,24 @@ class Tuner:
                 return
             room = min(self._budget.trials - (self._trials - first), self._budget.patience - idle)
             incumbent = self._best
-            flight = self._propose_batch(min(room, 1 if incumbent is None else self._budget.at_once))
-            if not flight:
+            batch = self._propose_batch(min(room, 1 if incumbent is None else self._budget.at_once))
+            if not batch:
                 return
-            for place, flying in enumerate(flight, 1):
-                if (place > 1 and self._stop()) or (self._saved.is_open and not self._saved.is_next(flying.point)):
+            for place, proposal in enumerate(batch, 1):
+                if (place > 1 and self._stop()) or (self._saved.is_open and not self._saved.is_next(proposal.point)):
                     return
                 before = self._best
-                if flying.kernel is None:
-                    outcome = self._replay(flying.point)
+                if proposal.kernel is None:
+                    outcome = self._replay(proposal.point)
                     self._start_s = self._request.clock() - self._saved.spent_s
                 else:
-                    outcome = self._run_trial(flying.point, flying.kernel, incumbent)
-                self.was_saved = flying.kernel is None
-                needed = (self._best, incumbent if place < len(flight) else None)
+                    outcome = self._run_trial(proposal.point, proposal.kernel, incumbent)
+                self.was_saved = proposal.kernel is None
+                needed = (self._best, incumbent if place < len(batch) else None)
                 self._runner.keep_only(*(t.name for t in needed if t is not None))
                 if outcome is None:
                     return
-                self._strategy.observe(self._pool, flying.point, outcome)
+                self._strategy.observe(self._pool, proposal.point, outcome)
                 idle = 0 if self._best is not before else idle + 1
                 yield outcome
 
@@ -207,38 +208,39 @@ class Tuner:
         """Seconds of the budget that are spent."""
         return self._saved.spent_s if self._saved.is_open else self._request.clock() - self._start_s
 
-    # ------------------------------------------------------------ a flight
+    # ------------------------------------------------------------ a batch of proposals
     def _propose_batch(self, room: float) -> list[_Proposal]:
         """Propose trials that do not wait for each other, and submit them to the executor; empty at the end.
 
-        No two have the same kernel. While saved trials are replayed, the flight consists of those.
+        No two have the same kernel. While saved trials are replayed, the batch consists of those.
         """
-        flight: list[_Proposal] = []
-        while len(flight) < room:
+        batch: list[_Proposal] = []
+        while len(batch) < room:
             point = self._strategy.propose(self._pool, self._tried, self._best.point if self._best else None)
             if point is None:
                 break
             self._tried.add(point.key)
-            saved = self._saved.trial(len(flight))
+            saved = self._saved.trial(len(batch))
             if saved is not None and saved.key == point.key:
-                flying = _Proposal(point, None, saved.source)
+                proposal = _Proposal(point, None, saved.source)
             else:
-                made = self._backend.emit(point.verified, point.parameters, self._request.shapes, self._request.target)
-                source = made.source if isinstance(made, Kernel) else ""
+                request = self._request
+                emitted = self._backend.emit(point.verified, point.parameters, request.shapes, request.target)
+                source = emitted.source if isinstance(emitted, Kernel) else ""
                 if source in self._sources:  # other sizes, the same kernel
                     if self._stop() or self._spent_s >= self._budget.seconds:
                         return []
                     continue
-                flying = _Proposal(point, made, source) if saved is None else self._saved_proposal(saved)
-            if flying is None:
+                proposal = _Proposal(point, emitted, source) if saved is None else self._saved_proposal(saved)
+            if proposal is None:
                 break  # the next saved trial is of another run
-            flight.append(flying)
-            if flying.source:
-                self._sources.add(flying.source)
-        if self._remote is not None and self._best is not None and len(flight) > 1:
-            for kernel in (f.kernel for f in flight if isinstance(f.kernel, Kernel)):
+            batch.append(proposal)
+            if proposal.source:
+                self._sources.add(proposal.source)
+        if self._remote is not None and self._best is not None and len(batch) > 1:
+            for kernel in (p.kernel for p in batch if isinstance(p.kernel, Kernel)):
                 self._remote.submit(kernel, self._best.as_incumbent)
-        return flight
+        return batch
 
     def _saved_proposal(self, saved: ReplayedTrial) -> _Proposal | None:
         """The saved trial, where the strategy now proposes another point; None if the saved run had ended.
@@ -249,24 +251,24 @@ class Tuner:
         return None if point is None else _Proposal(point, None, saved.source)
 
     # ------------------------------------------------------------ one trial
-    def _run_trial(self, point: Point, made: Kernel | Infeasible, incumbent: TimedTrial | None) -> Outcome | None:
+    def _run_trial(self, point: Point, emitted: Kernel | Infeasible, incumbent: TimedTrial | None) -> Outcome | None:
         """Note a proposal, check and race its kernel; None if it was stopped."""
         trial, floor_s = self._note_proposal(point)
-        if isinstance(made, Infeasible):
-            return self._note_failure(trial, point, Failure(made.code, made.reason))
-        self._journal.append(KernelGenerated(trial, point.verified.candidate.id, made.backend, made.source))
-        found = self._measure(trial, made, incumbent)
+        if isinstance(emitted, Infeasible):
+            return self._note_failure(trial, point, Failure(emitted.code, emitted.reason))
+        self._journal.append(KernelGenerated(trial, point.verified.candidate.id, emitted.backend, emitted.source))
+        found = self._measure(trial, emitted, incumbent)
         if isinstance(found, Failure):
             return self._note_failure(trial, point, found)
         t = found.times
-        timed = Timed(made, t.time_s, t.p20_s, t.p80_s, t.samples, found.error, floor_s, t.waited)
+        timed = Timed(emitted, t.time_s, t.p20_s, t.p80_s, t.samples, found.error, floor_s, t.waited)
         self._note_times(trial, timed)
         self._timed.append(TimedTrial(trial, point, timed))
         self._update_incumbent(self._timed[-1])
         return timed
 
     def _measure(self, trial: str, kernel: Kernel, incumbent: TimedTrial | None) -> TrialResult | Failure:
-        """Race a kernel against the incumbent of its flight and, if it wins, against the present one."""
+        """Race a kernel against the incumbent of its batch and, if it wins, against the present one."""
         found = self._remote.result(kernel, self._stop) if self._remote is not None else None
         while True:
             if found is None:

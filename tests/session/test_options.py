@@ -98,7 +98,7 @@ def test_a_dim_that_is_no_size_is_named_with_its_place(bad):
 @pytest.mark.parametrize("given", [{"trials": -1}, {"seconds": float("nan")}, {"patience": "long"}])
 def test_a_budget_counts_from_0_on(given):
     (name,) = given
-    with pytest.raises(px.ShapeError, match=rf"Budget\({name}=...\) counts from 0 on, found"):
+    with pytest.raises(px.ShapeError, match=rf"Budget\({name}=...\) must be a number of at least 0, found"):
         px.Budget(**given)
 
 

@@ -186,7 +186,7 @@ def test_a_bad_line_is_named_and_nothing_of_its_file_is_taken_in(database, tmp_p
     path.write_text(path.read_text() + line(json.loads(path.read_text().splitlines()[0])) + "\n")
     other = Database(tmp_path / "other.sqlite")
 
-    with pytest.raises(JournalVersionError, match="line 13 is no trial"):
+    with pytest.raises(JournalVersionError, match="line 13 is not a trial"):
         other.import_from(path)
     assert () == other.trials(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
 
@@ -196,7 +196,7 @@ def test_a_damaged_file_is_named_and_left_as_it_is(tmp_path):
     path.write_bytes(b"this is no database at all" * 100)
     before = path.read_bytes()
 
-    with pytest.raises(JournalVersionError, match="left as it is"):
+    with pytest.raises(JournalVersionError, match="It was not changed"):
         run(Database(path))
     assert before == path.read_bytes()
 
@@ -274,7 +274,7 @@ def test_a_step_that_fails_changes_nothing(database, monkeypatch):
     monkeypatch.setattr(database_module, "_UPGRADES", (*database_module._UPGRADES[:2], ("no sql at all",)))
     monkeypatch.setattr(database_module, "VERSION", 3)
 
-    with pytest.raises(JournalVersionError, match="left as it is"):
+    with pytest.raises(JournalVersionError, match="It was not changed"):
         database.contents()
     assert before == dumped(database.path)
 
@@ -363,7 +363,7 @@ def test_a_session_says_at_once_that_its_database_is_damaged(tmp_path):
     path = tmp_path / "trials.sqlite"
     path.write_bytes(b"nothing of the kind" * 100)
 
-    with pytest.raises(px.JournalVersionError, match="left as it is"):
+    with pytest.raises(px.JournalVersionError, match="It was not changed"):
         px.Session(fused().candidate.family.program, target=TOY, database=path)
 
 

@@ -14,6 +14,9 @@ from prism_explore.targets.ceilings import cores
 from prism_explore.targets.host import cpu_model
 from prism_explore.tune.space.parameters import Choices, ChoicesOf, Sizes
 
+CPU_LOADER = "prism_explore.codegen.load:load"
+GPU_LOADER = "prism_explore.codegen.triton.launch:load"
+
 Emit: TypeAlias = Callable[[Verified, Parameters, Mapping[str, int], Target], Kernel | Infeasible]
 """Writes a kernel's source without running anything."""
 
@@ -72,8 +75,8 @@ def backend_of(target: Target) -> Backend:
     if target.kind == "gpu":
         from prism_explore.tune.runner.gpu_bench import choices
 
-        return Backend(emit, choices, "prism_explore.codegen.triton.launch:load")
-    return Backend(emit, _cpu_choices, "prism_explore.codegen.load:load")
+        return Backend(emit, choices, GPU_LOADER)
+    return Backend(emit, _cpu_choices, CPU_LOADER)
 
 
 def _cpu_choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:

@@ -32,43 +32,43 @@ class Ceilings:
 def comparison_rows(
     samples: Samples | Failure,
     names: Sequence[str],
-    absent: Mapping[str, str],
+    failures: Mapping[str, str],
     notes: Mapping[str, str],
     ceilings: Ceilings,
-    floor: TimeBound,
+    bound: TimeBound,
 ) -> tuple[BaselineMeasured, ...]:
     """The kernel's row, the baselines' rows, and the row of the machine's limit.
 
     Args:
         samples: times of all that was timed, or why nothing was.
         names: of the kernel and the baselines.
-        absent: reasons of those that were not timed.
+        failures: reasons of those that were not timed.
         notes: texts for those that were.
         ceilings: keys of the ceiling loops.
-        floor: the kernel's least bytes and operations.
+        bound: the kernel's least bytes and operations.
     """
     if isinstance(samples, Failure):
-        return tuple(_not_timed(n, absent.get(n, samples.reason)) for n in names)
+        return tuple(_not_timed(n, failures.get(n, samples.reason)) for n in names)
     counted = counted_rounds(samples.waits)
     times = {n: [t[i] for i in counted] for n, t in samples.times_s.items()}
     ours = times[OURS]
     rows = [
-        _row(n, times[n], ours, notes.get(n, "")) if n in times else _not_timed(n, absent.get(n, "not measured"))
+        _row(n, times[n], ours, notes.get(n, "")) if n in times else _not_timed(n, failures.get(n, "not measured"))
         for n in names
     ]
-    return (*rows, *([_limit_row(times, ours, ceilings, floor)] if ceilings.readers else []))
+    return (*rows, *([_limit_row(times, ours, ceilings, bound)] if ceilings.readers else []))
 
 
 def _limit_row(
-    times: Mapping[str, Sequence[float]], ours: Sequence[float], c: Ceilings, floor: TimeBound
+    times: Mapping[str, Sequence[float]], ours: Sequence[float], c: Ceilings, bound: TimeBound
 ) -> BaselineMeasured:
     reads = {n: [t * c.scale for t in times[n]] for n in c.readers}
     best = min(c.readers, key=lambda n: median(reads[n]))
     limit = [max(*pair) for pair in zip(reads[best], times[FMA_KEY], strict=True)]
-    bound = "memory" if median(reads[best]) >= median(times[FMA_KEY]) else "compute"
+    limited_by = "memory" if median(reads[best]) >= median(times[FMA_KEY]) else "compute"
     note = (
-        f"measured: {floor.bytes / 1e6:.1f} MB by {best.removeprefix(CEILING_PREFIX)}, {floor.flops / 1e6:.0f} Mflop; "
-        f"bound by {bound}"
+        f"measured: {bound.bytes / 1e6:.1f} MB by {best.removeprefix(CEILING_PREFIX)}, {bound.flops / 1e6:.0f} Mflop; "
+        f"bound by {limited_by}"
     )
     if median(ours) < EXCEEDED * median(limit):
         note += "; the kernel outran it, so it is no limit"
@@ -100,12 +100,14 @@ def baseline_row(name: str, samples: Samples, note: str) -> RivalTimed:
     return RivalTimed(name, median(times), quantile(times, 0.2), quantile(times, 0.8), len(times), note)
 
 
-def with_measured_rates(target: Target, samples: Samples, ceilings: Ceilings, floor: TimeBound, short: bool) -> Target:
+def with_measured_rates(
+    target: Target, samples: Samples, ceilings: Ceilings, bound: TimeBound, is_16_bit: bool
+) -> Target:
     """The target with the rates that the ceiling loops reached, by the 20 % quantile of their times."""
     read_s = min(quantile(samples.times_s[n], 0.2) * ceilings.scale for n in ceilings.readers)
     arithmetic_s = quantile(samples.times_s[FMA_KEY], 0.2)
-    flops_per_s = floor.flops / arithmetic_s if floor.flops > 1e7 and not short else 0.0
+    flops_per_s = bound.flops / arithmetic_s if bound.flops > 1e7 and not is_16_bit else 0.0
     return target.replace(
-        dram_bytes_per_s=max(target.dram_bytes_per_s, floor.bytes / read_s),
+        dram_bytes_per_s=max(target.dram_bytes_per_s, bound.bytes / read_s),
         peak_flops_per_s=max(target.peak_flops_per_s, flops_per_s),
     )

@@ -107,36 +107,36 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
         raise ShapeError(f"weights are frozen once per copy in the ring, and it has {bench.ring.slots} copies")
 
     class Frozen(torch.nn.Module):
-        def __init__(self, held: Mapping[int, Any]) -> None:
+        def __init__(self, tensors: Mapping[int, Any]) -> None:
             super().__init__()
-            self.at = tuple(held)
-            self.held = torch.nn.ParameterList(torch.nn.Parameter(t, requires_grad=False) for t in held.values())
+            self.positions = tuple(tensors)
+            self.tensors = torch.nn.ParameterList(torch.nn.Parameter(t, requires_grad=False) for t in tensors.values())
 
         def forward(self, *others: Any) -> Any:
-            rest, own = iter(others), dict(zip(self.at, self.held, strict=True))
+            rest, own = iter(others), dict(zip(self.positions, self.tensors, strict=True))
             # `module` is not a submodule: an exported module cannot be set to evaluation mode, which freezing needs.
             return module(*(own[i] if i in own else next(rest) for i in range(len(others) + len(own))))
 
-    def packed(held: Mapping[int, Any]) -> Any:
+    def compile_with(tensors: Mapping[int, Any]) -> Any:
         # Torch caches compiled code by code object, checks all cached entries at each call, and keeps only a few.
         code, closure = Frozen.forward.__code__.replace(), Frozen.forward.__closure__
-        one = type("Frozen", (Frozen,), {"forward": FunctionType(code, globals(), closure=closure)})
-        return torch.compile(one(held).eval(), dynamic=False)
+        own_class = type("Frozen", (Frozen,), {"forward": FunctionType(code, globals(), closure=closure)})
+        return torch.compile(own_class(tensors).eval(), dynamic=False)
 
-    def copy_of(arrays: Sequence[Any]) -> int:
+    def copy_key(arrays: Sequence[Any]) -> int:
         return id(arrays[weights[0]]) if weights else 0
 
     config.freezing, config.max_autotune = True, True
     config.max_autotune_gemm_backends = "CPP,ATEN"
     compiled: dict[int, Any] = {}
     for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
-        if copy_of(inputs) not in compiled:
-            compiled[copy_of(inputs)] = packed({i: tensor_of(inputs[i]) for i in weights})
+        if copy_key(inputs) not in compiled:
+            compiled[copy_key(inputs)] = compile_with({i: tensor_of(inputs[i]) for i in weights})
 
     def run(*arrays: Any) -> Any:
-        chosen = compiled[copy_of(arrays)]
+        function = compiled[copy_key(arrays)]
         with torch.no_grad():
-            return chosen(*(tensor_of(a) for i, a in enumerate(arrays) if i not in weights))
+            return function(*(tensor_of(a) for i, a in enumerate(arrays) if i not in weights))
 
     for inputs in bench.ring.all:
         run(*inputs)
@@ -153,16 +153,16 @@ def _compiler_line(failure: BaseException) -> str:
 
 # ---------------------------------------------------------------- ceilings
 def prepare_ceilings(bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Keep loops that read `bytes` bytes or do `flops` operations, on 16-bit operands if `short`.
+    """Keep loops that read `bytes` bytes or do `flops` operations, on 16-bit operands if `is_16_bit`.
 
     Returns:
         `readers`: keys of the read loops; `scale`: by which their times are multiplied to be those of `bytes` bytes.
     """
     prepare = _cpu_ceilings if bench.device == "cpu" else _device_ceilings
-    return prepare(bench, float(request["bytes"]), float(request["flops"]), bool(request["short"]))
+    return prepare(bench, float(request["bytes"]), float(request["flops"]), bool(request["is_16_bit"]))
 
 
-def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, short: bool) -> Mapping[str, Any]:
+def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bit: bool) -> Mapping[str, Any]:
     unit = 8 * ceilings.ROW_FLOATS * ceilings.cores()
     floats = max(1, int(wanted_bytes / 4) // unit) * unit
     slots = max(3, ceil(COLD_FACTOR * bench.last_cache_bytes / (4 * floats)) + 1)
@@ -181,19 +181,19 @@ def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, short: b
     for loop in ceilings.read_loops():
         keys.append(f"{CEILING_PREFIX}{loop.name.removeprefix('read: ')}")
         bench.keep(keys[-1], reading(loop))
-    arithmetic = (ceilings.bf16_pairs_loop() if short else None) or ceilings.fma_loop()
+    arithmetic = (ceilings.bf16_pairs_loop() if is_16_bit else None) or ceilings.fma_loop()
     bench.keep(FMA_KEY, lambda *_: arithmetic.compute(flops))
     return {"readers": keys, "scale": wanted_bytes / (4 * floats)}
 
 
-def _device_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, short: bool) -> Mapping[str, Any]:
+def _device_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bit: bool) -> Mapping[str, Any]:
     """On a GPU by torch's kernels: a sum over as many bytes, and a product of square matrices."""
     import torch
 
     values = torch.ones(max(1, int(wanted_bytes / 4)), dtype=torch.float32, device=bench.device)
     key = f"{CEILING_PREFIX}{_DEVICE_READ}"
     bench.keep(key, lambda *_: values.sum())
-    dtype = torch.bfloat16 if short else torch.float32
+    dtype = torch.bfloat16 if is_16_bit else torch.float32
     side = max(1, ceil((flops / 2) ** (1 / 3) / 128)) * 128  # square, so that it is bound by arithmetic
     a = torch.ones((side, side), dtype=dtype, device=bench.device)
     bench.keep(FMA_KEY, lambda *_: a @ a)

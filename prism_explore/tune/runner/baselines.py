@@ -25,15 +25,13 @@ from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target, host
-from prism_explore.tune.runner.backend import backend_of
+from prism_explore.tune.runner.backend import CPU_LOADER, backend_of
 from prism_explore.tune.runner.baseline_rows import Ceilings, baseline_row, comparison_rows, with_measured_rates
 from prism_explore.tune.runner.baseline_serve import FMA_KEY
 from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, DEFAULT_BASELINES, LIBRARY_CALL, Baseline
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples, no_samples
 from prism_explore.tune.runner.torch_code import export_function
 from prism_explore.tune.runner.worker import Worker
-
-CPU_LOADER = "prism_explore.codegen.load:load"
 
 ROUNDS_PER_REQUEST = 8
 """The worker times this many rounds per request, so that its time limit detects a hanging kernel."""
@@ -80,24 +78,24 @@ def compare_with_baselines(
         a row's time divided by the kernel's, with quartiles.
     """
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
-    floor = time_bound_of(kernel.verified.candidate, shapes, target)
-    codes = _select_code(reference, baselines, library) | {m: reference for m in more if reference is not None}
-    paired = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
-    short = all(i.type.dtype in paired for i in program.inputs)
+    bound = time_bound_of(kernel.verified.candidate, shapes, target)
+    codes = _select_code(reference, baselines, library) | {b: reference for b in more if reference is not None}
+    paired_dtypes = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
+    is_16_bit = all(i.type.dtype in paired_dtypes for i in program.inputs)
     kernel_loader = loader or backend_of(target).loader
     with _prepare_in_worker(codes, program, shapes, target, kernel_loader, seed, stop, kernel) as prepared:
-        request = {"do": "ceilings", "bytes": floor.bytes, "flops": floor.flops, "short": short}
+        request = {"do": "ceilings", "bytes": bound.bytes, "flops": bound.flops, "is_16_bit": is_16_bit}
         found = prepared.worker.request(request, CEILINGS_LIMIT_S)
         ceilings = Ceilings() if isinstance(found, Failure) else Ceilings(found["readers"], found["scale"])
         keys = [*prepared.ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
-        absent = prepared.failures
-        samples = _time(prepared.worker, keys, rounds) if OURS in keys else Failure("tune.wrong", absent[OURS])
-    notes = {m.name: m.description for m in more} | ({LIBRARY: library.call_text} if library is not None else {})
-    rows = comparison_rows(samples, [OURS, *(m.name for m in codes)], absent, notes, ceilings, floor)
+        failures = prepared.failures
+        samples = _time(prepared.worker, keys, rounds) if OURS in keys else Failure("tune.wrong", failures[OURS])
+    notes = {b.name: b.description for b in more} | ({LIBRARY: library.call_text} if library is not None else {})
+    rows = comparison_rows(samples, [OURS, *(b.name for b in codes)], failures, notes, ceilings, bound)
     for row in rows:
         journal.append(row)
     if isinstance(samples, Samples) and ceilings.readers and target.kind == "cpu":
-        store_rates(with_measured_rates(target, samples, ceilings, floor, short))
+        store_rates(with_measured_rates(target, samples, ceilings, bound, is_16_bit))
     return rows
 
 
@@ -131,12 +129,12 @@ def time_baselines(
     """
     codes = _select_code(reference, baselines, library)
     with _prepare_in_worker(codes, program, shapes, target, CPU_LOADER, seed, stop) as prepared:
-        ready, absent = prepared.ready, prepared.failures
+        ready, failures = prepared.ready, prepared.failures
         samples = _time(prepared.worker, ready, rounds) if ready else Failure("tune.wrong", "no rival was ready")
     rows: list[RivalTimed] = []
     for baseline in codes:
-        if isinstance(samples, Failure) or baseline.name in absent:
-            reason = absent.get(baseline.name, samples.reason if isinstance(samples, Failure) else "")
+        if isinstance(samples, Failure) or baseline.name in failures:
+            reason = failures.get(baseline.name, samples.reason if isinstance(samples, Failure) else "")
             rows.append(RivalTimed(baseline.name, 0.0, 0.0, 0.0, 0, reason))
         else:
             note = library.call_text if library is not None and baseline is LIBRARY_CALL else ""
@@ -191,18 +189,18 @@ def _prepare_in_worker(
         tempfile.TemporaryDirectory() as folder,
         Worker(program, shapes, target, loader, seed=seed, stop=stop, imports=_slow_imports(codes)) as worker,
     ):
-        paths, absent = _export_all(codes, program, shapes, Path(folder))
-        yield _PreparedBaselines(worker, _prepare_all(worker, kernel, paths, absent), absent)
+        paths, failures = _export_all(codes, program, shapes, Path(folder))
+        yield _PreparedBaselines(worker, _prepare_all(worker, kernel, paths, failures), failures)
 
 
 def _select_code(reference: Code | None, baselines: Sequence[str], library: LibraryCall | None) -> dict[Baseline, Code]:
-    codes = {m: reference for m in BASELINES if m.name in baselines and reference is not None}
+    codes = {b: reference for b in BASELINES if b.name in baselines and reference is not None}
     return codes | ({LIBRARY_CALL: library.traced} if library is not None else {})
 
 
 def _slow_imports(codes: Mapping[Baseline, object]) -> tuple[str, ...]:
     """Modules that a worker needs for these baselines and that take long to import."""
-    compiles = any(m.name in (COMPILED, AUTOTUNED) for m in codes)
+    compiles = any(b.name in (COMPILED, AUTOTUNED) for b in codes)
     return (*(("torch.export.pt2_archive",) if codes else ()), *(("torch._inductor.compile_fx",) if compiles else ()))
 
 
@@ -211,32 +209,32 @@ def _export_all(
 ) -> tuple[dict[Baseline, Path], dict[str, str]]:
     """The files with the exported code of each baseline, and reasons of those that could not be exported."""
     paths: dict[Baseline, Path] = {}
-    absent: dict[str, str] = {}
+    failures: dict[str, str] = {}
     for baseline, code in codes.items():
         paths[baseline] = folder / ("library.pt2" if baseline is LIBRARY_CALL else "reference.pt2")
         reason = "" if paths[baseline].exists() else export_function(code, program, shapes, paths[baseline])
-        absent |= {baseline.name: reason} if reason else {}
-    return paths, absent
+        failures |= {baseline.name: reason} if reason else {}
+    return paths, failures
 
 
 def _prepare_all(
-    worker: Worker, kernel: Kernel | None, paths: Mapping[Baseline, Path], absent: dict[str, str]
+    worker: Worker, kernel: Kernel | None, paths: Mapping[Baseline, Path], failures: dict[str, str]
 ) -> list[str]:
-    """Prepare all baselines, and the kernel, in one process; add reasons to `absent`.
+    """Prepare all baselines, and the kernel, in one process; add reasons to `failures`.
 
     If a baseline ends the process, it is left out, and the others are prepared again in a new one.
     """
     while True:
         ready: list[str] = []
         for baseline, path in paths.items():
-            if baseline.name in absent:
+            if baseline.name in failures:
                 continue
             request = {"do": "baseline", "key": baseline.name, "path": str(path), "maker": baseline.maker}
             found = worker.request(request, baseline.limit_s)
             if not isinstance(found, Failure):
                 ready.append(baseline.name)
                 continue
-            absent[baseline.name] = found.reason
+            failures[baseline.name] = found.reason
             if worker.pid is None and ready:
                 break
         else:
@@ -245,17 +243,15 @@ def _prepare_all(
             checked = worker.check(OURS, kernel)
             if isinstance(checked, CheckPassed):
                 return [OURS, *ready]
-            absent[OURS] = checked.reason
+            failures[OURS] = checked.reason
             return ready
 
 
 def _time(worker: Worker, keys: Sequence[str], rounds: int) -> Samples | Failure:
-    times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
-    waits: tuple[float, ...] = ()
-    while len(waits) < rounds:
-        found = worker.time(keys, min(ROUNDS_PER_REQUEST, rounds - len(waits)))
+    samples = no_samples(keys)
+    while len(samples.waits) < rounds:
+        found = worker.time(keys, min(ROUNDS_PER_REQUEST, rounds - len(samples.waits)))
         if isinstance(found, Failure):
             return found
-        times = {key: (*times[key], *found.times_s[key]) for key in keys}
-        waits = (*waits, *found.waits)
-    return Samples(times, waits)
+        samples = samples.extended(found)
+    return samples

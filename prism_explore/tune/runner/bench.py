@@ -48,6 +48,16 @@ class Samples:
         """The mean of `waits`."""
         return sum(self.waits) / len(self.waits) if self.waits else 0.0
 
+    def extended(self, more: Samples) -> Samples:
+        """These rounds and more rounds, of the kernels that both have."""
+        times_s = {key: (*self.times_s[key], *times_s) for key, times_s in more.times_s.items()}
+        return Samples(times_s, (*self.waits, *more.waits))
+
+
+def no_samples(keys: Sequence[str]) -> Samples:
+    """Samples of no rounds."""
+    return Samples(dict.fromkeys(keys, ()), ())
+
 
 class Bench(Protocol):
     """Checks and times kernels, in this process or in another."""

@@ -10,7 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,17 +27,13 @@ class MachineLock:
         """`path` is the file that is locked; None if no other process of ours runs here, so that nothing is locked."""
         self._path = path
 
-    @contextmanager
-    def shared(self, stop: Callable[[], bool] = lambda: False) -> Generator[bool]:
+    def shared(self, stop: Callable[[], bool] = lambda: False) -> AbstractContextManager[bool]:
         """Hold the lock with others that hold it shared; False if `stop` ended the waiting."""
-        with self._hold(False, stop) as acquired:
-            yield acquired
+        return self._hold(False, stop)
 
-    @contextmanager
-    def exclusive(self, stop: Callable[[], bool] = lambda: False) -> Generator[bool]:
+    def exclusive(self, stop: Callable[[], bool] = lambda: False) -> AbstractContextManager[bool]:
         """Hold the lock alone; False if `stop` ended the waiting."""
-        with self._hold(True, stop) as acquired:
-            yield acquired
+        return self._hold(True, stop)
 
     @contextmanager
     def _hold(self, exclusive: bool, stop: Callable[[], bool]) -> Generator[bool]:
@@ -64,8 +60,8 @@ def open_machine_lock(path: Path | None = None) -> MachineLock:
     """
     if find_spec("fcntl") is None:
         raise TargetUnavailable(
-            "an executor's workers take turns at timing with flock, which this system does not have; leave "
-            "Budget(at_once=1) or the executor out"
+            "an executor's workers lock the machine with flock, which this system does not have; use "
+            "Budget(at_once=1) or no executor"
         )
     # Neither TMPDIR nor XDG_RUNTIME_DIR: a worker started in another way than its client may have other values.
     file = path or Path("/tmp") / f"prism_explore.{os.geteuid()}.turns"
@@ -73,8 +69,8 @@ def open_machine_lock(path: Path | None = None) -> MachineLock:
         os.close(_open_own(file))
     except OSError as problem:
         raise TargetUnavailable(
-            f"an executor's workers take turns at timing by a lock on {file}, which cannot be had: {problem}; remove "
-            "that file, or leave Budget(at_once=1) or the executor out"
+            f"an executor's workers lock the machine by the file {file}, which cannot be locked: {problem}; remove "
+            "that file, or use Budget(at_once=1) or no executor"
         ) from None
     return MachineLock(file)
 
@@ -85,7 +81,7 @@ def _open_own(path: Path) -> int:
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
         os.close(file)
-        raise PermissionError("it is not a file of this user's")
+        raise PermissionError("it is not a file of this user")
     return file
 
 

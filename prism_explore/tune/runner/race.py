@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from statistics import median
 
-from prism_explore.tune.runner.bench import Bench, Failure, Samples
+from prism_explore.tune.runner.bench import Bench, Failure, Samples, no_samples
 from prism_explore.tune.runner.stopping_rule import (
     DISTURBED_FACTOR,
     FINAL_ROUNDS,
@@ -60,9 +60,7 @@ class _Rounds:
     def in_seconds(self, unit_s: float, least: float = 0.0) -> RaceTimes:
         """The values in units of `unit_s`; the median is at least `least` units, as for a trial that did not win."""
         counted = self.counted
-        spread = (quantile(counted, 0.2) * unit_s, quantile(counted, 0.8) * unit_s)
-        waited = sum(self.waits) / len(self.waits)
-        return RaceTimes(max(median(counted), least) * unit_s, *spread, len(counted), waited)
+        return _race_times(max(median(counted), least) * unit_s, counted, unit_s, self.waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,24 +97,21 @@ class Racer:
 
         All run in common rounds; then the faster half runs twice as many more, until one is left.
         """
-        times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
-        waits: tuple[float, ...] = ()
-        left, dropped, rounds = list(keys), list[str](), FINAL_ROUNDS
+        samples, left, dropped, rounds = no_samples(keys), list(keys), list[str](), FINAL_ROUNDS
         while len(left) > 1:
             start_s = self.clock()
             for _ in range(0, rounds, MORE_ROUNDS):
                 found = self._time(left, MORE_ROUNDS)
                 if isinstance(found, Failure):
                     return found
-                times |= {key: (*times[key], *found.times_s[key]) for key in left}
-                waits = (*waits, *found.waits)
+                samples = samples.extended(found)
                 if self.stop() or self.clock() - start_s > self.most_s:
                     break
-            counted = counted_rounds(waits)
-            left.sort(key=lambda key: interquartile_mean([times[key][i] for i in counted]))
-            stay = -(-len(left) // 2)
-            left, dropped, rounds = left[:stay], [*left[stay:], *dropped], 2 * rounds
-        return (*left, *dropped), len(waits)
+            counted, times_s = counted_rounds(samples.waits), samples.times_s
+            left.sort(key=lambda key: interquartile_mean([times_s[key][i] for i in counted]))
+            kept = -(-len(left) // 2)
+            left, dropped, rounds = left[:kept], [*left[kept:], *dropped], 2 * rounds
+        return (*left, *dropped), len(samples.waits)
 
     def measure_again(self, key: str, incumbent: str, incumbent_s: float) -> RaceTimes | Failure:
         """Time the winner of `rank` in new rounds together with the incumbent: as many as its last rounds there."""
@@ -126,8 +121,7 @@ class Racer:
         counted = counted_rounds(found.waits)
         own, other = ([found.times_s[k][i] for i in counted] for k in (key, incumbent))
         unit_s = incumbent_s / interquartile_mean(other)
-        spread = (quantile(own, 0.2) * unit_s, quantile(own, 0.8) * unit_s)
-        return RaceTimes(interquartile_mean(own) * unit_s, *spread, len(own), sum(found.waits) / len(found.waits))
+        return _race_times(interquartile_mean(own) * unit_s, own, unit_s, found.waits)
 
     def _rounds(
         self,
@@ -151,17 +145,21 @@ class Racer:
 
     def _time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time rounds; repeat them, at most `REPEATS` times, while too few are undisturbed."""
-        times: dict[str, tuple[float, ...]] = dict.fromkeys(keys, ())
-        waits: tuple[float, ...] = ()
+        samples = no_samples(keys)
         for _ in range(1 + REPEATS):
             found = self.bench.time(keys, rounds)
             if isinstance(found, Failure):
                 return found
-            times = {key: (*times[key], *found.times_s[key]) for key in keys}
-            waits = (*waits, *found.waits)
-            if not was_disturbed(waits) or self.stop():
+            samples = samples.extended(found)
+            if not was_disturbed(samples.waits) or self.stop():
                 break
-        return Samples(times, waits)
+        return samples
+
+
+def _race_times(time_s: float, counted: Sequence[float], unit_s: float, waits: Sequence[float]) -> RaceTimes:
+    """The times of a kernel, from its values in the rounds that count, in units of `unit_s`."""
+    spread_s = (quantile(counted, 0.2) * unit_s, quantile(counted, 0.8) * unit_s)
+    return RaceTimes(time_s, *spread_s, len(counted), sum(waits) / len(waits))
 
 
 def _ratio(key: str, incumbent: str) -> Callable[[Samples], Sequence[float]]:

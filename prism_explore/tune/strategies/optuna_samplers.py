@@ -3,10 +3,10 @@
 """A strategy that learns from outcomes: Optuna's samplers.
 
 The points with the least modelled time are enqueued first, except for `random`, which is the baseline. The search space
-is the same for every candidate, so an outcome of one says something about all: the rank of the candidate in the model's
-order, the rank of the sizes, and the position in the list of values of each schedule choice. Ranks are on a logarithmic
-scale: the difference between the model's first and tenth point matters, that between the 101st and the 110th hardly
-    does.
+is the same for every candidate, so an outcome of one candidate informs the proposals of all. Its coordinates are the
+rank of the candidate in the model's order, the rank of the sizes, and the position in the list of values of each
+schedule choice. Ranks are on a logarithmic scale: the difference between the model's first and tenth point matters more
+than that between the 101st and the 110th.
 
 With a `StudyFile` the study is stored in an SQLite file, so an interrupted search continues with what its sampler had
 learned. Trials themselves are stored in the database of trials.
@@ -134,8 +134,8 @@ class OptunaSampler:
             if file is None:
                 raise
             raise JournalVersionError(
-                f"{file.path} is no file of studies, or is damaged: {str(error).splitlines()[0]}. It was left as it "
-                "is; move it away, which loses what samplers learned, and no trial"
+                f"{file.path} is not a file of Optuna studies, or is damaged: {str(error).splitlines()[0]}. It was not "
+                "changed; move it away: samplers then start anew, and no trial is lost"
             ) from None
         self._ranked = pool.in_model_order()
         if self._sampler != "random" and not self._study.trials:

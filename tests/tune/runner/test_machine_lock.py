@@ -125,7 +125,7 @@ def test_what_somebody_else_put_in_its_place_is_refused(tmp_path: Path) -> None:
     link.symlink_to(own)
     folder.mkdir()
     for path in (link, folder):
-        with pytest.raises(px.TargetUnavailable, match=r"take turns at timing by a lock on .*, which cannot be had"):
+        with pytest.raises(px.TargetUnavailable, match=r"lock the machine by the file .*, which cannot be locked"):
             open_machine_lock(path)
 
     assert "mine" == own.read_text()
@@ -137,7 +137,7 @@ def test_a_file_of_somebody_else_s_is_refused(tmp_path: Path) -> None:
     path.touch()
     os.chown(path, 12345, 12345)
 
-    with pytest.raises(px.TargetUnavailable, match="cannot be had: "):
+    with pytest.raises(px.TargetUnavailable, match="cannot be locked: "):
         open_machine_lock(path)
 
 

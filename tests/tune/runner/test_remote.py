@@ -239,7 +239,9 @@ def test_what_the_code_generator_refuses_takes_its_place_in_a_flight() -> None:
 
 @pytest.mark.parametrize("given", [0, -1, True, 1.5, "3", None])
 def test_a_number_at_once_is_a_whole_one(given: Any) -> None:
-    with pytest.raises(px.ShapeError, match=rf"Budget\(at_once=...\) counts whole trials from 1 on, found {given!r}"):
+    with pytest.raises(
+        px.ShapeError, match=rf"Budget\(at_once=...\) must be an integer of at least 1, found {given!r}"
+    ):
         Budget(at_once=given)
 
 
