@@ -24,7 +24,7 @@ from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.elementwise import BINARY, COMMUTATIVE, UNARY
-from prism_explore.ir.graph import SGraph, block_types, consumers, phases
+from prism_explore.ir.graph import SGraph, block_types, consumers, needed_by, phases
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -400,15 +400,6 @@ def _read_bytes(block: BlockGraph, types: tuple[TensorType, ...], load: int) -> 
     readers = consumers(block.nodes)[load]
     slices = [types[r].bytes for r in readers if isinstance(block.nodes[r].op, Slice)]
     return slices[0] if len(slices) == len(readers) and slices else types[load].bytes
-
-
-def needed_by(nodes: tuple[Node, ...], outputs: Iterable[int]) -> set[int]:
-    """Positions that these outputs are made of, themselves included."""
-    needed = set(outputs)
-    for position in range(max(needed, default=-1), -1, -1):
-        if position in needed:
-            needed.update(nodes[position].args)
-    return needed
 
 
 # ---------------------------------------------------------------- sizes

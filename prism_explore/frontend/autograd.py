@@ -32,7 +32,7 @@ def call_with_gradient(run: Callable[..., Any], code: Callable[..., Any] | None,
         return run(*inputs)
     if code is None:
         raise ShapeError(
-            "an input requires a gradient and this kernel has no torch code to take it from; "
+            "an input requires a gradient and this kernel has no torch code to differentiate; "
             "call it under torch.no_grad() or with x.detach()"
         )
     return _function().apply(run, code, *inputs)
@@ -52,12 +52,12 @@ def _function() -> Any:
         @staticmethod
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *grads: Any) -> Any:
-            wanted = ctx.needs_input_grad[2:]
-            inputs = [x.detach().requires_grad_(w) for x, w in zip(ctx.saved_tensors, wanted, strict=True)]
+            requires_grad = ctx.needs_input_grad[2:]
+            inputs = [x.detach().requires_grad_(r) for x, r in zip(ctx.saved_tensors, requires_grad, strict=True)]
             with torch.enable_grad():
                 result = ctx.code(*inputs)
-            sought = [x for x, w in zip(inputs, wanted, strict=True) if w]
-            found = iter(torch.autograd.grad(result, sought, grads[0], allow_unused=True))
-            return (None, None, *(next(found) if w else None for w in wanted))
+            leaves = [x for x, r in zip(inputs, requires_grad, strict=True) if r]
+            gradients = iter(torch.autograd.grad(result, leaves, grads[0], allow_unused=True))
+            return (None, None, *(next(gradients) if r else None for r in requires_grad))
 
     return Replaced

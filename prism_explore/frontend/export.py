@@ -19,7 +19,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.tensors import NAMES, TensorType
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
-"""Sizes at which symbols are traced: different primes, so that torch cannot confuse two of them."""
+"""Sizes of symbols while tracing: different primes, so that torch does not identify two of them."""
 
 
 def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
@@ -38,10 +38,12 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
     if inspect.isclass(code):
         raise ShapeError(f"{code.__name__} is a class; pass one of its instances, such as {code.__name__}(...)")
-    called = re.sub(r"\W", "_", name or _name(code))
+    program_name = re.sub(r"\W", "_", name or _name(code))
     arguments = _arguments(code, inputs)
     if not arguments:
-        raise ShapeError(f"{called} takes no tensor that it could be searched with; pass px.T(...) for an argument")
+        raise ShapeError(
+            f"{program_name} takes no tensor that it could be searched with; pass px.T(...) for an argument"
+        )
     types = {a: _type_of(inputs[a], a) for a in arguments}
     symbols: dict[str, int] = {}
     for t in types.values():
@@ -65,12 +67,12 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
             parameters[spec.target] = held
             sources[placeholder] = (spec.target, _type_of(held, spec.target))
         else:
-            raise UnsupportedOperator(f"{called} holds a constant tensor {spec.target!r}; pass it as an argument")
+            raise UnsupportedOperator(f"{program_name} holds a constant tensor {spec.target!r}; pass it as an argument")
     # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
-    probe = Translation(called, sources, BY_NAME)
+    probe = Translation(program_name, sources, BY_NAME)
     probe.run(exported.graph)
     own = {source for source, _ in sources.values()} & set(parameters)
-    translation = Translation(called, sources, BY_NAME, probe.views(last=own))
+    translation = Translation(program_name, sources, BY_NAME, probe.views(last=own))
     program = translation.run(exported.graph)
     return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters)
 
@@ -174,7 +176,7 @@ def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[
 
     module = code if isinstance(code, torch.nn.Module) else Wrapped()
     is_wrapped = module is not code
-    # Fake tensors take no memory; unlike those of the meta device they meet masks that the user makes on the CPU.
+    # Fake tensors take no memory; unlike meta tensors they can be combined with masks that the user makes on the CPU.
     with FakeTensorMode(allow_non_fake_inputs=True):
         device = _device(module)
         examples = tuple(
@@ -199,19 +201,19 @@ def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[
         # A graph has no source lines, and strict tracing within torch.compile crashes.
         return torch.export.export(module, examples, dynamic_shapes=shapes, strict=False)
     except Exception as failure:
-        said = _sentence(failure)
+        message = _first_line(failure)
         if strict_failure is not None:
-            said = f"{_sentence(strict_failure)}; traced without strictness: {said}"
-        raise UnsupportedOperator(f"torch.export could not trace {_name(code)}: {said}") from failure
+            message = f"{_first_line(strict_failure)}; traced without strictness: {message}"
+        raise UnsupportedOperator(f"torch.export could not trace {_name(code)}: {message}") from failure
     finally:
         log.setLevel(level)
 
 
-def _sentence(failure: Exception) -> str:
-    said = str(failure).strip().splitlines()
-    return f"{type(failure).__name__}: {said[0]}" if said else repr(failure)
+def _first_line(failure: Exception) -> str:
+    lines = str(failure).strip().splitlines()
+    return f"{type(failure).__name__}: {lines[0]}" if lines else repr(failure)
 
 
 def _device(module: Any) -> Any:
-    held = [*module.parameters(), *module.buffers()]
-    return held[0].device if held else "cpu"
+    tensors = [*module.parameters(), *module.buffers()]
+    return tensors[0].device if tensors else "cpu"

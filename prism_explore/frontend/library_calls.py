@@ -152,7 +152,7 @@ CALLS: tuple[Call, ...] = (
 )
 
 
-def with_arguments(traced: Traced, made: Callable[..., Any], order: Sequence[str]) -> Traced:
+def with_arguments(traced: Traced, call: Callable[..., Any], order: Sequence[str]) -> Traced:
     """The call as code with the user's arguments; a module's parameters are renamed to `held.<name>`."""
     import torch
 
@@ -160,20 +160,20 @@ def with_arguments(traced: Traced, made: Callable[..., Any], order: Sequence[str
         places = [traced.arguments.index(s) for s in order]
 
         def code(*args: Any) -> Any:
-            return made(*(args[place] for place in places))
+            return call(*(args[place] for place in places))
 
         return replace(traced, reference=code)
 
-    class Whole(torch.nn.Module):
+    class CallModule(torch.nn.Module):
         def __init__(self, held: Any) -> None:
             super().__init__()
             self.held = held
 
         def forward(self, *args: Any) -> Any:
             own = dict(self.held.named_parameters()) | dict(self.held.named_buffers())
-            given = own | dict(zip(traced.arguments, args, strict=True))
-            return made(*(given[s] for s in order))
+            tensors = own | dict(zip(traced.arguments, args, strict=True))
+            return call(*(tensors[s] for s in order))
 
     bindings = (replace(b, source=f"held.{b.source}") if b.source in traced.parameters else b for b in traced.bindings)
     parameters = {f"held.{name}": tensor for name, tensor in traced.parameters.items()}
-    return replace(traced, reference=Whole(traced.reference), bindings=tuple(bindings), parameters=parameters)
+    return replace(traced, reference=CallModule(traced.reference), bindings=tuple(bindings), parameters=parameters)

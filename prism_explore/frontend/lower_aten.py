@@ -155,10 +155,8 @@ class Translation:
         """The position of a traced value in the program."""
         held = self.value(x)
         match held:
-            case int():
-                return held
-            case View():
-                return self._inputs[held] if held in self._inputs else self._declare(held)
+            case int() | View():
+                return self.at(held)
             case Dim():
                 raise self.unsupported("a symbolic size used as a number")
             case Ramp():
@@ -171,17 +169,17 @@ class Translation:
                 raise self.unsupported("several results used as one tensor")
 
     def number(self, x: Any) -> Fraction | None:
-        """A Python number as an exact rational, by its shortest decimal spelling; None for anything else."""
+        """A Python number as an exact rational, from its shortest decimal digits; None for anything else."""
         if isinstance(x, bool) or not isinstance(x, int | float) or x in (float("inf"), float("-inf")) or x != x:
             return None
         return Fraction(repr(x))
 
     def is_minus_infinity(self, x: Any, dtype: DType = "f64") -> bool:
-        """Whether a Python number stands for minus infinity: it, or the dtype's most negative number."""
+        """Whether a Python number is used as minus infinity: -inf, or the dtype's most negative number."""
         return isinstance(x, float) and x <= -LARGEST[dtype]
 
     def size(self, x: Any) -> Dim:
-        """A traced or plain whole number as a size."""
+        """A traced or plain integer as a size."""
         held = self._values[x] if hasattr(x, "op") else x
         if isinstance(held, Dim):
             return held
@@ -204,7 +202,7 @@ class Translation:
             case Ramp(dims) | MaskedConstant(dims):
                 return dims
             case _:
-                raise self.unsupported("the shape of something that is no tensor")
+                raise self.unsupported("the shape of a value that is not a tensor")
 
     def axis(self, x: Any, d: Any, extra: int = 0) -> int:
         """A dim counted from the front; `extra` for one that is about to be added."""
@@ -225,7 +223,7 @@ class Translation:
         return [self.axis(x, a) for a in listed]
 
     def constant_of(self, x: Any) -> MaskedConstant | None:
-        """The constant of a number or a uniform constant tensor; None for anything else."""
+        """A number or a uniform constant tensor as a constant; None for anything else."""
         if not hasattr(x, "op"):
             number = self.number(x)
             return constants.constant((), number) if number is not None or self.is_minus_infinity(x) else None
@@ -241,18 +239,18 @@ class Translation:
     # ------------------------------------------------------------ views of any value
     def permuted(self, held: Value, order: Sequence[int]) -> Value:
         """Dims in another order; an input stays one, stored in another order."""
-        turned = tuple(order)
-        if turned == tuple(range(len(turned))):
+        new_order = tuple(order)
+        if new_order == tuple(range(len(new_order))):
             return held
         match held:
             case View(placeholder, before):
-                return View(placeholder, tuple(before[d] for d in turned))
+                return View(placeholder, tuple(before[d] for d in new_order))
             case MaskedConstant(_, NonZero()):
-                return self._view_mask_tensor(held, lambda x: self.permuted(x, turned))
+                return self._view_mask_tensor(held, lambda x: self.permuted(x, new_order))
             case Ramp() | MaskedConstant():
-                return self._require_constant(constants.permuted(held, turned))
+                return self._require_constant(constants.permuted(held, new_order))
             case _:
-                return self.build.add(Permute(turned), self.at(held), line=self.line)
+                return self.build.add(Permute(new_order), self.at(held), line=self.line)
 
     def reshaped(self, held: Value, dims: Sequence[Dim]) -> Value:
         """The same elements in row-major order under other dims."""
@@ -310,16 +308,16 @@ class Translation:
 
     def _view_mask_tensor(self, held: MaskedConstant, view: Callable[[int], Value]) -> MaskedConstant:
         """A mask of a tensor after a view: the mask of the viewed tensor."""
-        assert isinstance(held.condition, NonZero), "asked only of those"
+        assert isinstance(held.condition, NonZero), "selected by the callers"
         inner = self.at(view(held.condition.tensor))
         return replace(held, condition=NonZero(inner), dims=self.dims_of(inner))
 
-    def _require_constant(self, made: ConstantTensor | None) -> ConstantTensor:
-        if made is None:
+    def _require_constant(self, constant: ConstantTensor | None) -> ConstantTensor:
+        if constant is None:
             raise self.unsupported("a mask seen in this order of dims", "keep rows and columns as its last two dims")
-        return made
+        return constant
 
-    # ------------------------------------------------------------ masks that meet tensors
+    # ------------------------------------------------------------ masks applied to tensors
     def keep_mask(self, x: int, mask: MaskedConstant, where: bool) -> tuple[int, bool]:
         """A 0/1 tensor of the positions where the mask equals `where`, and whether it is inverted."""
         self._check_mask_fits(x, mask)
@@ -328,15 +326,14 @@ class Translation:
             case NonZero(tensor):
                 return tensor, not is_same
             case DiagonalBand(low, high):
-                turned = constants.as_positive_mask(
-                    replace(mask, if_true=Fraction(is_same), if_false=Fraction(not is_same))
-                )
-                if turned is not None and isinstance(turned.condition, DiagonalBand):
-                    return self._band(x, mask, turned.condition), False
+                wanted = replace(mask, if_true=Fraction(is_same), if_false=Fraction(not is_same))
+                positive = constants.as_positive_mask(wanted)
+                if positive is not None and isinstance(positive.condition, DiagonalBand):
+                    return self._band(x, mask, positive.condition), False
                 return self._band(x, mask, DiagonalBand(low, high)), True
 
     def indicator(self, x: int, mask: MaskedConstant) -> int:
-        """1 where the mask's truth holds, else 0, as a tensor that x can be multiplied with."""
+        """1 where the mask's condition holds, else 0, as a tensor that x can be multiplied with."""
         self._check_mask_fits(x, mask)
         if not isinstance(mask.condition, DiagonalBand):
             raise self.unsupported(
@@ -351,11 +348,11 @@ class Translation:
             if bool(mask.if_true) == where:
                 raise self.unsupported("a mask that covers everything")
             return x
-        keep, turned = self.keep_mask(x, mask, not where)
-        if isinstance(mask.condition, NonZero) and (turned or value is not None):
-            what = "keeping only where an argument is 0" if turned else "a finite number where an argument is 0"
+        keep, is_inverted = self.keep_mask(x, mask, not where)
+        if isinstance(mask.condition, NonZero) and (is_inverted or value is not None):
+            what = "keeping only where an argument is 0" if is_inverted else "a finite number where an argument is 0"
             raise self.unsupported(what, "minus infinity where it is 0 is supported")
-        if turned:
+        if is_inverted:
             keep = self._complement(keep)
         if value is None:
             return self.build.binary("mask", x, keep, self.line)
@@ -376,8 +373,8 @@ class Translation:
             if times or other is None:
                 raise self.unsupported("a product with minus infinity")
             x = self.build.scalar("add", x, other, self.line) if other else x
-            flag = replace(c, if_true=Fraction(c.if_true is None), if_false=Fraction(c.if_false is None))
-            return self.filled(x, flag, None, where=True)
+            is_infinite = replace(c, if_true=Fraction(c.if_true is None), if_false=Fraction(c.if_false is None))
+            return self.filled(x, is_infinite, None, where=True)
         difference, tensor = c.if_true - c.if_false, self.indicator(x, c)
         if difference != 1:
             tensor = self.build.scalar("mul", tensor, difference, self.line)
@@ -428,8 +425,8 @@ def _user_line(node: Any) -> str:
     return f"{path}:{number} in {function}: {text.strip()}"
 
 
-def infer_size(sizes: Sequence[Dim], whole: Sequence[Dim]) -> tuple[Dim, ...]:
-    """Sizes of which one may be -1, for as many elements as `whole` has.
+def infer_size(sizes: Sequence[Dim], dims: Sequence[Dim]) -> tuple[Dim, ...]:
+    """Sizes of which one may be -1, for as many elements as `dims` has.
 
     Raises:
         ShapeError: the other sizes have no product to divide by.
@@ -438,5 +435,5 @@ def infer_size(sizes: Sequence[Dim], whole: Sequence[Dim]) -> tuple[Dim, ...]:
     if minus not in sizes:
         return tuple(sizes)
     others = prod((s for s in sizes if s != minus), start=dim(1))
-    total = prod(whole, start=dim(1))
+    total = prod(dims, start=dim(1))
     return tuple(total / others if s == minus else s for s in sizes)

@@ -39,19 +39,19 @@ class Signature:
         Raises:
             ShapeError: an argument is missing, unknown, or given twice.
         """
-        given = dict(zip(self.arguments, args, strict=False))
-        if twice := [k for k in kwargs if k in given]:
+        values = dict(zip(self.arguments, args, strict=False))
+        if twice := [k for k in kwargs if k in values]:
             raise ShapeError(f"{self.name} was given {', '.join(twice)} twice, by position and by name")
-        given.update(kwargs)
-        missing = [a for a in self.arguments if a not in given]
-        extra = [k for k in given if k not in self.arguments]
+        values.update(kwargs)
+        missing = [a for a in self.arguments if a not in values]
+        extra = [k for k in values if k not in self.arguments]
         if missing or extra or len(args) > len(self.arguments):
             raise ShapeError(
                 f"{self.name} takes ({', '.join(self.arguments)}); "
                 f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(extra) or 'none'}"
                 + (f", and {len(args)} arguments were given" if len(args) > len(self.arguments) else "")
             )
-        return tuple(given[a] for a in self.arguments)
+        return tuple(values[a] for a in self.arguments)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]) -> tuple[Any, ...]:
         """The program's inputs, in its order, as views of the user's tensors.

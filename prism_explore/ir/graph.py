@@ -10,7 +10,7 @@ A tensor program is an sGraph without custom kernels; see `program.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast
 
@@ -402,6 +402,15 @@ def consumers(nodes: tuple[Node, ...]) -> tuple[tuple[int, ...], ...]:
         for a in dict.fromkeys(node.args):
             out[a].append(position)
     return tuple(tuple(c) for c in out)
+
+
+def needed_by(nodes: Sequence[Node], outputs: Iterable[int]) -> set[int]:
+    """Positions of these nodes and of all that they depend on."""
+    needed = set(outputs)
+    for position in range(max(needed, default=-1), -1, -1):
+        if position in needed:
+            needed.update(nodes[position].args)
+    return needed
 
 
 def replace_node(graph: SGraph, new: Sequence[Node], place: int, by: int) -> tuple[SGraph, tuple[int, ...]]:

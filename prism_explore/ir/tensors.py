@@ -108,6 +108,19 @@ def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) ->
     return TensorType(sizes, dtype, order)
 
 
+def dense_strides(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of a dense tensor whose dims have this memory order, slowest first.
+
+    >>> dense_strides((2, 3), (0, 1)), dense_strides((2, 3), (1, 0))
+    ((3, 1), (1, 2))
+    """
+    strides, step = [0] * len(shape), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= shape[d]
+    return tuple(strides)
+
+
 def broadcast(a: tuple[Dim, ...], b: tuple[Dim, ...], where: str) -> tuple[Dim, ...]:
     """Dims of an elementwise result; only a literal 1 broadcasts.
 

@@ -19,13 +19,13 @@ import numpy as np
 
 from prism_explore.cost.dominance import cost_of_graph
 from prism_explore.cost.roofline import time_bound_of_graph
-from prism_explore.cost.work import least_scratch, needed_by, total_of, work_of
+from prism_explore.cost.work import least_scratch, total_of, work_of
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.elementwise import BINARY, COMMUTATIVE, UNARY, ElementwiseFunction
-from prism_explore.ir.graph import SGraph
+from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.interpreter import reference as interpreter
 from prism_explore.ir.ops import (
     Accumulate,

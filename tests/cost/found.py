@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 
-from prism_explore.cost.work import needed_by
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import trace
 from prism_explore.frontend.workloads import WORKLOADS, Workload
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import SGraph
+from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.search.explore import Progress, Steering, Task, explore
 from prism_explore.session.session import Session

@@ -31,13 +31,13 @@ class ExpectedArgument:
     dtype: np.dtype[Any]
 
     @classmethod
-    def of(cls, b: Buffer) -> ExpectedArgument:
+    def for_buffer(cls, b: Buffer) -> ExpectedArgument:
         """What a buffer expects."""
         dtype = numpy_dtype(b.dtype)
         return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype)
 
-    def pointer(self, x: Array) -> int:
-        """The address of the first element of an argument that is as expected; raises ShapeError otherwise."""
+    def checked_address(self, x: Array) -> int:
+        """The address of the first element of an argument with this shape, strides and dtype; else a ShapeError."""
         b = self.buffer
         # Fast paths for the usual cases: many kernels take no longer than the checks.
         array: Any = x
@@ -48,9 +48,9 @@ class ExpectedArgument:
             found = (array.shape, array.stride(), _dtype_name(array.dtype))
             if found == (b.shape, b.strides, NAMES[b.dtype]):
                 return array.data_ptr()
-        return self._checked_address(x)
+        return self._diagnosed_address(x)
 
-    def new_like(self, x: Array) -> tuple[Array, int]:
+    def allocate_like(self, x: Array) -> tuple[Array, int]:
         """A new array or tensor of the library of `x`, and the address of its first element."""
         b = self.buffer
         if isinstance(x, np.ndarray):
@@ -59,7 +59,7 @@ class ExpectedArgument:
         new = x.new_empty(b.shape, dtype=_torch_dtype(NAMES[b.dtype]))
         return new, new.data_ptr()
 
-    def _checked_address(self, x: Array) -> int:
+    def _diagnosed_address(self, x: Array) -> int:
         b = self.buffer
         shape: tuple[int, ...]
         if isinstance(x, np.ndarray):

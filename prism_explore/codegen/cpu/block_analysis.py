@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from prism_explore.codegen.cpu.layout import concrete_dims
 from prism_explore.errors import ShapeError
-from prism_explore.ir.graph import block_types, consumers, phases
+from prism_explore.ir.graph import block_types, consumers, needed_by, phases
 from prism_explore.ir.ops import (
     AccumulateRescaled,
     BlockGraph,
@@ -19,7 +19,6 @@ from prism_explore.ir.ops import (
     Expand,
     Load,
     MatMul,
-    Node,
     ParallelDim,
     Permute,
     Reshape,
@@ -55,7 +54,7 @@ class BlockAnalysis:
         self.dims = tuple(concrete_dims(t, f"block node %{i}") for i, t in enumerate(block_types(block, types)))
         self.phases = phases(block)
         self.readers = consumers(block.nodes)
-        self.needed = set[int]().union(*(needed_by(block.nodes, store) for store in stores))
+        self.needed = needed_by(block.nodes, stores)
         self.iterations = self.size(block.loop) if block.loop else 1
         self.live_grid = tuple(
             p
@@ -66,7 +65,7 @@ class BlockAnalysis:
         self.depends = self._dependences()
         """Per node, the live grid dims that it depends on."""
         self.loop_carried = self._loop_carried_nodes()
-        self.outer = self._outer()
+        self.outer = self._hoisting_dims()
 
     def is_packable_left(self, position: int) -> bool:
         """Whether a tile is the left operand of a product, with enough rows to be packed."""
@@ -114,11 +113,11 @@ class BlockAnalysis:
                 found.add(position)
         return frozenset(found if self.iterations > 1 else ())
 
-    def _outer(self) -> frozenset[int] | None:
+    def _hoisting_dims(self) -> frozenset[int] | None:
         """The grid dims on which hoisted nodes depend; None where none is hoisted."""
         if not self.options.hoist:
             return None
-        worth = [
+        candidates = [
             self.depends[position]
             for position, node in enumerate(self.block.nodes)
             if position in self.needed
@@ -126,18 +125,9 @@ class BlockAnalysis:
             and (not isinstance(node.op, Load | Store | View) or self.is_packable_left(position))
             and self.depends[position] < frozenset(self.live_grid)
         ]
-        if not worth:
+        if not candidates:
             return None
         return max(
-            sorted(set(worth), key=lambda s: (len(s), sorted(s))),
-            key=lambda s: sum(w <= s for w in worth),
+            sorted(set(candidates), key=lambda s: (len(s), sorted(s))),
+            key=lambda s: sum(c <= s for c in candidates),
         )
-
-
-def needed_by(nodes: tuple[Node, ...], last: int) -> set[int]:
-    """The node and all that it depends on."""
-    needed = {last}
-    for position in range(last, -1, -1):
-        if position in needed:
-            needed.update(nodes[position].args)
-    return needed

@@ -31,9 +31,9 @@ from prism_explore.codegen.cpu.loop_ir import (
     Map,
     Place,
     Range,
+    RangeTest,
     Read,
     Statement,
-    Within,
 )
 from prism_explore.ir.graph import Phase
 from prism_explore.ir.ops import Band, Binary, Expand, Load, MatMul
@@ -87,9 +87,9 @@ class BlockScope:
         self.kept_between_blocks: set[Buffer] = set()
         """Scratch buffers that are kept between blocks."""
         self.packed: dict[int, Place] = {}
-        self.scales: dict[int, Place] = {}
+        self.rescale_factors: dict[int, Place] = {}
         """Per running maximum, the factor by which its sums are rescaled in this iteration."""
-        self.inverses: set[int] = set()
+        self.reciprocals: set[int] = set()
         """Square roots that are stored as reciprocals; see `quotient`."""
         self.names = {b.name for b in memory}
 
@@ -121,7 +121,7 @@ class BlockScope:
         rows, columns = index
         distance = (*columns, *((name, -factor) for name, factor in rows))
         low, high = (None if d is None else d.rational({}) for d in (source.low, source.high))
-        return Within(distance, None if low is None else ceil(low), None if high is None else floor(high))
+        return RangeTest(distance, None if low is None else ceil(low), None if high is None else floor(high))
 
     def store_place(self, store: int, dims: tuple[int, ...]) -> Place:
         """The place that a store writes."""
@@ -180,11 +180,11 @@ class BlockScope:
         """Set the tile of a node; it gets memory only by the rules above."""
         phase, hoisted = self.analysis.phases[position], self.analysis.is_hoisted(position)
         tile = Tile(value, phase, hoisted)
-        if not isinstance(value, Read | Within) and self._wants_memory(position, value):
+        if not isinstance(value, Read | RangeTest) and self._needs_memory(position, value):
             if self._only_divides(position) and isinstance(value, Apply) and value.fn == "sqrt":
                 tile = replace(tile, value=Apply("div", (Constant(Fraction(1)), value)))
-                self.inverses.add(position)
-            tile = self.with_memory(tile, f"t{position}", self.analysis.dims[position])
+                self.reciprocals.add(position)
+            tile = self.store_in_scratch(tile, f"t{position}", self.analysis.dims[position])
         self.tiles[position] = tile
 
     def quotient(self, over: int, under: int) -> Expression:
@@ -193,16 +193,16 @@ class BlockScope:
         Division by a root that is stored as a reciprocal is a multiplication: one more rounding, and the same
         infinities, because 0 is the only root whose reciprocal is infinite.
         """
-        fn = "mul" if under in self.inverses else "div"
+        fn = "mul" if under in self.reciprocals else "div"
         return Apply(fn, (self.tiles[over].value, self.tiles[under].value))
 
-    def with_memory(self, tile: Tile, name: str, dims: tuple[int, ...]) -> Tile:
+    def store_in_scratch(self, tile: Tile, name: str, dims: tuple[int, ...]) -> Tile:
         """The tile in scratch of its own."""
         target = self.allocate(name, dims, tile.hoisted, tile.phase == "loop")
         self.emit(Map(self.domain(dims), target, tile.value), tile.phase, tile.hoisted)
         return replace(tile, value=Read(target))
 
-    def _wants_memory(self, position: int, value: Expression) -> bool:
+    def _needs_memory(self, position: int, value: Expression) -> bool:
         readers = self.analysis.readers[position]
         for c in readers:
             node = self.analysis.block.nodes[c]
@@ -226,14 +226,14 @@ class BlockScope:
         """The place of a product's operand, which gets memory here if it has none."""
         tile = self.tiles[position]
         if tile.place is None:
-            self.tiles[position] = tile = self.with_memory(tile, f"t{position}", self.analysis.dims[position])
+            self.tiles[position] = tile = self.store_in_scratch(tile, f"t{position}", self.analysis.dims[position])
         assert tile.place is not None, "it has memory now"
         return tile.place
 
     def copy(self, position: int, place: Place) -> Place:
         """A copy of a place in tile order."""
         tile = Tile(Read(place), self.analysis.phases[position], self.analysis.is_hoisted(position))
-        copied = self.with_memory(tile, f"p{position}", self.analysis.dims[position]).place
+        copied = self.store_in_scratch(tile, f"p{position}", self.analysis.dims[position]).place
         assert copied is not None
         return copied
 

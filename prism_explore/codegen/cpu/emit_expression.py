@@ -19,10 +19,10 @@ from prism_explore.codegen.cpu.loop_ir import (
     Expression,
     Place,
     Range,
+    RangeTest,
     Read,
-    Within,
-    reads,
-    withins,
+    places_read,
+    range_tests,
 )
 
 
@@ -33,7 +33,7 @@ class ExpressionEmitter:
         self.builder, self.memory = builder, memory
         self.variables: dict[str, object] = {}
 
-    def leave(self, ranges: Iterable[Range]) -> None:
+    def leave_loops(self, ranges: Iterable[Range]) -> None:
         """The loops over these ranges have ended."""
         for r in ranges:
             self.variables.pop(r.name, None)
@@ -42,11 +42,11 @@ class ExpressionEmitter:
         """A place's offset in its buffer, with further variables besides those in scope."""
         return self._affine(place.offset, place, also)
 
-    def band_index(self, band: Within, also: Mapping[str, object] | None = None):
+    def band_index(self, band: RangeTest, also: Mapping[str, object] | None = None):
         """The index that a band compares with its bounds."""
         return self._affine(band.stride(ONE), band, also)
 
-    def _affine(self, constant: int, function: Place | Within, also: Mapping[str, object] | None):
+    def _affine(self, constant: int, function: Place | RangeTest, also: Mapping[str, object] | None):
         builder, variables = self.builder, {**self.variables, **(also or {})}
         names = (v for v in function.variables if v in variables)
         return builder.index_sum(constant, *(builder.index_product(variables[v], function.stride(v)) for v in names))
@@ -63,7 +63,7 @@ class ExpressionEmitter:
                 return builder.load(self.memory[place.buffer], self.offset(place, steps), lanes, stride)
             case Constant(value):
                 return builder.constant(float(value), lanes)
-            case Within(_, low, high):
+            case RangeTest(_, low, high):
                 first = self.band_index(e, steps)
                 return builder.in_range(first, e.stride(along) if along else 0, low, high, lanes)
             case Apply("pow", (x, Constant(exponent))):
@@ -75,7 +75,7 @@ class ExpressionEmitter:
         """Compute, once and as scalars, the parts of an expression that do not depend on `variables`."""
         if isinstance(e, Constant) or e in computed:
             return
-        if not any(v in variables for p in (*reads(e), *withins(e)) for v in p.variables):
+        if not any(v in variables for p in (*places_read(e), *range_tests(e)) for v in p.variables):
             computed[e] = self.value(e, None, None, 0, computed)
         elif isinstance(e, Apply):
             for a in e.args:

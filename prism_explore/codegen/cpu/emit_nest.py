@@ -30,16 +30,16 @@ from prism_explore.codegen.cpu.loop_ir import (
     Map,
     Place,
     Range,
+    RangeTest,
     Read,
     Statement,
-    Within,
-    places,
-    withins,
+    places_accessed,
+    range_tests,
 )
 from prism_explore.codegen.cpu.matmul_microkernels import ColumnSum, MicroKernel, strip_mine
 from prism_explore.codegen.cpu.matmul_tiling import StreamTiling, matmul_shape, merged_k_ranges
 from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum
-from prism_explore.codegen.cpu.passes.prefetch import Request, Tile, plan_prefetches
+from prism_explore.codegen.cpu.passes.prefetch import PrefetchRequest, RequestedTile, plan_prefetches
 from prism_explore.codegen.cpu.schedule import Schedule, fused_sums, prefetch_streams, tiling_of
 
 UNROLL = 4
@@ -69,13 +69,13 @@ class NestEmitter:
                 rest, self.variables[r.name] = builder.index_divmod(rest, r.extent)
             if nest.once:
                 self._emit_once(nest, block, first)
-            self._section(nest.before)
+            self._emit_section(nest.before)
             if nest.loop and nest.body:
                 with builder.loop(0, nest.loop.extent) as i:
                     self._emit_iteration(nest, nest.loop.name, i)
             else:
-                self._section(nest.body)
-            self._section(nest.after)
+                self._emit_section(nest.body)
+            self._emit_section(nest.after)
 
     def _emit_once(self, nest: LoopNest, block, first) -> None:
         """What a thread does at its first block, and where its outer grid coordinates change."""
@@ -84,44 +84,46 @@ class NestEmitter:
         is_first = builder.llvm.icmp_signed("==", block, first)
         is_change = builder.llvm.icmp_signed("==", builder.index_divmod(block, inner)[1], builder.index(0))
         with builder.llvm.if_then(builder.llvm.or_(is_first, is_change)):
-            self._section(nest.once)
+            self._emit_section(nest.once)
 
     def _emit_iteration(self, nest: LoopNest, variable: str, i) -> None:
         self.variables[variable], self.loop_variable = i, variable
         requests = plan_prefetches(nest, self.builder.lanes) if self.prefetch_streams else ()
         if nest.predicate is None:
-            self._section(nest.body, requests)
+            self._emit_section(nest.body, requests)
         else:
             index = self.expressions.band_index(nest.predicate)
             is_needed = self.builder.index_in_range(index, nest.predicate.low, nest.predicate.high)
             with self.builder.llvm.if_then(is_needed):
-                self._section(nest.body, requests)
+                self._emit_section(nest.body, requests)
         del self.variables[variable]
 
-    def _section(self, statements: tuple[Statement, ...], requests: tuple[tuple[Request, ...], ...] = ()) -> None:
+    def _emit_section(
+        self, statements: tuple[Statement, ...], requests: tuple[tuple[PrefetchRequest, ...], ...] = ()
+    ) -> None:
         fused = fused_sums(statements, self.schedule)
         done = {f.position for f in fused.values()}
         for position, (s, prefetches) in enumerate(zip_longest(statements, requests, fillvalue=())):
             match s:
                 case Map():
-                    self._map(s, prefetches)
+                    self._emit_map(s, prefetches)
                 case Fold():
                     if position not in done:
-                        self._fold(s)
+                        self._emit_fold(s)
                 case Contract():
-                    self._contract(s, prefetches, fused.get(position))
+                    self._emit_product(s, prefetches, fused.get(position))
 
     # ------------------------------------------------------------ elementwise and folds
-    def _map(self, s: Map, requests: tuple[Request, ...] = ()) -> None:
+    def _emit_map(self, s: Map, requests: tuple[PrefetchRequest, ...] = ()) -> None:
         builder = self.builder
         prefetch = self._interleaved(requests)
         target, memory = s.target, self.memory[s.target.buffer]
-        ranges = merge_ranges(s.domain, (*places(s), *withins(s.value)))
-        along = vector_range(ranges, places(s), (), builder.lanes)
+        ranges = merge_ranges(s.domain, (*places_accessed(s), *range_tests(s.value)))
+        along = vector_range(ranges, places_accessed(s), (), builder.lanes)
         name = along.name if along else None
         vectors = -(-along.extent // builder.lanes) if along else 1
         with ExitStack() as stack:
-            done, count = self._enter(stack, [r for r in ranges if r != along])
+            done, count = self._enter_loops(stack, [r for r in ranges if r != along])
             computed: dict = {}
             self.expressions.hoist_scalars(s.value, frozenset((name,) if name else ()), computed)
 
@@ -142,11 +144,11 @@ class NestEmitter:
                 strip_mine(builder, along.extent, UNROLL, strip)
             else:
                 strip(0, 0, 1)
-        self.expressions.leave(ranges)
+        self.expressions.leave_loops(ranges)
 
-    def _fold(self, s: Fold) -> None:
-        ranges = merge_ranges(s.domain, (*places(s), *withins(s.value)))
-        along = vector_range(ranges, places(s), s.along, self.builder.lanes)
+    def _emit_fold(self, s: Fold) -> None:
+        ranges = merge_ranges(s.domain, (*places_accessed(s), *range_tests(s.value)))
+        along = vector_range(ranges, places_accessed(s), s.along, self.builder.lanes)
         assert along is not None, "a fold runs over something"
         kept = [r for r in ranges if r.name not in s.along and r != along]
         folded = [r for r in ranges if r.name in s.along and r != along]
@@ -157,7 +159,7 @@ class NestEmitter:
                 self._fold_across_lanes(s, along, folded)
             else:
                 self._fold_per_lane(s, along, folded)
-        self.expressions.leave(ranges)
+        self.expressions.leave_loops(ranges)
 
     def _fold_across_lanes(self, s: Fold, along: Range, folded: list[Range]) -> None:
         """Fold along the vector: several vectors of partial results, reduced across lanes at the end."""
@@ -199,7 +201,7 @@ class NestEmitter:
                     self.variables[r.name] = stack.enter_context(builder.loop(0, r.extent))
                 for u, variable in enumerate(totals):
                     self._fold_into(s, variable, along, builder.index_sum(at, u * lanes), lanes)
-            self.expressions.leave(folded)
+            self.expressions.leave_loops(folded)
             for u, variable in enumerate(totals):
                 place = self.expressions.offset(s.target, {along.name: builder.index_sum(at, u * lanes)})
                 self._store_fold(s, place, builder.get(variable), lanes, s.target.stride(along.name))
@@ -224,7 +226,7 @@ class NestEmitter:
     def _neutral(join: Join) -> float:
         return 0.0 if join == "sum" else -inf
 
-    def _enter(self, stack: ExitStack, ranges: list[Range]):
+    def _enter_loops(self, stack: ExitStack, ranges: list[Range]):
         """Loops over ranges: the number of iterations done, and how many there are."""
         builder, done, count = self.builder, 0, 1
         for r in ranges:
@@ -234,7 +236,9 @@ class NestEmitter:
         return done, count
 
     # ------------------------------------------------------------ products
-    def _contract(self, c: Contract, requests: tuple[Request, ...] = (), fused: FusedSum | None = None) -> None:
+    def _emit_product(
+        self, c: Contract, requests: tuple[PrefetchRequest, ...] = (), fused: FusedSum | None = None
+    ) -> None:
         builder = self.builder
         prefetch = self._interleaved(requests)
         shape, tiling = matmul_shape(c), tiling_of(c, self.schedule)
@@ -242,7 +246,7 @@ class NestEmitter:
         accumulates = c.accumulates
         if not accumulates and (outer_k or isinstance(tiling, StreamTiling)):
             domain = tuple(r for r in (*c.batch, c.m, c.n) if r.extent > 1)
-            self._map(Map(domain, c.target, Constant(Fraction(0))))
+            self._emit_map(Map(domain, c.target, Constant(Fraction(0))))
             accumulates = True
         loops = [*c.batch, *(Range(name, extent) for name, extent in outer_k)]
         with ExitStack() as stack:
@@ -261,7 +265,7 @@ class NestEmitter:
 
             column_sum = None if fused is None else self._column_sum(fused.fold, c)
             MicroKernel(builder, shape, tiling, target, left, right, accumulates, interleaved, column_sum).emit()
-        self.expressions.leave(loops)
+        self.expressions.leave_loops(loops)
 
     def _column_sum(self, s: Fold, c: Contract) -> ColumnSum:
         """A sum for a product to compute too; the batch's variables are in scope."""
@@ -276,7 +280,7 @@ class NestEmitter:
         return ColumnSum(value, store)
 
     # ------------------------------------------------------------ prefetch
-    def _interleaved(self, requests: tuple[Request, ...]) -> InterleavedPrefetch:
+    def _interleaved(self, requests: tuple[PrefetchRequest, ...]) -> InterleavedPrefetch:
         """Emits the share of all requests that falls to a slot."""
         starts = [self._tile_start(request.tile) for request in requests]
         cache_level = dict(self.schedule)["level"] if requests else 0
@@ -287,14 +291,14 @@ class NestEmitter:
 
         return prefetch
 
-    def _tile_start(self, tile: Tile) -> Memory:
+    def _tile_start(self, tile: RequestedTile) -> Memory:
         """Where a tile of this iteration or a later one begins."""
         iteration = self.builder.index_sum(self.variables[self.loop_variable], tile.iterations_later)
         steps = {r.name: 0 for r in tile.ranges} | {self.loop_variable: iteration}
         return self.builder.advance(self.memory[tile.place.buffer], self.expressions.offset(tile.place, steps))
 
 
-def merge_ranges(domain: tuple[Range, ...], operands: tuple[Place | Within, ...]) -> list[Range]:
+def merge_ranges(domain: tuple[Range, ...], operands: tuple[Place | RangeTest, ...]) -> list[Range]:
     """The domain with ranges merged over which all operands are contiguous, so that vectors are long.
 
     A folded range is never merged with one that is kept: the target distinguishes them.

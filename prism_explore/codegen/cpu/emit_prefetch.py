@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.matmul_tiling import MatmulShape
-from prism_explore.codegen.cpu.passes.prefetch import Request
+from prism_explore.codegen.cpu.passes.prefetch import PrefetchRequest
 from prism_explore.ir.tensors import BYTES
 
 RUN_LINES = 64
@@ -35,7 +35,13 @@ def no_prefetch(slot: Index, slots: int) -> None:
 
 
 def prefetch_slot(
-    builder: FunctionBuilder, memory: Memory, request: Request, streams: int, cache_level: int, slot: Index, slots: int
+    builder: FunctionBuilder,
+    memory: Memory,
+    request: PrefetchRequest,
+    streams: int,
+    cache_level: int,
+    slot: Index,
+    slots: int,
 ) -> None:
     """Emit the share of a request that falls to one slot.
 

@@ -8,7 +8,7 @@ from typing import Literal
 from prism_explore.codegen.cpu.loop_ir import Affine, Buffer
 from prism_explore.errors import ShapeError
 from prism_explore.ir.ops import Expand, Permute, Reshape, Slice
-from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.ir.tensors import DType, TensorType, dense_strides
 
 CACHE_LINE_BYTES = 64
 
@@ -17,7 +17,7 @@ def concrete_dims(t: TensorType, where: str) -> tuple[int, ...]:
     """The dims of a tensor as integers.
 
     Raises:
-        ShapeError: one of them is no positive integer.
+        ShapeError: one of them is not a positive integer.
     """
     found: list[int] = []
     for d in t.dims:
@@ -35,12 +35,7 @@ def dense_buffer(
     dtype: DType,
 ) -> Buffer:
     """A dense buffer whose dims are in this memory order; the last one is contiguous."""
-    strides = [0] * len(shape)
-    step = 1
-    for d in reversed(order):
-        strides[d] = step
-        step *= shape[d]
-    return Buffer(name, shape, tuple(strides), where, dtype=dtype)
+    return Buffer(name, shape, dense_strides(shape, order), where, dtype=dtype)
 
 
 def fresh_name(name: str, taken: set[str]) -> str:
@@ -78,7 +73,7 @@ def view_buffer(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, sh
 
 
 def matching_groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The dims of two shapes in matching_groups of equal product, as many as possible; dims of 1 join a neighbour."""
+    """The dims of two shapes in groups of equal product, as many groups as possible; a dim of 1 joins a neighbour."""
     found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     i = j = 0
     while i < len(old) or j < len(new):

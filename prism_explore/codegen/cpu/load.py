@@ -49,8 +49,8 @@ class LoadedKernel:
         self.threads = dict(kernel_plan.schedule)["threads"]
         self._compiled = compiled
         self._team = team
-        self._inputs = tuple(ExpectedArgument.of(b) for b in kernel_plan.loops.inputs)
-        self._output = ExpectedArgument.of(kernel_plan.loops.output)
+        self._inputs = tuple(ExpectedArgument.for_buffer(b) for b in kernel_plan.loops.inputs)
+        self._output = ExpectedArgument.for_buffer(kernel_plan.loops.output)
         first = 1 + len(compiled.entries)
         self._input_slots = slice(first, first + len(self._inputs))
         """Where a call frame has the addresses of the inputs."""
@@ -71,9 +71,9 @@ class LoadedKernel:
         """
         pointers = self._pointers(inputs)
         if out is None:
-            result, target = self._output.new_like(inputs[0])
+            result, target = self._output.allocate_like(inputs[0])
         else:
-            result, target = out, self._output.pointer(out)
+            result, target = out, self._output.checked_address(out)
             if isinstance(out, np.ndarray) and not out.flags.writeable:
                 raise ShapeError("out is a read-only array; give it memory that may be written")
             for e, start in zip(self._inputs, pointers, strict=True):
@@ -109,7 +109,7 @@ class LoadedKernel:
         if len(inputs) != len(self._inputs):
             names = ", ".join(e.buffer.name for e in self._inputs)
             raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
-        return [e.pointer(x) for e, x in zip(self._inputs, inputs, strict=True)]
+        return [e.checked_address(x) for e, x in zip(self._inputs, inputs, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias, assert_never
 from prism_explore.ir.tensors import BYTES, DType
 
 Affine: TypeAlias = tuple[tuple[str, int], ...]
-"""A sum of variables with integer factors, the variable `ONE` standing for 1; empty is 0."""
+"""A sum of variables with integer factors; the variable `ONE` is the constant 1; empty is 0."""
 
 ONE = ""
 
@@ -31,7 +31,7 @@ Join: TypeAlias = Literal["sum", "max"]
 
 
 LOWEST = Fraction(2**104 - 2**128)
-"""The most negative float32, below the number that stands for minus infinity: where a maximum starts."""
+"""The most negative float32, below the number used as minus infinity: the initial value of a maximum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Buffer:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     where: Literal["input", "output", "temporary", "scratch"]
-    of: Buffer | None = None
-    """The buffer that it is a part of, where it has no memory of its own."""
+    parent: Buffer | None = None
+    """The buffer that it is a part of, if it has no memory of its own."""
     start: int = 0
-    """Its first element in `of`."""
+    """Its first element in the parent."""
     dtype: DType = "f32"
     """Of the stored elements; all arithmetic is in float32."""
 
@@ -65,7 +65,7 @@ class Buffer:
     @property
     def root(self) -> Buffer:
         """The buffer that owns the memory."""
-        return self.of or self
+        return self.parent or self
 
     @property
     def elements(self) -> int:
@@ -122,21 +122,21 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """1 where `low <= at <= high`, else 0; None is no bound. A band, which is computed and never stored."""
+class RangeTest:
+    """1 where `low <= index <= high`, else 0; None is no bound. A band is such a test; it is never stored."""
 
-    at: Affine
+    index: Affine
     low: int | None
     high: int | None
 
     def stride(self, variable: str) -> int:
-        """The change of `at` for a step of `variable`."""
-        return sum(factor for name, factor in self.at if name == variable)
+        """The change of the index for a step of `variable`."""
+        return sum(factor for name, factor in self.index if name == variable)
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The loop variables that it depends on."""
-        return tuple(dict.fromkeys(name for name, _ in self.at if name))
+        return tuple(dict.fromkeys(name for name, _ in self.index if name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Apply:
     args: tuple[Expression, ...]
 
 
-Expression: TypeAlias = Read | Constant | Within | Apply
+Expression: TypeAlias = Read | Constant | RangeTest | Apply
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class LoopNest:
     before: tuple[Statement, ...]
     body: tuple[Statement, ...]
     after: tuple[Statement, ...]
-    predicate: Within | None = None
+    predicate: RangeTest | None = None
     """Predicate of the iterations that run, where the others change nothing; None for all."""
 
     @property
@@ -234,28 +234,28 @@ class LoopProgram:
     """Buffers that are part of others."""
 
 
-def reads(expression: Expression) -> Iterator[Place]:
+def places_read(expression: Expression) -> Iterator[Place]:
     """Every place that an expression reads, in order."""
     match expression:
         case Read(place):
             yield place
-        case Constant() | Within():
+        case Constant() | RangeTest():
             return
         case Apply(_, args):
             for a in args:
-                yield from reads(a)
+                yield from places_read(a)
         case _:
             assert_never(expression)
 
 
-def withins(expression: Expression) -> Iterator[Within]:
+def range_tests(expression: Expression) -> Iterator[RangeTest]:
     """Every band in an expression, in order."""
     match expression:
-        case Within():
+        case RangeTest():
             yield expression
         case Apply(_, args):
             for a in args:
-                yield from withins(a)
+                yield from range_tests(a)
         case Read() | Constant():
             return
         case _:
@@ -269,8 +269,8 @@ def substitute(expression: Expression, by: Mapping[str, Affine]) -> Expression:
             return Read(Place(place.buffer, tuple(_substitute_affine(a, by) for a in place.index)))
         case Constant():
             return expression
-        case Within(at, low, high):
-            return Within(_substitute_affine(at, by), low, high)
+        case RangeTest(at, low, high):
+            return RangeTest(_substitute_affine(at, by), low, high)
         case Apply(fn, args):
             return Apply(fn, tuple(substitute(a, by) for a in args))
         case _:
@@ -285,11 +285,11 @@ def _substitute_affine(affine: Affine, by: Mapping[str, Affine]) -> Affine:
     return (*((v, f) for v, f in out if v != ONE), *(((ONE, constant),) if constant else ()))
 
 
-def places(statement: Statement) -> tuple[Place, ...]:
+def places_accessed(statement: Statement) -> tuple[Place, ...]:
     """The target, then what is read."""
     if isinstance(statement, Contract):
         return (statement.target, statement.left, statement.right)
-    return (statement.target, *reads(statement.value))
+    return (statement.target, *places_read(statement.value))
 
 
 def affine_text(affine: Affine) -> str:

@@ -18,9 +18,9 @@ from prism_explore.codegen.cpu.loop_ir import (
     LoopProgram,
     Map,
     Range,
+    RangeTest,
     Read,
     Statement,
-    Within,
     affine_text,
 )
 
@@ -105,7 +105,7 @@ def show_expression(e: Expression, tight: bool = False) -> str:
             if value == LOWEST:
                 return "lowest"
             return str(value) if value.denominator == 1 or not tight else f"({value})"
-        case Within(at, low, high):
+        case RangeTest(at, low, high):
             bounds = [str(low)] if low is not None else []
             bounds += [affine_text(at), *([str(high)] if high is not None else [])]
             return f"({' <= '.join(bounds)})"

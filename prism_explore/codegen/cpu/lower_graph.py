@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism_explore.codegen.cpu.block_analysis import LoweringOptions, needed_by
+from prism_explore.codegen.cpu.block_analysis import LoweringOptions
 from prism_explore.codegen.cpu.block_scope import Source
 from prism_explore.codegen.cpu.layout import concrete_dims, dense_buffer, fresh_name, view_buffer
 from prism_explore.codegen.cpu.loop_ir import Buffer, LoopNest, LoopProgram
 from prism_explore.codegen.cpu.lower_block import lower_block
 from prism_explore.codegen.cpu.predefined import as_block
 from prism_explore.errors import ShapeError
-from prism_explore.ir.graph import SGraph, consumers
+from prism_explore.ir.graph import SGraph, consumers, needed_by
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -49,10 +49,10 @@ DEFAULT_OPTIONS = LoweringOptions()
 
 
 def lower_graph(graph: SGraph, options: LoweringOptions = DEFAULT_OPTIONS) -> LoopProgram:
-    """The loop program of an sGraph whose maps are closed and whose sizes are numbers.
+    """The loop program of an sGraph with closed maps and constant sizes.
 
     Raises:
-        ShapeError: a map is open, a symbol has no number, or a tile is not whole.
+        ShapeError: a map is open, a symbol has no value, or a dim is not a multiple of the number of its tiles.
     """
     if graph.is_open:
         raise ShapeError("this sGraph's maps are still open; lower one of its candidates")
@@ -68,7 +68,7 @@ class _Program:
         self.graph, self.options = graph, options
         self.types = graph.types()
         self.shapes = tuple(concrete_dims(t, f"kernel node %{i}") for i, t in enumerate(self.types))
-        self.needed = needed_by(graph.nodes, graph.output)
+        self.needed = needed_by(graph.nodes, (graph.output,))
         self.taken = {i.name for i in graph.inputs}
         self.sources: dict[int, Source] = {}
         self.nests: list[LoopNest] = []
@@ -89,11 +89,11 @@ class _Program:
         assert isinstance(output, Buffer), "a band that is the result was written out"
         memory = [b for b in self.sources.values() if isinstance(b, Buffer)]
         return LoopProgram(
-            inputs=tuple(b for b in memory if b.where == "input" and b.of is None),
-            temporaries=tuple(b for b in memory if b.where == "temporary" and b.of is None),
+            inputs=tuple(b for b in memory if b.where == "input" and b.parent is None),
+            temporaries=tuple(b for b in memory if b.where == "temporary" and b.parent is None),
             output=output,
             nests=tuple(self.nests),
-            views=tuple(b for b in memory if b.of is not None),
+            views=tuple(b for b in memory if b.parent is not None),
         )
 
     def _result_in_place(self) -> None:
@@ -117,7 +117,7 @@ class _Program:
             return
         named = replace(result, name=fresh_name("out", self.taken))
         self.sources[last] = named
-        self.written_as[position] = replace(seen, name=fresh_name(f"k{position}", self.taken), of=named)
+        self.written_as[position] = replace(seen, name=fresh_name(f"k{position}", self.taken), parent=named)
         self.needed -= between
 
     def _lower_node(self, position: int, node: Node) -> None:

@@ -61,7 +61,7 @@ Tiling: TypeAlias = DotTiling | StreamTiling
 
 @dataclass(frozen=True, slots=True)
 class MatmulShape:
-    """MatmulShape of one tile product, and strides of its operands in elements."""
+    """Extents of one tile product, and strides of its operands in elements."""
 
     m: int
     n: int
@@ -91,7 +91,7 @@ def merged_k_ranges(c: Contract) -> tuple[tuple[str, int], ...]:
 
 
 def matmul_shape(c: Contract) -> MatmulShape:
-    """MatmulShape and strides of a tile product, over its innermost k range."""
+    """Extents and strides of a tile product, over its innermost k range."""
     inner, depth = merged_k_ranges(c)[-1]
     return MatmulShape(
         m=c.m.extent,

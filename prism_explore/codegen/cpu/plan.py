@@ -1,7 +1,7 @@
 """The plan of a CPU kernel: its loop program at chosen sizes, under a complete schedule.
 
-Input: an sGraph, sizes and schedule choices. Output: a `Plan`, or why there is none. `emit` makes a kernel's text from
-it, and `load` its cpu code, so that both are the same kernel.
+Input: an sGraph, sizes and schedule choices. Output: a `Plan`, or why there is none. `emit` makes a kernel's text
+from it, and `load` its machine code, so that both are the same kernel.
 """
 
 from __future__ import annotations

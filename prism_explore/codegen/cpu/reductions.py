@@ -2,7 +2,7 @@
 
 * A product that is only accumulated adds to the accumulator directly.
 * A running maximum, and the sums that are rescaled by it, are in memory and updated in every iteration.
-* A small reduction of loads alone runs before the loop, over all iterations at hoisted.
+* A small reduction of loads alone runs before the loop, over all iterations at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
+from prism_explore.codegen.accumulation import is_only_summed
 from prism_explore.codegen.cpu.block_scope import BlockScope, Tile
 from prism_explore.codegen.cpu.loop_ir import (
     LOWEST,
@@ -24,10 +25,10 @@ from prism_explore.codegen.cpu.loop_ir import (
     Place,
     Range,
     Read,
-    reads,
+    places_read,
 )
 from prism_explore.ir.graph import Phase
-from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, Node, ReduceFn
+from prism_explore.ir.ops import Load, Node, ReduceFn
 
 MAX_HOISTED_ELEMENTS = 1 << 16
 """A reduction of loads up to this size runs before the loop, over all iterations at once."""
@@ -49,13 +50,15 @@ def lower_running_max(scope: BlockScope, position: int, arg: int, along: int | N
     target = scope.allocate(f"m{position}", scope.analysis.dims[position], False, False)
     scope.initialize(target, scope.analysis.dims[position], LOWEST)
     names = (scope.name(len(dims), along),) if along is not None and dims[along] > 1 else ()
-    scope.emit(replace(_fold(scope.domain(dims), names, target, value, "max"), accumulates=True), "loop", False)
+    scope.emit(
+        replace(_reduction_statement(scope.domain(dims), names, target, value, "max"), accumulates=True), "loop", False
+    )
     scope.tiles[position] = Tile(Read(target), phase, False)
 
 
 def _rescale_factor(scope: BlockScope, scale: int) -> Place:
     """exp(previous maximum - maximum), once per iteration for all sums that one maximum rescales."""
-    if scale not in scope.scales:
+    if scale not in scope.rescale_factors:
         dims, value = scope.analysis.dims[scale], scope.tiles[scale].value
         before = scope.allocate(f"m{scale}", dims, False, False)
         factor = scope.allocate(f"e{scale}", dims, False, False)
@@ -63,8 +66,8 @@ def _rescale_factor(scope: BlockScope, scale: int) -> Place:
         domain = scope.domain(dims)
         scope.emit(Map(domain, factor, Apply("exp", (Apply("sub", (Read(before), value)),))), "loop", False)
         scope.emit(Map(domain, before, value), "loop", False)
-        scope.scales[scale] = factor
-    return scope.scales[scale]
+        scope.rescale_factors[scale] = factor
+    return scope.rescale_factors[scale]
 
 
 def lower_rescaled_sum(scope: BlockScope, position: int, node: Node, along: int | None) -> None:
@@ -80,7 +83,7 @@ def lower_rescaled_sum(scope: BlockScope, position: int, node: Node, along: int 
     else:
         source = scope.analysis.dims[arg]
         names = (scope.name(len(source), along),) if along is not None and source[along] > 1 else ()
-        adding = _fold(scope.domain(source), names, target, scope.tiles[arg].value)
+        adding = _reduction_statement(scope.domain(source), names, target, scope.tiles[arg].value)
         scope.emit(replace(adding, accumulates=True), "loop", False)
     scope.define(position, Read(target))
 
@@ -94,19 +97,15 @@ def lower_reduction(
     summand = Apply("square", (value,)) if fn == "rms" else value
     target = scope.allocate(name, (*dims[:along], 1, *dims[along + 1 :]), hoisted, phase == "loop")
     names = (scope.name(len(dims), along),) if dims[along] > 1 else ()
-    scope.emit(_fold(scope.domain(dims), names, target, summand, _join(fn)), phase, hoisted)
+    scope.emit(_reduction_statement(scope.domain(dims), names, target, summand, _join(fn)), phase, hoisted)
     return Read(target)
 
 
 def adds_into_accumulator(scope: BlockScope, position: int) -> bool:
     """Whether a product is only accumulated, so that it adds to the accumulator directly."""
+    runs_in_loop = scope.analysis.phases[position] == "loop" or not scope.loop
     readers = scope.analysis.readers[position]
-    if len(readers) != 1 or not (scope.analysis.phases[position] == "loop" or not scope.loop):
-        return False
-    reader = scope.analysis.block.nodes[readers[0]]
-    if reader.op == AccumulateRescaled():
-        return reader.args[1] != position
-    return reader.op == Accumulate("sum")
+    return runs_in_loop and is_only_summed(scope.analysis.block.nodes, readers, position)
 
 
 def lower_accumulation(scope: BlockScope, position: int, node: Node, fn: ReduceFn, along: int | None) -> None:
@@ -126,11 +125,13 @@ def lower_accumulation(scope: BlockScope, position: int, node: Node, fn: ReduceF
         domain = scope.domain(source)
         runs_before = scope.loop is not None and (hoisted or _can_run_before_loop(scope, domain, summand))
         if runs_before and scope.loop:
-            fold = _fold((scope.loop, *domain), (scope.loop.name, *names), target, summand, join)
+            fold = _reduction_statement((scope.loop, *domain), (scope.loop.name, *names), target, summand, join)
             (scope.sections.once if hoisted else scope.sections.before).append(fold)
         else:
             scope.initialize(target, dims, Fraction(0) if join == "sum" else LOWEST)
-            adding = replace(_fold(domain, names, target, summand, join), accumulates=scope.loop is not None)
+            adding = replace(
+                _reduction_statement(domain, names, target, summand, join), accumulates=scope.loop is not None
+            )
             scope.emit(adding, "loop", hoisted)
     scope.define(position, finish_reduction(fn, Read(target), count))
 
@@ -138,7 +139,7 @@ def lower_accumulation(scope: BlockScope, position: int, node: Node, fn: ReduceF
 def _can_run_before_loop(scope: BlockScope, domain: tuple[Range, ...], value: Expression) -> bool:
     computed = {s.target.buffer for s in scope.sections.body}
     size = scope.analysis.iterations * prod(r.extent for r in domain)
-    return size <= MAX_HOISTED_ELEMENTS and not any(p.buffer in computed for p in reads(value))
+    return size <= MAX_HOISTED_ELEMENTS and not any(p.buffer in computed for p in places_read(value))
 
 
 def lower_matmul(
@@ -200,13 +201,13 @@ def _join(fn: ReduceFn) -> Join:
     return "max" if fn == "max" else "sum"
 
 
-def _fold(
+def _reduction_statement(
     domain: tuple[Range, ...], along: tuple[str, ...], target: Place, value: Expression, join: Join = "sum"
 ) -> Fold | Map:
     return Fold(domain, along, target, value, join=join) if along else Map(domain, target, value, join=join)
 
 
 def finish_reduction(fn: ReduceFn, total: Expression, count: int) -> Expression:
-    """A mean or root mean square from its sum; a sum or maximum as it is."""
+    """A mean or root mean square from its sum; a sum or maximum unchanged."""
     mean = total if fn in ("sum", "max") else Apply("mul", (total, Constant(Fraction(1, count))))
     return Apply("sqrt", (mean,)) if fn == "rms" else mean

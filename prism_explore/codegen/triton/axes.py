@@ -39,14 +39,14 @@ def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
     Two tiles of one axis that are partitioned in different ways and never combined are two tile axes:
     the second is called `b2` where the first is `b`. A store has the dims of its operand.
     """
-    block, types = _block(graph, position)
+    block, types = _nodes_before_stores(graph, position)
     slots = [(position, j, d) for j, ty in enumerate(types) for d, size in enumerate(ty.dims) if not size.is_one]
-    root = _classes(slots, _joins(block, types, position))
+    root = _representatives(slots, _unified_dims(block, types, position))
     wanted = _global_names(graph)
     names: dict[Slot, str] = {}
     for slot in slots:
         if root[slot] not in names:
-            names[root[slot]] = _unused(wanted[slot], names.values())
+            names[root[slot]] = _free_name(wanted[slot], names.values())
     return tuple(
         tuple(names[root[position, j, d]] if (position, j, d) in root else None for d in range(ty.rank))
         for j, ty in enumerate(types)
@@ -59,17 +59,17 @@ def partitions(load: Load, rank: int) -> list[tuple[int | None, bool]]:
     return [(imap.index(d) if d in imap else None, load.fmap == d) for d in range(rank)]
 
 
-def _lone(size: Dim) -> str | None:
-    """The symbol, where a size is one symbol alone."""
+def _single_symbol(size: Dim) -> str | None:
+    """The symbol, if a size is a single symbol."""
     return size.symbols[0] if len(size.symbols) == 1 and str(size) == size.symbols[0] else None
 
 
-def _unused(wanted: str, taken: Iterable[str]) -> str:
-    held = set(taken)
-    return next(n for n in (wanted, *(f"{wanted}{i}" for i in range(2, len(held) + 3))) if n not in held)
+def _free_name(wanted: str, taken: Iterable[str]) -> str:
+    used = set(taken)
+    return next(n for n in (wanted, *(f"{wanted}{i}" for i in range(2, len(used) + 3))) if n not in used)
 
 
-def _block(graph: SGraph, position: int) -> tuple[tuple[Node, ...], tuple[TensorType, ...]]:
+def _nodes_before_stores(graph: SGraph, position: int) -> tuple[tuple[Node, ...], tuple[TensorType, ...]]:
     node = graph.nodes[position]
     assert isinstance(node.op, Custom), "tile axes belong to a custom kernel"
     kernel_types = graph.types()
@@ -87,11 +87,11 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
     """
     types = graph.types()
     sizes = {(t, -1, d): size for t, ty in enumerate(types) for d, size in enumerate(ty.dims)}
-    pairs = _joins(graph.nodes, types, None)
+    pairs = _unified_dims(graph.nodes, types, None)
     for position, block in graph.customs:
-        inner, inner_types = _block(graph, position)
+        inner, inner_types = _nodes_before_stores(graph, position)
         sizes |= {(position, j, d): s for j, ty in enumerate(inner_types) for d, s in enumerate(ty.dims)}
-        pairs += _joins(inner, inner_types, position)
+        pairs += _unified_dims(inner, inner_types, position)
         args = graph.nodes[position].args
         single: dict[tuple[int | None, bool], Slot] = {}
         for j, node in enumerate(inner):
@@ -101,23 +101,25 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
                 for d, place in enumerate(partitions(node.op, types[outside].rank)):
                     if inner_types[j].dims[d].is_one and not types[outside].dims[d].is_one:
                         pairs.append(((outside, -1, d), single.setdefault(place, (outside, -1, d))))
-        for result, stored in _stored(graph, position, block):
+        for result, stored in _stored_tensors(graph, position, block):
             pairs += [((position, stored, d), (result, -1, d)) for d in range(types[result].rank)]
     slots = sorted(slot for slot, size in sizes.items() if not size.is_one)
     first: dict[str, Slot] = {}
-    pairs += [(slot, first.setdefault(lone, slot)) for slot in slots if slot[1] < 0 and (lone := _lone(sizes[slot]))]
-    root = _classes(slots, pairs)
+    for slot in (s for s in slots if s[1] < 0):
+        if symbol := _single_symbol(sizes[slot]):
+            pairs.append((slot, first.setdefault(symbol, slot)))
+    root = _representatives(slots, pairs)
     symbols = {s for size in sizes.values() for s in size.symbols}
     spare = (c for c in (*"dnkmhevpqrstu", *(f"a{i}" for i in range(len(slots)))) if c not in symbols)
     names: dict[Slot, str] = {}
     for slot in sorted(slots, key=lambda s: (s[1] >= 0, s)):
         if root[slot] not in names:
-            lone = _lone(sizes[slot])
-            names[root[slot]] = lone if lone and lone not in names.values() else next(spare)
+            symbol = _single_symbol(sizes[slot])
+            names[root[slot]] = symbol if symbol and symbol not in names.values() else next(spare)
     return {slot: names[root[slot]] for slot in slots}
 
 
-def _stored(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[int, int]]:
+def _stored_tensors(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[int, int]]:
     """Each kernel-level result of a custom kernel, and the block tensor that is stored to it."""
     yield position, block.nodes[block.stores[0]].args[0]
     for t, node in enumerate(graph.nodes):
@@ -125,7 +127,7 @@ def _stored(graph: SGraph, position: int, block: BlockGraph) -> Iterator[tuple[i
             yield t, block.nodes[block.stores[node.op.index]].args[0]
 
 
-def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> list[tuple[Slot, Slot]]:
+def _unified_dims(nodes: Sequence[Node], types: Sequence[TensorType], position: int | None) -> list[tuple[Slot, Slot]]:
     """Pairs of dims that an operator relates as one index; `position` is None at kernel level."""
 
     def slots(t: int) -> tuple[Slot | None, ...]:
@@ -152,12 +154,12 @@ def _joins(nodes: Sequence[Node], types: Sequence[TensorType], position: int | N
             case op:
                 operands = tuple(slots(a) for a in node.args)
                 result = result_axes(op, operands, absent=None, fresh=own.__getitem__, align=unify, contract=unify)
-                for mine, label in zip(own, result, strict=True):
-                    unify(mine, label)
+                for own_slot, label in zip(own, result, strict=True):
+                    unify(own_slot, label)
     return pairs
 
 
-def _classes(slots: Iterable[Slot], pairs: Iterable[tuple[Slot, Slot]]) -> dict[Slot, Slot]:
+def _representatives(slots: Iterable[Slot], pairs: Iterable[tuple[Slot, Slot]]) -> dict[Slot, Slot]:
     """The first slot of each slot's class. Dims of literal size 1 are not slots, and pairs with them are left out."""
     same = UnionFind(slots)
     for a, b in pairs:

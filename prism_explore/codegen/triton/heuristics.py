@@ -124,7 +124,7 @@ def _is_crowded(plan: BlockPlan, target: Target) -> bool:
     threads = 32 * dict(SCHEDULE)["num_warps"]
     stages = dict(SCHEDULE)["num_stages"]
     places = range(len(plan.block.nodes))
-    held = [prod(plan.work(j)) for j in places if not plan.is_staged(j)]
+    held = [prod(plan.largest_tile(j)) for j in places if not plan.is_staged(j)]
     return max(held) > MAX_ELEMENTS_PER_THREAD * threads or plan.staged_bytes * stages > target.shared_memory_bytes
 
 

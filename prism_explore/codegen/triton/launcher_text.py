@@ -27,7 +27,7 @@ from prism_explore.ir.ops import (
     RunningMax,
     Store,
 )
-from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.ir.tensors import DType, TensorType, dense_strides
 from prism_explore.ir.text import show_block
 
 
@@ -70,7 +70,7 @@ class LauncherWriter:
         match node.op:
             case Input(name, _):
                 self._inputs.append(self._names.fresh(name))
-                self._body.append(_check(self._inputs[-1], shape, dtype))
+                self._body.append(_check_text(self._inputs[-1], shape, dtype))
                 return self._inputs[-1]
             case Custom():
                 return self._write_kernel(position, node, args, types)
@@ -92,14 +92,14 @@ class LauncherWriter:
 
     def _write_kernel(self, position: int, node: Node, args: list[str], types: Sequence[TensorType]) -> str:
         """Write a custom kernel, the allocation of its results and its launch; returns its first result."""
-        plan, results = self.plans[position], _results(self.graph, position)
+        plan, results = self.plans[position], _result_nodes(self.graph, position)
         suffix = "" if len(self.plans) == 1 else f"_{position}"
         tensors = (*(types[a] for a in node.args), *(t for _, t in results))
         kernel = write_kernel(
             plan,
             self._names.fresh(f"{self.stem}_kernel{suffix}"),
             tuple(name or "band" for name in args),
-            tuple((t.dtype, _dense_strides(t, _extents(t, self.sizes))) for t in tensors),
+            tuple((t.dtype, dense_strides(_extents(t, self.sizes), t.storage_order)) for t in tensors),
             _kernel_comment(plan),
         )
         self.kernels.append(kernel)
@@ -113,7 +113,7 @@ class LauncherWriter:
         return outs[0]
 
 
-def _check(name: str, shape: tuple[int, ...], dtype: DType) -> str:
+def _check_text(name: str, shape: tuple[int, ...], dtype: DType) -> str:
     wanted = f"{name}.shape == {shape} and {name}.dtype == {TORCH_DTYPE[dtype]}"
     return f'assert {wanted}, f"{name} is {{tuple({name}.shape)}} {{{name}.dtype}}"'
 
@@ -127,7 +127,7 @@ def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str,
     return [f"{kernel.name}[{kernel.grid or (1,)}](", *lines, ")"]
 
 
-def _results(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType], ...]:
+def _result_nodes(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType], ...]:
     """The results of a custom kernel: its node in the graph, or a name where no node reads it, and its type."""
     node, types = graph.nodes[position], graph.types()
     assert isinstance(node.op, Custom), "results belong to custom kernels"
@@ -138,16 +138,6 @@ def _results(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType]
         if isinstance(other.op, Result) and other.args[0] == position:
             shown.setdefault(other.op.index, t)
     return tuple((shown.get(n, f"{position}_{n}"), tiles[store]) for n, store in enumerate(block.stores))
-
-
-def _dense_strides(type_: TensorType, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides in elements of a dense tensor that lies in its type's storage order."""
-    strides = [0] * len(shape)
-    step = 1
-    for d in reversed(type_.storage_order):
-        strides[d] = step
-        step *= shape[d]
-    return tuple(strides)
 
 
 def _extents(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -168,7 +158,7 @@ def _kernel_comment(plan: BlockPlan) -> tuple[str, ...]:
     for j, node in enumerate(plan.block.nodes):
         if not isinstance(node.op, Load):
             continue
-        for axis, (grid, looped) in zip(plan.of[j], partitions(node.op, len(plan.of[j])), strict=True):
+        for axis, (grid, looped) in zip(plan.axis_names[j], partitions(node.op, len(plan.axis_names[j])), strict=True):
             if axis is None or axis in by:
                 continue
             words = [f"grid {plan.block.grid[grid].name}"] if grid is not None else []

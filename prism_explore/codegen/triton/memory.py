@@ -122,12 +122,12 @@ class GlobalMemory:
                 if start:
                     start = f"tl.cast({start}, tl.int64)" if self.wide_index else start
                     terms.append(f"{start} * {self.stride(tensor, d)}")
-            elif not self._adds_nothing(shape, d - lacking, grid, looped, shift):
+            elif not self._is_zero_offset(shape, d - lacking, grid, looped, shift):
                 offset = self.offset(shape[d - lacking], grid, looped, shift, extent)
                 terms.append(f"{offset}{broadcast_index(d - lacking, len(shape))} * {self.stride(tensor, d)}")
         return " + ".join(terms)
 
-    def _adds_nothing(self, shape: AxisNames, d: int, grid: int | None, looped: bool, shift: int) -> bool:
+    def _is_zero_offset(self, shape: AxisNames, d: int, grid: int | None, looped: bool, shift: int) -> bool:
         """Whether a dim of one element adds nothing to an address, and other dims give the tile its shape."""
         start = self.tile_number(grid, looped)
         return shape[d] is None and not start and not shift and any(shape)

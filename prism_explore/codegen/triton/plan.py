@@ -1,7 +1,7 @@
 """The plan of a Triton kernel: tile extents and padding, loop-invariant code motion, products on `tl.dot`, limits.
 
 Input: an sGraph and a size for each symbol. Output: a `BlockPlan` per custom kernel, or an `Obstacle` with the reason
-where Triton cannot express it or it certainly exceeds the GPU. Triton's tiles are in registers and have power-of-two
+where Triton cannot express it or it exceeds a limit of the GPU. Triton's tiles are in registers and have power-of-two
 extents. The plan gives every tile axis its padded extent, every block tensor its shape in tile axes, every node
 its section (before the loop, in it, behind it), and every matrix product its implementation.
 """
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias
 
+from prism_explore.codegen.accumulation import is_only_summed
 from prism_explore.codegen.triton.axes import tile_axes
 from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import AxisNames
@@ -27,7 +28,6 @@ from prism_explore.ir.ops import (
     Input,
     Load,
     MatMul,
-    Node,
     Permute,
     Reshape,
     RunningMax,
@@ -94,8 +94,8 @@ class BlockPlan:
 
     position: int
     block: BlockGraph
-    exact: BlockGraph
-    """The same with numbers for the sizes that operators name."""
+    numeric_block: BlockGraph
+    """The same, with the sizes in its operators as numbers."""
     operands: tuple[TensorType, ...]
     bands: Mapping[int, Band]
     """Operands that are computed in place, with numbers for all symbols, by position."""
@@ -106,7 +106,7 @@ class BlockPlan:
     dims: tuple[tuple[int, ...], ...]
     """Per block tensor, as numbers."""
     axes: Mapping[str, TileAxis]
-    of: tuple[AxisNames, ...]
+    axis_names: tuple[AxisNames, ...]
     """Per block tensor but the stores, the tile axis of each dim."""
     shapes: tuple[AxisNames, ...]
     """Per block tensor, the dims of its tile in registers: leading dims of extent 1 are dropped down to rank 2, except
@@ -114,18 +114,18 @@ class BlockPlan:
     sections: tuple[Section, ...]
     dots: frozenset[int]
     """Matrix products on `tl.dot`; the others are a broadcast multiplication and a sum."""
-    fused: frozenset[int]
-    """Products that are only accumulated; each adds to its accumulator directly."""
+    accumulated_products: frozenset[int]
+    """Products that add to their accumulator directly."""
 
-    def is_read_anew(self, j: int) -> bool:
+    def is_reloaded(self, j: int) -> bool:
         """Whether %j is a view of a loaded tile that is loaded by itself: a slice, or a reshape that padding breaks."""
         node = self.block.nodes[j]
         source = self.block.nodes[node.args[0]].op if node.args else None
         if not isinstance(source, Load) or source.operand in self.bands:
             return False
-        return isinstance(node.op, Slice) or (isinstance(node.op, Reshape) and not self.is_whole_reshape(j))
+        return isinstance(node.op, Slice) or (isinstance(node.op, Reshape) and not self.is_plain_reshape(j))
 
-    def shifted(self, j: int, along: int) -> tuple[int, int] | None:
+    def lane_source(self, j: int, along: int) -> tuple[int, int] | None:
         """For %j, one side of a concat: the load that it is computed from lane by lane, and where in it %j begins.
 
         None where %j is no chain of unary functions of a loaded tile or of a slice of one.
@@ -133,18 +133,18 @@ class BlockPlan:
         node = self.block.nodes[j]
         match node.op:
             case Unary():
-                return self.shifted(node.args[0], along)
+                return self.lane_source(node.args[0], along)
             case Load(operand) if operand not in self.bands:
                 return j, 0
-            case Slice(dim) if dim == along and self.is_read_anew(j):
-                cut = self.exact.nodes[j].op
-                assert isinstance(cut, Slice), "sizes change no operator"
-                return node.args[0], cut.start.constant or 0
+            case Slice(dim) if dim == along and self.is_reloaded(j):
+                numeric = self.numeric_block.nodes[j].op
+                assert isinstance(numeric, Slice), "sizes change no operator"
+                return node.args[0], numeric.start.constant or 0
             case _:
                 return None
 
     @property
-    def unwritten(self) -> frozenset[int]:
+    def unemitted(self) -> frozenset[int]:
         """Block tensors that need no code: all their readers load from memory themselves."""
         nodes, readers = self.block.nodes, consumers(self.block.nodes)
         found: set[int] = set()
@@ -152,7 +152,9 @@ class BlockPlan:
         def loads_itself(r: int, j: int) -> bool:
             op = nodes[r].op
             return (
-                r in found or self.is_read_anew(r) or (isinstance(op, Concat) and self.shifted(j, op.dim) is not None)
+                r in found
+                or self.is_reloaded(r)
+                or (isinstance(op, Concat) and self.lane_source(j, op.dim) is not None)
             )
 
         for j in range(len(nodes) - 1, -1, -1):
@@ -161,10 +163,10 @@ class BlockPlan:
                 found.add(j)
         return frozenset(found)
 
-    def changed(self, j: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def changed_dims(self, j: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The dims that the reshape %j splits or merges: those of its operand, and those of %j."""
         (arg,) = self.block.nodes[j].args
-        old, new = self.of[arg], self.of[j]
+        old, new = self.axis_names[arg], self.axis_names[j]
         changed = {*old} ^ {*new}
         kept = [[a for a in axes if a and a not in changed] for axes in (old, new)]
         if kept[0] != kept[1] or len({*kept[0]}) < len(kept[0]):
@@ -173,25 +175,25 @@ class BlockPlan:
         left, right = (tuple(d for d, a in enumerate(axes) if a in changed) for axes in (old, new))
         return left, right
 
-    def is_whole_reshape(self, j: int) -> bool:
+    def is_plain_reshape(self, j: int) -> bool:
         """Whether `tl.reshape` is right for %j: no dim that it splits or merges is padded."""
         (arg,) = self.block.nodes[j].args
         return not any(
             a and self.axes[a].is_padded
-            for t, dims in zip((arg, j), self.changed(j), strict=True)
-            for a in (self.of[t][d] for d in dims)
+            for t, dims in zip((arg, j), self.changed_dims(j), strict=True)
+            for a in (self.axis_names[t][d] for d in dims)
         )
 
     def padded(self, shape: AxisNames) -> tuple[int, ...]:
         """Extents in registers."""
         return tuple(self.axes[a].padded if a else 1 for a in shape)
 
-    def work(self, j: int) -> tuple[int, ...]:
+    def largest_tile(self, j: int) -> tuple[int, ...]:
         """Extents of the largest tile that %j needs; a product that is not on `tl.dot` has one dim more."""
         if not isinstance(self.block.nodes[j].op, MatMul) or j in self.dots:
             return self.padded(self.shapes[j])
         a, b = (self.padded(self.shapes[x]) for x in self.block.nodes[j].args)
-        batch = [max(p, q) for p, q in zip(_left(a, len(b))[:-2], _left(b, len(a))[:-2], strict=True)]
+        batch = [max(p, q) for p, q in zip(_pad_rank(a, len(b))[:-2], _pad_rank(b, len(a))[:-2], strict=True)]
         return (*batch, a[-2], a[-1], b[-1])
 
     def is_staged(self, j: int) -> bool:
@@ -203,7 +205,7 @@ class BlockPlan:
     def staged_bytes(self) -> int:
         """Shared memory for the tiles of one iteration; pipelining holds several iterations of them."""
         staged = (j for j in range(len(self.block.nodes)) if self.is_staged(j))
-        return sum(prod(self.work(j)) * BYTES[self.types[j].dtype] for j in staged)
+        return sum(prod(self.largest_tile(j)) * BYTES[self.types[j].dtype] for j in staged)
 
 
 def plan_kernels(
@@ -252,19 +254,21 @@ def _plan(graph: SGraph, position: int, sizes: Mapping[str, int], wanted: frozen
     node = graph.nodes[position]
     kernel_types = graph.types()
     block = dict(graph.customs)[position]
-    named = any(op_sizes(n.op) for _, n in walk(graph) if not isinstance(n.op, Input))
-    numeric = graph.substitute(sizes) if named else graph
-    exact = dict(numeric.customs)[position]
+    has_symbolic_ops = any(op_sizes(n.op) for _, n in walk(graph) if not isinstance(n.op, Input))
+    numeric = graph.substitute(sizes) if has_symbolic_ops else graph
+    numeric_block = dict(numeric.customs)[position]
     bands = {o: op for o, a in enumerate(node.args) if isinstance(op := numeric.nodes[a].op, Band)}
     operands = tuple(kernel_types[a] for a in node.args)
     types = block_types(block, operands)
     dims = tuple(tuple(d.value(sizes) for d in t.dims) for t in types)
-    of = tile_axes(graph, position)
-    extents = {a: n for names, tile in zip(of, dims, strict=False) for a, n in zip(names, tile, strict=True) if a}
+    axis_names = tile_axes(graph, position)
+    extents = {
+        a: n for names, tile in zip(axis_names, dims, strict=False) for a, n in zip(names, tile, strict=True) if a
+    }
     padded = {a: 1 << (n - 1).bit_length() for a, n in extents.items()}
-    _pad_products(block, of, types, padded, wanted)
+    _pad_products(block, axis_names, types, padded, wanted)
     axes = {a: TileAxis(a, n, padded[a]) for a, n in extents.items()}
-    shapes = _shapes(block, of, axes)
+    shapes = _shapes(block, axis_names, axes)
     iterations = block.loop.size.value(sizes) if block.loop else 1
     dots = frozenset(
         j
@@ -274,40 +278,31 @@ def _plan(graph: SGraph, position: int, sizes: Mapping[str, int], wanted: frozen
         and _is_dot([shapes[a] for a in n.args], types[j], padded)
     )
     readers = consumers(block.nodes)
-    fused = frozenset(
-        j
-        for j, n in enumerate(block.nodes)
-        if isinstance(n.op, MatMul) and len(readers[j]) == 1 and _adds(block.nodes[readers[j][0]], j)
+    accumulated = frozenset(
+        j for j, n in enumerate(block.nodes) if isinstance(n.op, MatMul) and is_only_summed(block.nodes, readers[j], j)
     )
     return BlockPlan(
-        position,
-        block,
-        exact,
-        operands,
-        bands,
-        tuple(p.size.value(sizes) for p in block.grid),
-        iterations,
-        types,
-        dims,
-        axes,
-        of,
-        shapes,
-        _sections(block, iterations),
-        dots,
-        fused if iterations > 1 else frozenset(),
+        position=position,
+        block=block,
+        numeric_block=numeric_block,
+        operands=operands,
+        bands=bands,
+        grid=tuple(p.size.value(sizes) for p in block.grid),
+        iterations=iterations,
+        types=types,
+        dims=dims,
+        axes=axes,
+        axis_names=axis_names,
+        shapes=shapes,
+        sections=_sections(block, iterations),
+        dots=dots,
+        accumulated_products=accumulated if iterations > 1 else frozenset(),
     )
-
-
-def _adds(reader: Node, j: int) -> bool:
-    """Whether a node is a plain or rescaled sum of %j."""
-    if reader.op == AccumulateRescaled():
-        return reader.args[1] != j
-    return reader.op == Accumulate("sum")
 
 
 def _pad_products(
     block: BlockGraph,
-    of: tuple[AxisNames, ...],
+    axis_names: tuple[AxisNames, ...],
     types: tuple[TensorType, ...],
     padded: dict[str, int],
     wanted: frozenset[int] | None,
@@ -316,7 +311,7 @@ def _pad_products(
     for j, node in enumerate(block.nodes):
         if not isinstance(node.op, MatMul) or types[j].dtype == "f64":
             continue
-        a, b = (of[x] for x in node.args)
+        a, b = (axis_names[x] for x in node.args)
         sides = dict.fromkeys((a[-2], a[-1], b[-1]))
         if None in sides:
             continue
@@ -336,25 +331,27 @@ def _is_dot(operands: list[AxisNames], result: TensorType, padded: Mapping[str, 
     )
 
 
-def _shapes(block: BlockGraph, of: tuple[AxisNames, ...], axes: Mapping[str, TileAxis]) -> tuple[AxisNames, ...]:
+def _shapes(
+    block: BlockGraph, axis_names: tuple[AxisNames, ...], axes: Mapping[str, TileAxis]
+) -> tuple[AxisNames, ...]:
     shapes: list[AxisNames] = []
     for j, node in enumerate(block.nodes):
         if isinstance(node.op, Store):
             shapes.append(shapes[node.args[0]])
         elif isinstance(node.op, Permute | Reshape | Expand):
-            shapes.append(of[j])
+            shapes.append(axis_names[j])
         elif isinstance(node.op, Load) or (
             isinstance(node.op, Slice) and isinstance(block.nodes[node.args[0]].op, Load)
         ):
-            shape = of[j]
+            shape = axis_names[j]
             while len(shape) > 2 and (shape[0] is None or axes[shape[0]].padded == 1):
                 shape = shape[1:]
             shapes.append(shape)
         else:
             rank = max(len(shapes[a]) for a in node.args)
             if isinstance(node.op, Concat):
-                rank = max(rank, len(of[j]) - node.op.dim)
-            shapes.append(of[j][len(of[j]) - rank :])
+                rank = max(rank, len(axis_names[j]) - node.op.dim)
+            shapes.append(axis_names[j][len(axis_names[j]) - rank :])
     return tuple(shapes)
 
 
@@ -379,18 +376,12 @@ def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
 
 
 def _unsupported(plans: tuple[BlockPlan, ...]) -> Obstacle | None:
-    """The first operator of a custom kernel that Triton cannot express."""
+    """The first operator of a custom kernel that Triton cannot express: a band without two dims."""
     for plan in plans:
         for j, node in enumerate(plan.block.nodes):
-            missing = ""
-            match node.op:
-                case Load(operand) if operand in plan.bands and len(plan.shapes[j]) < 2:
-                    missing = "a band has two dims"
-                case _:
-                    pass
-            if missing:
-                reason = f"kernel %{plan.position}: the Triton backend has no {op_name(node.op)} (%{j}) here: {missing}"
-                return Obstacle("tune.unsupported", reason)
+            if isinstance(node.op, Load) and node.op.operand in plan.bands and len(plan.shapes[j]) < 2:
+                where = f"kernel %{plan.position}: the Triton backend has no {op_name(node.op)} (%{j}) here"
+                return Obstacle("tune.unsupported", f"{where}: a band has two dims")
     return None
 
 
@@ -435,28 +426,28 @@ def _tile_reason(plan: BlockPlan, warps: int, target: Target | None) -> str | No
     for j, node in enumerate(plan.block.nodes):
         if isinstance(node.op, Accumulate | AccumulateRescaled | RunningMax | Store) and not plan.shapes[j]:
             return f"%{j} is a tensor without dims; give it a dim of size 1"
-        shape = plan.work(j)
+        shape = plan.largest_tile(j)
         elements = prod(shape)
         stored = elements * BYTES[plan.types[j].dtype]
         if elements > MAX_TILE:
-            return f"tile %{j} of {_shape(shape)} has {elements} elements, Triton takes {MAX_TILE}"
+            return f"tile %{j} of {_extents_text(shape)} has {elements} elements, Triton takes {MAX_TILE}"
         if plan.is_staged(j):
             if target and stored > target.shared_memory_bytes:
                 return (
-                    f"tile %{j} of {_shape(shape)} takes {stored} bytes of shared memory, "
+                    f"tile %{j} of {_extents_text(shape)} takes {stored} bytes of shared memory, "
                     f"{target.name} has {target.shared_memory_bytes} per block"
                 )
         elif elements > MAX_PER_THREAD * 32 * warps:
             return (
-                f"tile %{j} of {_shape(shape)} is {elements // (32 * warps)} numbers per thread "
+                f"tile %{j} of {_extents_text(shape)} is {elements // (32 * warps)} numbers per thread "
                 f"at num_warps={warps}, the limit is {MAX_PER_THREAD}"
             )
     return None
 
 
-def _left(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+def _pad_rank(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
     return (1,) * (rank - len(shape)) + shape
 
 
-def _shape(extents: tuple[int, ...]) -> str:
+def _extents_text(extents: tuple[int, ...]) -> str:
     return " x ".join(map(str, extents))

@@ -65,7 +65,7 @@ class Reductions:
         factor, total = self._rescale_factor(scale), self.tiles.names.fresh(f"acc_{j}")
         self.tiles.initialize(j, total, 0.0)
         d = self._own_dim(arg, op.dim)
-        if arg in plan.fused:
+        if arg in plan.accumulated_products:
             text, zero = self._product(arg, "loop", f"{total} * {factor}")
         elif d >= 0:
             text, zero = self._partial(self.tiles.values[arg], "sum", d, "loop")
@@ -85,7 +85,7 @@ class Reductions:
         if op.fn == "max":
             return self.running_max(j, op.dim, section)
         total, d = self.tiles.names.fresh(f"acc_{j}"), self._own_dim(arg, op.dim)
-        if arg in plan.fused:
+        if arg in plan.accumulated_products:
             text, zero = self._product(arg, section, total)
             line = f"{total} = {text}"
         else:

@@ -32,7 +32,7 @@ class Views:
     def slice(self, j: int, along: int, section: Section) -> TileValue:
         """A part of a tile along a dim."""
         (arg,) = self.plan.block.nodes[j].args
-        if self.plan.is_read_anew(j):
+        if self.plan.is_reloaded(j):
             part = SliceOf(along, self._slice_start(j), self.plan.dims[arg][along])
             return self.memory.load(j, self._load_of(j), section, part)
         shape = self.plan.shapes[j]
@@ -51,7 +51,7 @@ class Views:
         first = self.tiles.assign(section, f"first_{j}", is_left)
         parts: list[str] = []
         for arg, start, mask in ((left, 0, first), (right, border, f"~{first}")):
-            source = plan.shifted(arg, along)
+            source = plan.lane_source(arg, along)
             if source is None:
                 text = self._gathered(j, arg, d, -start)
             else:
@@ -63,12 +63,12 @@ class Views:
         """The same elements with other dims."""
         plan, shape = self.plan, self.plan.shapes[j]
         (arg,) = plan.block.nodes[j].args
-        if plan.is_whole_reshape(j):
+        if plan.is_plain_reshape(j):
             text = f"tl.reshape({self.tiles.full_rank(arg)}, {self.tiles.shape(shape)})"
             return self.tiles.define(j, text, self.tiles.no_padding(shape))
-        if plan.is_read_anew(j):
+        if plan.is_reloaded(j):
             return self._loaded_reshape(j, arg, section)
-        old = plan.padded(plan.of[arg])
+        old = plan.padded(plan.axis_names[arg])
         steps = [prod(old[d + 1 :]) for d in range(len(old))]
         terms = zip(self._source_coordinates(j), steps, strict=True)
         at = " + ".join(f"{c} * {step}" if step > 1 else c for c, step in terms)
@@ -136,7 +136,7 @@ class Views:
 
     def _slice_start(self, j: int) -> int:
         """Where a slice begins, as a number."""
-        op = self.plan.exact.nodes[j].op
+        op = self.plan.numeric_block.nodes[j].op
         assert isinstance(op, Slice), "a slice has numbers where the graph does"
         return op.start.constant or 0
 
@@ -144,15 +144,15 @@ class Views:
         """For each element of a reshape, the index per dim of the operand's tile."""
         plan = self.plan
         (arg,) = plan.block.nodes[j].args
-        old, new = plan.changed(j)
-        rank = len(plan.of[j])
-        lanes = [f"{self.tiles.lanes(a)}{broadcast_index(d, rank)}" for d, a in enumerate(plan.of[j])]
+        old, new = plan.changed_dims(j)
+        rank = len(plan.axis_names[j])
+        lanes = [f"{self.tiles.lanes(a)}{broadcast_index(d, rank)}" for d, a in enumerate(plan.axis_names[j])]
         counts = [prod(plan.dims[j][e] for e in new if e > d) for d in new]
         flat = " + ".join(f"{lanes[d]} * {n}" if n > 1 else lanes[d] for d, n in zip(new, counts, strict=True))
         found: list[str] = []
-        for d, axis in enumerate(plan.of[arg]):
+        for d, axis in enumerate(plan.axis_names[arg]):
             if d not in old:
-                found.append(lanes[plan.of[j].index(axis)] if axis else "0")
+                found.append(lanes[plan.axis_names[j].index(axis)] if axis else "0")
                 continue
             inner = prod(plan.dims[arg][e] for e in old if e > d)
             place = f"({flat})" if len(new) > 1 else flat

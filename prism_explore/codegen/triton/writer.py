@@ -124,7 +124,7 @@ class _Statements:
         plan = self.tiles.plan
         loop = plan.block.loop
         self.tiles.counter = self.tiles.names.fresh(loop.name) if loop and plan.iterations > 1 else ""
-        unwritten = plan.unwritten
+        unwritten = plan.unemitted
         for j, node in enumerate(plan.block.nodes):
             if j not in unwritten:
                 value = self._value(j, node, plan.sections[j])
@@ -154,7 +154,7 @@ class _Statements:
                 text = BINARY_TEXT[fn].format(args[0].name, right, minus_infinity)
                 return tiles.define(j, text, self._binary_zero(fn, args[0], args[1]))
             case MatMul():
-                return None if j in plan.fused else self.reductions.matmul(j, section)
+                return None if j in plan.accumulated_products else self.reductions.matmul(j, section)
             case Reduce(fn, along):
                 return self.reductions.reduce(j, fn, along, section)
             case Accumulate():

@@ -105,10 +105,10 @@ def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
     for given, other, where in ((x, right, False), (y, left, True)):
         if other is not None and other.is_uniform:
             return t.filled(t.tensor(given), held, other.if_true, where=where)
-    return _either(t, held, t.tensor(x), t.tensor(y))
+    return _select(t, held, t.tensor(x), t.tensor(y))
 
 
-def _either(t: Translation, held: MaskedConstant, x: int, y: int) -> int:
+def _select(t: Translation, held: MaskedConstant, x: int, y: int) -> int:
     """x within the mask and y outside: x * band + y * (1 - band)."""
     first, second = (x, y) if held.if_true else (y, x)
     mask = MaskedConstant(held.dims, held.condition, Fraction(1), Fraction(0))

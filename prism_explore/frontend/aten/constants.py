@@ -1,7 +1,7 @@
 """Tensors known at compile time: constants, positions, and masks built from them.
 
 Torch code writes a mask as `torch.ones(s, s).tril()`, as a comparison of `torch.arange`s, or as a sum with minus
-infinity. All of these become a `Choice`: one number within a band of the last two dims, another outside. A `Choice`
+infinity. All of these become a `MaskedConstant`: one number within a band of the last two dims, another outside. It
 becomes a `Band` of the program only where it is combined with a computed tensor.
 """
 
@@ -46,7 +46,7 @@ Condition: TypeAlias = DiagonalBand | NonZero
 
 @dataclass(frozen=True, slots=True)
 class MaskedConstant:
-    """`yes` where the truth holds, `no` elsewhere; the same number everywhere where they are equal."""
+    """One number where the condition holds and another elsewhere; a uniform constant if they are equal."""
 
     dims: tuple[Dim, ...]
     condition: Condition
@@ -56,7 +56,7 @@ class MaskedConstant:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether it is one number everywhere."""
+        """Whether it is the same number everywhere."""
         return self.if_true == self.if_false
 
 
@@ -74,7 +74,7 @@ def negated(c: MaskedConstant) -> MaskedConstant:
 
 
 def as_positive_mask(c: MaskedConstant) -> MaskedConstant | None:
-    """The same mask so that `truth` is where it holds; None where a two-sided band has no such form."""
+    """The same mask with 1 where its condition holds; None if the complement of a two-sided band is needed."""
     if c.if_true or c.is_uniform:
         return c
     match c.condition:
@@ -87,7 +87,7 @@ def as_positive_mask(c: MaskedConstant) -> MaskedConstant | None:
 
 
 def conjunction(a: MaskedConstant, b: MaskedConstant, dims: tuple[Dim, ...]) -> MaskedConstant | None:
-    """Logical and of two masks; None where it is no band."""
+    """Logical and of two masks; None if the result is not a band."""
     for x, y in ((a, b), (b, a)):
         if x.is_uniform:
             return replace(y, dims=dims) if x.if_true else replace(x, dims=dims)
@@ -129,15 +129,15 @@ def ramp_sum(a: Ramp, b: Ramp, sign: int, dims: tuple[Dim, ...]) -> Ramp:
 
 
 def comparison_mask(name: str, difference: Ramp) -> MaskedConstant | None:
-    """The mask `difference NAME 0`; None where it is no band over the last two dims."""
+    """The mask `difference NAME 0`; None if it is not a band over the last two dims."""
     rank = len(difference.dims)
     if rank < 2 or any(difference.steps[:-2]):
         return None
     row, column = difference.steps[-2:]
     if (row, column) == (1, -1):
         flipped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-        turned = Ramp(difference.dims, (*difference.steps[:-2], -1, 1), ZERO - difference.offset)
-        return comparison_mask(flipped.get(name, name), turned)
+        opposite = Ramp(difference.dims, (*difference.steps[:-2], -1, 1), ZERO - difference.offset)
+        return comparison_mask(flipped.get(name, name), opposite)
     if (row, column) != (-1, 1):
         return None
     # column - row + offset NAME 0
@@ -150,12 +150,12 @@ def comparison_mask(name: str, difference: Ramp) -> MaskedConstant | None:
         "eq": (border, border),
         "ne": (border, border),
     }
-    hit = Fraction(name != "ne")
-    return MaskedConstant(difference.dims, DiagonalBand(*bounds[name]), hit, 1 - hit, is_boolean=True)
+    if_true = Fraction(name != "ne")
+    return MaskedConstant(difference.dims, DiagonalBand(*bounds[name]), if_true, 1 - if_true, is_boolean=True)
 
 
 def permuted(k: ConstantTensor, order: tuple[int, ...]) -> ConstantTensor | None:
-    """Dims in another order; None where a mask's rows or columns would leave their place."""
+    """Dims in another order; None if a mask's rows or columns would no longer be the last two dims."""
     dims = tuple(k.dims[d] for d in order)
     if isinstance(k, Ramp):
         return Ramp(dims, tuple(k.steps[d] for d in order), k.offset)
@@ -164,8 +164,8 @@ def permuted(k: ConstantTensor, order: tuple[int, ...]) -> ConstantTensor | None
         return replace(k, dims=dims)
     if order[-2:] == (rank - 1, rank - 2) and isinstance(k.condition, DiagonalBand):
         low, high = k.condition.low, k.condition.high
-        turned = DiagonalBand(None if high is None else ZERO - high, None if low is None else ZERO - low)
-        return replace(k, dims=dims, condition=turned)
+        transposed = DiagonalBand(None if high is None else ZERO - high, None if low is None else ZERO - low)
+        return replace(k, dims=dims, condition=transposed)
     return None
 
 
@@ -183,7 +183,7 @@ def reshaped(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
 
 
 def expanded(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
-    """Dims of size 1 repeated; None where a mask's rows or columns would be."""
+    """Dims of size 1 repeated; None if those are a mask's rows or columns."""
     added = len(dims) - len(k.dims)
     if isinstance(k, Ramp):
         return Ramp(dims, (0,) * added + k.steps, k.offset)
@@ -198,8 +198,8 @@ def sliced(k: ConstantTensor, along: int, start: Dim, stop: Dim) -> ConstantTens
     if k.is_uniform or along < len(dims) - 2 or not isinstance(k.condition, DiagonalBand):
         return replace(k, dims=dims)
     # Row r of the slice is row r + start; column c is column c + start.
-    move = start if along == len(dims) - 2 else ZERO - start
-    low, high = (None if d is None else d + move for d in (k.condition.low, k.condition.high))
+    shift = start if along == len(dims) - 2 else ZERO - start
+    low, high = (None if d is None else d + shift for d in (k.condition.low, k.condition.high))
     return replace(k, dims=dims, condition=DiagonalBand(low, high))
 
 

@@ -47,7 +47,7 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
             return ramp
         left, right = t.value(x), t.value(y)
         if isinstance(left, MaskedConstant) and isinstance(right, MaskedConstant):
-            return _of_constants(t, fn, left, right)
+            return _fold_constants(t, fn, left, right)
         if isinstance(right, MaskedConstant):
             return _constant_right(t, fn, t.tensor(x), right)
         if isinstance(left, MaskedConstant):
@@ -109,7 +109,7 @@ def _constant_left(t: Translation, fn: BinaryFn, c: MaskedConstant, x: int) -> V
             raise AssertionError("no ATen operator is a mask")
 
 
-def _of_constants(t: Translation, fn: BinaryFn, a: MaskedConstant, b: MaskedConstant) -> Value:
+def _fold_constants(t: Translation, fn: BinaryFn, a: MaskedConstant, b: MaskedConstant) -> Value:
     """Arithmetic on masks, such as `(1 - mask) * minimum`."""
     if not a.is_uniform and not b.is_uniform and a.condition != b.condition:
         raise t.unsupported("arithmetic with two masks", "combine them with & first")
@@ -123,7 +123,7 @@ def _of_constants(t: Translation, fn: BinaryFn, a: MaskedConstant, b: MaskedCons
                 case "sub":
                     return x - y
                 case "mul":
-                    # Arithmetic masks multiply by the dtype's minimum, which stands for minus infinity.
+                    # Arithmetic masks multiply by the dtype's minimum, which is used as minus infinity.
                     product = x * y
                     return None if product < -Fraction(LARGEST["f32"]) else product
                 case "div" if y:
@@ -145,7 +145,7 @@ def _reversed_sub(t: Translation, x: Any, y: Any, alpha: Any = 1) -> Value:
 
 
 def _pow(t: Translation, x: Any, exponent: Any) -> Value:
-    spelled: dict[Fraction, UnaryFn] = {
+    unary_powers: dict[Fraction, UnaryFn] = {
         Fraction(2): "square",
         Fraction(1, 2): "sqrt",
         Fraction(-1, 2): "rsqrt",
@@ -154,8 +154,8 @@ def _pow(t: Translation, x: Any, exponent: Any) -> Value:
     number = t.number(exponent)
     if number is None:
         raise t.unsupported("pow with a computed exponent", "a number is supported")
-    if number in spelled:
-        return t.build.unary(spelled[number], t.tensor(x), t.line)
+    if number in unary_powers:
+        return t.build.unary(unary_powers[number], t.tensor(x), t.line)
     return t.build.scalar("pow", t.tensor(x), number, t.line)
 
 
@@ -178,9 +178,9 @@ def _clamp_max(t: Translation, x: Any, most: Any) -> Value:
 def _composite(row: CompositeFunction) -> Callable[..., Value]:
     """The row's formula, in operators of the program."""
 
-    def lower(t: Translation, x: Any, *given: Any, **named: Any) -> Value:
+    def lower(t: Translation, x: Any, *positional: Any, **by_name: Any) -> Value:
         parameters = {**row.parameters}
-        for name, value in (*zip(row.parameters, given, strict=False), *named.items()):
+        for name, value in (*zip(row.parameters, positional, strict=False), *by_name.items()):
             number = t.number(value)
             if name not in parameters or number is None:
                 raise t.unsupported(f"{row.name} with {name}={value}")
@@ -241,24 +241,22 @@ def _reduction(fn: ReduceFn) -> Callable[..., Value]:
     return lower
 
 
-def _max(t: Translation, x: Any, y: Any = None, keepdim: bool = False) -> Value:
-    if y is not None and not isinstance(y, int):
-        return _binary("max")(t, x, y)
-    values = reduced(t, "max", t.tensor(x), t.axes(x, y), keepdim)
-    return values if y is None else (values, Unused("the positions of a maximum"))
-
-
 def _least(t: Translation, x: Any, dims: Any = None, keepdim: bool = False) -> Value:
-    turned = t.build.unary("neg", t.tensor(x), t.line)
-    most = t.at(reduced(t, "max", turned, t.axes(x, dims), keepdim))
-    return t.build.unary("neg", most, t.line)
+    negated = t.build.unary("neg", t.tensor(x), t.line)
+    greatest = t.at(reduced(t, "max", negated, t.axes(x, dims), keepdim))
+    return t.build.unary("neg", greatest, t.line)
 
 
-def _min(t: Translation, x: Any, y: Any = None, keepdim: bool = False) -> Value:
-    if y is not None and not isinstance(y, int):
-        return _binary("min")(t, x, y)
-    values = _least(t, x, y, keepdim)
-    return values if y is None else (values, Unused("the positions of a minimum"))
+def _extremum(fn: BinaryFn, name: str, reduction: Callable[..., Value]) -> Callable[..., Value]:
+    """torch.max or torch.min: of two tensors, of all elements, or along a dim together with the positions."""
+
+    def lower(t: Translation, x: Any, y: Any = None, keepdim: bool = False) -> Value:
+        if y is not None and not isinstance(y, int):
+            return _binary(fn)(t, x, y)
+        values = reduction(t, x, y, keepdim)
+        return values if y is None else (values, Unused(f"the positions of a {name}"))
+
+    return lower
 
 
 def _variance(t: Translation, x: int, axes: list[int], correction: int) -> int:
@@ -306,25 +304,25 @@ def _norm_axes(t: Translation, x: int, shape: Any) -> list[int]:
 
 
 def _rms_norm(t: Translation, x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Value:
-    b, given = t.build, t.tensor(x)
-    axes = _norm_axes(t, given, shape)
-    # torch takes the dtype's machine epsilon where no eps is given.
-    epsilon = Fraction(repr(eps if eps is not None else EPSILON[b.type_of(given).dtype]))
+    b, tensor = t.build, t.tensor(x)
+    axes = _norm_axes(t, tensor, shape)
+    # Without eps, torch uses the dtype's machine epsilon.
+    epsilon = Fraction(repr(eps if eps is not None else EPSILON[b.type_of(tensor).dtype]))
     if epsilon or len(axes) > 1:
-        mean = t.at(reduced(t, "mean", b.unary("square", given, t.line), axes, keepdim=True))
+        mean = t.at(reduced(t, "mean", b.unary("square", tensor, t.line), axes, keepdim=True))
         norm = b.unary("sqrt", b.scalar("add", mean, epsilon, t.line) if epsilon else mean, t.line)
     else:
-        norm = b.reduce("rms", given, axes[0], t.line)
-    out = b.binary("div", given, norm, t.line)
+        norm = b.reduce("rms", tensor, axes[0], t.line)
+    out = b.binary("div", tensor, norm, t.line)
     return out if weight is None else b.binary("mul", out, t.tensor(weight), t.line)
 
 
 def _layer_norm(
     t: Translation, x: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> Value:
-    b, given = t.build, t.tensor(x)
-    axes = _norm_axes(t, given, shape)
-    centred = b.binary("sub", given, t.at(reduced(t, "mean", given, axes, keepdim=True)), t.line)
+    b, tensor = t.build, t.tensor(x)
+    axes = _norm_axes(t, tensor, shape)
+    centred = b.binary("sub", tensor, t.at(reduced(t, "mean", tensor, axes, keepdim=True)), t.line)
     variance = t.at(reduced(t, "mean", b.unary("square", centred, t.line), axes, keepdim=True))
     out = b.binary("div", centred, b.unary("sqrt", b.scalar("add", variance, repr(eps), t.line), t.line), t.line)
     out = out if weight is None else b.binary("mul", out, t.tensor(weight), t.line)
@@ -425,8 +423,8 @@ def _comparison(fn: str) -> Callable[..., Value]:
             case _:
                 pass
         if isinstance(left, int | View) and number is not None and number.if_true == 0 and fn in ("eq", "ne"):
-            hit = Fraction(fn == "ne")
-            return MaskedConstant(t.dims(x), NonZero(t.tensor(x)), hit, 1 - hit, is_boolean=True)
+            if_true = Fraction(fn == "ne")
+            return MaskedConstant(t.dims(x), NonZero(t.tensor(x)), if_true, 1 - if_true, is_boolean=True)
         raise t.unsupported("a comparison of computed numbers", "positions can be compared, and an argument with 0")
 
     return lower
@@ -440,7 +438,7 @@ def _and(t: Translation, x: Any, y: Any) -> Value:
     a, b = _mask(t, x), _mask(t, y)
     made = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
     if made is None:
-        raise t.unsupported("this conjunction of masks", "bands that lie on one diagonal direction can be joined")
+        raise t.unsupported("this conjunction of masks", "masks along one diagonal direction can be combined")
     return made
 
 
@@ -523,8 +521,8 @@ ROWS: tuple[Row, ...] = (
     Row("mean", "mean", _reduction("mean")),
     Row("amax", "amax", _reduction("max")),
     Row("amin", "amin", _least),
-    Row("max", "max", _max),
-    Row("min", "min", _min),
+    Row("max", "max", _extremum("max", "maximum", _reduction("max"))),
+    Row("min", "min", _extremum("min", "minimum", _least)),
     Row("var", "var", _var(root=False)),
     Row("std", "std", _var(root=True)),
     *ATTENTION_ROWS,

@@ -34,9 +34,9 @@ def _reversed(t: Translation, x: Any) -> Value:
 
 
 def _movedim(t: Translation, x: Any, source: Any, target: Any) -> Value:
-    moved, places = t.axes_in_order(x, source), t.axes_in_order(x, target)
-    rest = iter([d for d in range(len(t.dims(x))) if d not in moved])
-    order = [moved[places.index(d)] if d in places else next(rest) for d in range(len(t.dims(x)))]
+    sources, targets = t.axes_in_order(x, source), t.axes_in_order(x, target)
+    rest = iter([d for d in range(len(t.dims(x))) if d not in sources])
+    order = [sources[targets.index(d)] if d in targets else next(rest) for d in range(len(t.dims(x)))]
     return t.permuted(t.value(x), order)
 
 
@@ -64,13 +64,12 @@ def _unsqueeze(t: Translation, x: Any, d: Any) -> Value:
 
 
 def _squeeze(t: Translation, x: Any, d: Any = None) -> Value:
-    gone = [a for a in t.axes(x, d) if t.dims(x)[a].is_one]
-    return drop_dims(t, t.value(x), gone)
+    return drop_dims(t, t.value(x), [a for a in t.axes(x, d) if t.dims(x)[a].is_one])
 
 
-def drop_dims(t: Translation, held: Value, gone: Sequence[int]) -> Value:
+def drop_dims(t: Translation, held: Value, removed: Sequence[int]) -> Value:
     """Remove some dims of size 1."""
-    return t.reshaped(held, [size for a, size in enumerate(t.dims_of(held)) if a not in gone])
+    return t.reshaped(held, [size for a, size in enumerate(t.dims_of(held)) if a not in removed])
 
 
 def _expand(t: Translation, x: Any, sizes: Any, **_: Any) -> Value:
@@ -94,8 +93,8 @@ def repeat_dim(t: Translation, held: Value, along: int, times: Dim, each: bool) 
     before, size, after = dims[:along], dims[along], dims[along + 1 :]
     pair = (size, ONE) if each else (ONE, size)
     wide = (size, times) if each else (times, size)
-    opened = t.reshaped(held, (*before, *pair, *after))
-    return t.reshaped(t.expanded(opened, (*before, *wide, *after)), (*before, size * times, *after))
+    split = t.reshaped(held, (*before, *pair, *after))
+    return t.reshaped(t.expanded(split, (*before, *wide, *after)), (*before, size * times, *after))
 
 
 def _repeat(t: Translation, x: Any, times: Any) -> Value:
@@ -116,18 +115,18 @@ def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = No
     if step != 1:
         raise t.unsupported(f"a slice with step {step}", "take halves, or permute a reshape")
     along = t.axis(x, d)
-    whole = t.dims(x)[along]
+    extent = t.dims(x)[along]
 
-    def border(given: Any, otherwise: Dim) -> Dim:
-        if given is None or (isinstance(given, int) and given > END):
-            return otherwise
-        size = t.size(given)
+    def bound(value: Any, default: Dim) -> Dim:
+        if value is None or (isinstance(value, int) and value > END):
+            return default
+        size = t.size(value)
         negative = size.constant is not None and size.constant < 0
-        size = whole + size if negative else size
-        beyond = (size - whole).constant
-        return whole if beyond is not None and beyond > 0 else size
+        size = extent + size if negative else size
+        beyond = (size - extent).constant
+        return extent if beyond is not None and beyond > 0 else size
 
-    return t.sliced(t.value(x), along, border(start, ZERO), border(stop, whole))
+    return t.sliced(t.value(x), along, bound(start, ZERO), bound(stop, extent))
 
 
 def _narrow(t: Translation, x: Any, d: Any, start: Any, length: Any) -> Value:
@@ -155,7 +154,7 @@ def _slices(t: Translation, x: Any, along: int, lengths: Sequence[Dim]) -> Value
 def _equal_slices(t: Translation, x: Any, along: int, each: int) -> Value:
     total = t.dims(x)[along].constant
     if total is None:
-        raise t.unsupported("a symbolic dim in pieces", "name the sizes of the pieces")
+        raise t.unsupported("a symbolic dim in parts", "name the sizes of the parts")
     return _slices(t, x, along, [ONE * min(each, total - s) for s in range(0, total, each)])
 
 
@@ -169,7 +168,7 @@ def _chunk(t: Translation, x: Any, count: Any, d: Any = 0) -> Value:
     along = t.axis(x, d)
     total = t.dims(x)[along].constant
     if total is None:
-        raise t.unsupported("a symbolic dim in chunks", "name the sizes of the pieces")
+        raise t.unsupported("a symbolic dim in chunks", "name the sizes of the chunks")
     return _equal_slices(t, x, along, -(-total // int(count)))
 
 
@@ -179,8 +178,7 @@ def _cat(t: Translation, parts: Any, d: Any = 0) -> Value:
 
 def _stack(t: Translation, parts: Any, d: Any = 0) -> Value:
     along = t.axis(parts[0], d, extra=1)
-    opened = [t.at(_unsqueeze(t, p, along)) for p in parts]
-    return t.concatenated(opened, along)
+    return t.concatenated([t.at(_unsqueeze(t, p, along)) for p in parts], along)
 
 
 def _same(t: Translation, x: Any, *_: Any, **__: Any) -> Value:

@@ -141,12 +141,12 @@ class LevelBuilder:
             ParseError: a field is missing.
         """
         try:
-            made = self._compute(op)
+            positions = self._compute(op)
         except ShapeError as error:
             raise ShapeError(f"{op.where}: {error}; the file contradicts itself") from error
-        if len(made) != len(op.declared):
-            raise op.source.fail(f"{len(op.declared)} output tensors", str(len(made)))
-        for tensor, position in zip(op.declared, made, strict=True):
+        if len(positions) != len(op.declared):
+            raise op.source.fail(f"{len(op.declared)} output tensors", str(len(positions)))
+        for tensor, position in zip(op.declared, positions, strict=True):
             declared = declared_dims(tensor)
             if _without_ones(declared) == _without_ones(self.dims[position]) and declared != self.dims[position]:
                 position = self.add(Reshape(declared), position)
@@ -202,17 +202,17 @@ class LevelBuilder:
 
     def _slices(self, op: Operator, x: int, along: int) -> tuple[int, ...]:
         """Split and chunk: consecutive slices with the declared sizes of the outputs."""
-        made: list[int] = []
+        slices: list[int] = []
         start = dim(0)
         for tensor in op.declared:
             sizes = declared_dims(tensor)
             if along >= len(sizes):
                 raise tensor.fail(f"{len(sizes)} dims", f"at least {along + 1}")
-            made.append(self.add(Slice(along, start, start + sizes[along]), x))
+            slices.append(self.add(Slice(along, start, start + sizes[along]), x))
             start = start + sizes[along]
         if start != self.dims[x][along]:
             raise ShapeError(f"the outputs have {start} in total, dim {along} has {self.dims[x][along]}")
-        return tuple(made)
+        return tuple(slices)
 
     def split_dim(self, x: int, along: int, kept: Dim) -> int:
         """Split dim `along` of size n into n/kept and kept: `[.., n, ..] -> [.., n/kept, kept, ..]`."""

@@ -274,9 +274,9 @@ class _Retyper:
             args = tuple(dims[a] for a in node.args)
             match node.op:
                 case Input(name, t):
-                    given = self._data.get(name, t.dims)
-                    nodes.append(Node(Input(name, replace(t, dims=given))))
-                    dims.append(given)
+                    input_dims = self._data.get(name, t.dims)
+                    nodes.append(Node(Input(name, replace(t, dims=input_dims))))
+                    dims.append(input_dims)
                 case Band() as band:
                     rows = self._view_size(band.rows, f"{position}_rows")
                     columns = self._view_size(band.columns, f"{position}_columns")
@@ -285,8 +285,8 @@ class _Retyper:
                 case Custom(block):
                     customs += 1
                     old = tuple(types[a] for a in node.args)
-                    made, results[position] = self._block(block, old, args, customs, str(position))
-                    nodes.append(Node(Custom(made), node.args))
+                    new_block, results[position] = self._block(block, old, args, customs, str(position))
+                    nodes.append(Node(Custom(new_block), node.args))
                     dims.append(results[position][0])
                 case Result(index):
                     nodes.append(node)
@@ -295,9 +295,9 @@ class _Retyper:
                     raise AssertionError("SGraph refuses block-level operators")
                 case op:
                     old_args = tuple(types[a].dims for a in node.args)
-                    made_op, found = self._compute(op, old_args, types[position].dims, args, str(position))
-                    nodes.append(Node(made_op, node.args))
-                    dims.append(found)
+                    new_op, new_dims = self._compute(op, old_args, types[position].dims, args, str(position))
+                    nodes.append(Node(new_op, node.args))
+                    dims.append(new_dims)
         return SGraph(tuple(nodes), self._graph.output), dims[self._graph.output]
 
     def _size(self, p: ParallelDim, loop: bool, number: int) -> ParallelDim:
@@ -342,9 +342,9 @@ class _Retyper:
                     raise AssertionError("BlockGraph refuses kernel-level operators")
                 case op:
                     old_args = tuple(types[a].dims for a in node.args)
-                    made, found = self._compute(op, old_args, types[position].dims, args, f"{key}_{position}")
-                    nodes.append(Node(made, node.args))
-                    dims.append(found)
+                    new_op, new_dims = self._compute(op, old_args, types[position].dims, args, f"{key}_{position}")
+                    nodes.append(Node(new_op, node.args))
+                    dims.append(new_dims)
         return replace(frame, nodes=tuple(nodes)), tuple(dims[s] for s in block.stores)
 
     def _compute(
@@ -380,13 +380,13 @@ class _Retyper:
 
     def _reshaped_dims(self, old: Dims, out: Dims, new: Dims, key: str) -> Dims:
         """The dims of a reshape: unchanged, products of merged dims, or parts of split dims (the first is the rest)."""
-        made: list[Dim] = []
-        for n, (taken, kept) in enumerate(_groups(old, out)):
-            product = prod((new[d] for d in taken), start=ONE)
-            inner = [self._view_size(out[d], f"{key}_{n}_{m}") for m, d in enumerate(kept[1:])]
-            if kept:
-                made.extend((product / prod(inner, start=ONE), *inner))
-        return tuple(made)
+        dims: list[Dim] = []
+        for n, (old_group, new_group) in enumerate(_groups(old, out)):
+            product = prod((new[d] for d in old_group), start=ONE)
+            inner = [self._view_size(out[d], f"{key}_{n}_{m}") for m, d in enumerate(new_group[1:])]
+            if new_group:
+                dims.extend((product / prod(inner, start=ONE), *inner))
+        return tuple(dims)
 
 
 def _groups(old: Dims, out: Dims) -> list[tuple[list[int], list[int]]]:
@@ -395,18 +395,18 @@ def _groups(old: Dims, out: Dims) -> list[tuple[list[int], list[int]]]:
     groups: list[tuple[list[int], list[int]]] = []
     i = j = 0
     while i < len(old) and j < len(out):
-        taken, given, a, b = [i], [j], sizes[i], wanted[j]
+        old_group, new_group, a, b = [i], [j], sizes[i], wanted[j]
         i, j = i + 1, j + 1
         while a != b:
             if a < b:
                 a *= sizes[i]
-                taken.append(i)
+                old_group.append(i)
                 i += 1
             else:
                 b *= wanted[j]
-                given.append(j)
+                new_group.append(j)
                 j += 1
-        groups.append((taken, given))
+        groups.append((old_group, new_group))
     if i < len(old):
         groups[-1][0].extend(range(i, len(old))) if groups else groups.append((list(range(len(old))), []))
     if j < len(out):

@@ -44,7 +44,7 @@ from prism_explore.ir.ops import (
     Unary,
     op_name,
 )
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import TensorType, dense_strides
 
 Json: TypeAlias = dict[str, Any]
 
@@ -370,11 +370,7 @@ def _kernel_graph(graph: SGraph, guids: _Guids) -> list[Json]:
 
 
 def _strides(t: TensorType) -> list[int]:
-    strides, step = [0] * t.rank, 1
-    for d in reversed(t.storage_order):
-        strides[d] = step
-        step *= t.dims[d].constant or 1
-    return strides
+    return list(dense_strides(tuple(d.constant or 1 for d in t.dims), t.storage_order))
 
 
 # ---------------------------------------------------------------- block graphs

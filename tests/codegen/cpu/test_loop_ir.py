@@ -22,8 +22,8 @@ from prism_explore.codegen.cpu.loop_ir import (
     LoopProgram,
     Map,
     Place,
+    RangeTest,
     Read,
-    Within,
 )
 from prism_explore.codegen.cpu.loop_text import show_expression, show_loops
 from prism_explore.codegen.cpu.lower_block import MAX_HOISTED_BYTES
@@ -109,7 +109,7 @@ def _number(e, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> float:
             return memory[place.buffer.root][_offset(place, at)]
         case Constant(value):
             return float(value)
-        case Within(affine, low, high):
+        case RangeTest(affine, low, high):
             x = _index(affine, at)
             return np.float64((low is None or low <= x) and (high is None or x <= high))
         case Apply("pow", (x, Constant(value))):

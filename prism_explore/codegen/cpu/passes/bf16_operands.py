@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism_explore.codegen.cpu.loop_ir import Buffer, Contract, LoopNest, LoopProgram, Statement, reads
+from prism_explore.codegen.cpu.loop_ir import Buffer, Contract, LoopNest, LoopProgram, Statement, places_read
 from prism_explore.codegen.cpu.matmul_tiling import is_bf16_product
 
 
@@ -53,7 +53,7 @@ def _only_left(b: Buffer, nest: LoopNest) -> bool:
         if isinstance(s, Contract):
             if b in (s.right.buffer, s.target.buffer):
                 return False
-        elif any(p.buffer == b for p in reads(s.value)) or (s.target.buffer == b and s.accumulates):
+        elif any(p.buffer == b for p in places_read(s.value)) or (s.target.buffer == b and s.accumulates):
             return False
     return True
 

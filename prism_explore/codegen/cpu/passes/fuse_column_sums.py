@@ -20,9 +20,9 @@ from prism_explore.codegen.cpu.loop_ir import (
     Fold,
     Place,
     Range,
+    RangeTest,
     Read,
     Statement,
-    Within,
 )
 from prism_explore.codegen.cpu.matmul_tiling import DotTiling, Tiling, is_bf16_product, matmul_shape, merged_k_ranges
 
@@ -32,7 +32,7 @@ class FusedSum:
     """A sum that a product can compute too."""
 
     position: int
-    """In its section: directly before the product or directly behind it."""
+    """In its section: directly before or after the product."""
     fold: Fold
     """The sum in the product's variables."""
 
@@ -64,42 +64,42 @@ def _in_variables_of(s: Fold, c: Contract) -> Fold | None:
     shape = matmul_shape(c)
     if s.join != "sum" or not shape.is_dot or is_bf16_product(c) or len(merged_k_ranges(c)) > 1 or shape.k % 16:
         return None
-    places = set(_places(s.value) or ())
+    places = set(_places_of(s.value) or ())
     if len(places) != 1 or s.target.buffer.root in {p.buffer.root for p in (c.left, c.right, c.target)}:
         return None
     (place,) = places
     names = _renaming(s, place, c)
-    if names is None or not _is_same(place.renamed(names), c.right):
+    if names is None or not _is_same_place(place.renamed(names), c.right):
         return None
     domain = tuple(Range(names.get(r.name, r.name), r.extent) for r in s.domain)
     along = tuple(names[name] for name in s.along if name in names)
     return replace(s, domain=domain, along=along, target=s.target.renamed(names), value=_with_place(c.right, s.value))
 
 
-def _places(value: Expression) -> tuple[Place, ...] | None:
+def _places_of(value: Expression) -> tuple[Place, ...] | None:
     """The places that a value reads; None where it depends on loop variables directly."""
     match value:
         case Read(place):
             return (place,)
         case Constant():
             return ()
-        case Within():
+        case RangeTest():
             return None
         case Apply(_, args):
-            parts = [_places(a) for a in args]
+            parts = [_places_of(a) for a in args]
             return None if None in parts else tuple(p for part in parts for p in part or ())
 
 
 def _renaming(s: Fold, place: Place, c: Contract) -> dict[str, str] | None:
     """The product's variable for each of the sum's; None where they run over different ranges."""
-    wide = [r for r in s.domain if r.extent > 1]
-    mine = {r.name: r for r in (*c.batch, c.n, *c.k) if r.extent > 1}
+    sum_ranges = [r for r in s.domain if r.extent > 1]
+    product_ranges = {r.name: r for r in (*c.batch, c.n, *c.k) if r.extent > 1}
     ks = {r.name for r in c.k}
     names: dict[str, str] = {}
-    for r in wide:
+    for r in sum_ranges:
         candidates = (
             name
-            for name, other in mine.items()
+            for name, other in product_ranges.items()
             if name not in names.values()
             and other.extent == r.extent
             and c.right.stride(name) == place.stride(r.name) != 0
@@ -108,10 +108,10 @@ def _renaming(s: Fold, place: Place, c: Contract) -> dict[str, str] | None:
         if (name := next(candidates, None)) is None:
             return None
         names[r.name] = name
-    return names if len(names) == len(mine) else None
+    return names if len(names) == len(product_ranges) else None
 
 
-def _is_same(a: Place, b: Place) -> bool:
+def _is_same_place(a: Place, b: Place) -> bool:
     """Whether two places are the same for all values of their variables."""
     variables = {*a.variables, *b.variables}
     return a.buffer == b.buffer and a.offset == b.offset and all(a.stride(v) == b.stride(v) for v in variables)
@@ -124,5 +124,5 @@ def _with_place(place: Place, value: Expression) -> Expression:
             return Read(place)
         case Apply(fn, args):
             return Apply(fn, tuple(_with_place(place, a) for a in args))
-        case Constant() | Within():
+        case Constant() | RangeTest():
             return value

@@ -18,7 +18,17 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
-from prism_explore.codegen.cpu.loop_ir import Apply, Contract, Expression, LoopNest, Map, Place, Range, Statement, reads
+from prism_explore.codegen.cpu.loop_ir import (
+    Apply,
+    Contract,
+    Expression,
+    LoopNest,
+    Map,
+    Place,
+    Range,
+    Statement,
+    places_read,
+)
 from prism_explore.ir.tensors import BYTES
 
 MAX_TILE_BYTES = 1 << 18
@@ -31,7 +41,7 @@ SLOW_FUNCTIONS = frozenset(("div", "exp", "sqrt"))
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class RequestedTile:
     """A tile of memory that an iteration reads."""
 
     place: Place
@@ -42,7 +52,7 @@ class Tile:
 
     @property
     def shape(self) -> tuple[tuple[tuple[int, int], ...], int]:
-        """MatmulShape and strides of its rows, outermost first, and how many elements of a row are contiguous."""
+        """Extents and strides of its rows, outermost first, and the number of contiguous elements of a row."""
         dims = sorted((self.place.stride(r.name), r.extent) for r in self.ranges)
         run, rows = 1, list[tuple[int, int]]()
         for stride, extent in dims:
@@ -69,10 +79,10 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PrefetchRequest:
     """Some lines of a tile, to prefetch while a statement runs."""
 
-    tile: Tile
+    tile: RequestedTile
     first: int
     count: int
 
@@ -80,36 +90,36 @@ class Request:
         return f"{self.tile}{f', {self.count} of {self.tile.lines} lines' if self.count < self.tile.lines else ''}"
 
 
-def plan_prefetches(nest: LoopNest, lanes: int) -> tuple[tuple[Request, ...], ...]:
+def plan_prefetches(nest: LoopNest, lanes: int) -> tuple[tuple[PrefetchRequest, ...], ...]:
     """Per statement of the body, what to prefetch while it runs. Each line of a tile is requested once."""
-    found: list[tuple[Request, ...]] = [() for _ in nest.body]
+    found: list[tuple[PrefetchRequest, ...]] = [() for _ in nest.body]
     for position, tiles in enumerate(tiles_to_prefetch(nest)):
         done = [0] * len(tiles)
-        for before, domain in _slow_before(nest, position):
+        for before, domain in _slow_statements_before(nest, position):
             vectors = ceil(prod(r.extent for r in domain) / lanes)
             counts = [min(LINES_PER_VECTOR * vectors, tile.lines // 2 - n) for tile, n in zip(tiles, done, strict=True)]
-            found[before] += tuple(r for r in map(Request, tiles, done, counts) if r.count)
+            found[before] += tuple(r for r in map(PrefetchRequest, tiles, done, counts) if r.count)
             done = [n + count for n, count in zip(done, counts, strict=True)]
-        found[position] += tuple(Request(t, n, t.lines - n) for t, n in zip(tiles, done, strict=True))
+        found[position] += tuple(PrefetchRequest(t, n, t.lines - n) for t, n in zip(tiles, done, strict=True))
     return tuple(found)
 
 
-def tiles_to_prefetch(nest: LoopNest) -> tuple[tuple[Tile, ...], ...]:
+def tiles_to_prefetch(nest: LoopNest) -> tuple[tuple[RequestedTile, ...], ...]:
     """Per product of the body, the tiles to prefetch while it runs; none where there is one product only."""
     products = [p for p, s in enumerate(nest.body) if isinstance(s, Contract)]
-    found: list[list[Tile]] = [[] for _ in nest.body]
+    found: list[list[RequestedTile]] = [[] for _ in nest.body]
     if nest.loop is None or len(products) < 2:
         return tuple(map(tuple, found))
     seen: set[str] = set()
     for position, statement in enumerate(nest.body):
-        for place, ranges in _read(statement):
+        for place, ranges in _tile_reads(statement):
             buffer = place.buffer
             if buffer.root.where == "scratch" or buffer.name in seen or not place.stride(nest.loop.name):
                 continue
             seen.add(buffer.name)
             before = [c for c in products if c < position]
             own = tuple(r for r in ranges if place.stride(r.name))
-            tile = Tile(place, own, 0 if before else 1)
+            tile = RequestedTile(place, own, 0 if before else 1)
             if tile.lines * CACHE_LINE_BYTES <= MAX_TILE_BYTES:
                 found[before[-1] if before else products[-1]].append(tile)
     return tuple(map(tuple, found))
@@ -121,7 +131,7 @@ def has_dependent_products(nest: LoopNest) -> bool:
     return any(isinstance(s, Contract) and {s.left.buffer, s.right.buffer} & computed for s in nest.body)
 
 
-def _slow_before(nest: LoopNest, position: int) -> Iterator[tuple[int, tuple[Range, ...]]]:
+def _slow_statements_before(nest: LoopNest, position: int) -> Iterator[tuple[int, tuple[Range, ...]]]:
     """The slow statements between a product and the one before it, with their domains, but for one element per row."""
     start = max((p for p in range(position) if isinstance(nest.body[p], Contract)), default=0)
     for p, s in enumerate(nest.body[start:position], start):
@@ -133,13 +143,13 @@ def _is_slow(e: Expression) -> bool:
     return isinstance(e, Apply) and (e.fn in SLOW_FUNCTIONS or any(map(_is_slow, e.args)))
 
 
-def _read(s: Statement) -> Iterator[tuple[Place, tuple[Range, ...]]]:
+def _tile_reads(s: Statement) -> Iterator[tuple[Place, tuple[Range, ...]]]:
     if isinstance(s, Contract):
         ranges = (*s.batch, s.m, s.n, *s.k)
         yield s.left, ranges
         yield s.right, ranges
     else:
-        for place in reads(s.value):
+        for place in places_read(s.value):
             yield place, s.domain
         if isinstance(s, Map) and s.accumulates:
             yield s.target, s.domain

@@ -32,12 +32,12 @@ from prism_explore.codegen.cpu.loop_ir import (
     LoopNest,
     Map,
     Place,
+    RangeTest,
     Read,
     Statement,
-    Within,
-    places,
-    reads,
-    withins,
+    places_accessed,
+    places_read,
+    range_tests,
 )
 
 
@@ -54,13 +54,13 @@ class _Abstract(Enum):
 _Value: TypeAlias = _Abstract | Place
 
 
-def iteration_predicate(nest: LoopNest) -> Within | None:
+def iteration_predicate(nest: LoopNest) -> RangeTest | None:
     """The predicate of the iterations of a nest's loop that have to run; None for all."""
-    bands = {w for s in nest.body if not isinstance(s, Contract) for w in withins(s.value)}
+    bands = {w for s in nest.body if not isinstance(s, Contract) for w in range_tests(s.value)}
     if nest.loop is None or len(bands) != 1:
         return None
     (band,) = bands
-    masked = [s for s in nest.body if not isinstance(s, Contract) and band in withins(s.value)]
+    masked = [s for s in nest.body if not isinstance(s, Contract) and band in range_tests(s.value)]
     ranges = {r for s in masked for r in s.domain if r.name in band.variables}
     tile = {r.name: r.extent for r in ranges}
     if len(tile) != len(ranges) or not band.stride(nest.loop.name):
@@ -71,14 +71,14 @@ def iteration_predicate(nest: LoopNest) -> Within | None:
     least = sum(min(0, band.stride(v) * (n - 1)) for v, n in tile.items())
     most = sum(max(0, band.stride(v) * (n - 1)) for v, n in tile.items())
     start = band.stride(ONE)
-    return Within(
+    return RangeTest(
         tuple((v, band.stride(v)) for v in band.variables if v not in tile),
         None if band.low is None else band.low - start - most,
         None if band.high is None else band.high - start - least,
     )
 
 
-def _keeps_rows(nest: LoopNest, band: Within, tile: Mapping[str, int], column: str | None) -> bool:
+def _keeps_rows(nest: LoopNest, band: RangeTest, tile: Mapping[str, int], column: str | None) -> bool:
     """Whether every row of every block keeps an entry among the columns of all iterations."""
     assert nest.loop is not None, "only a nest with a loop skips iterations"
     unit = band.stride(column or nest.loop.name)
@@ -96,7 +96,7 @@ def _keeps_rows(nest: LoopNest, band: Within, tile: Mapping[str, int], column: s
     return starts and ends and (band.low is None or band.high is None or band.low <= band.high)
 
 
-def _changes_nothing(nest: LoopNest, band: Within) -> bool:
+def _changes_nothing(nest: LoopNest, band: RangeTest) -> bool:
     """Whether an iteration in which the band is 0 changes nothing that outlives it."""
     equal = _equal_places(nest)
     state: dict[Buffer, _Abstract] = {}
@@ -106,14 +106,14 @@ def _changes_nothing(nest: LoopNest, band: Within) -> bool:
     """Buffers that an iteration overwrites completely before it reads them."""
     for s in nest.body:
         value = Apply("mul", (Read(s.left), Read(s.right))) if isinstance(s, Contract) else s.value
-        target, read = s.target.buffer.root, {p.buffer.root for p in reads(value)}
+        target, read = s.target.buffer.root, {p.buffer.root for p in places_read(value)}
         result = _evaluate(value, band, state, equal)
         if not _keeps_target(s, result, equal, target in state):
             state[target] = _target_value(s, result) if target not in state and _writes_all(s) else _Abstract.UNKNOWN
         if target not in seen | read and not s.accumulates and _writes_all(s):
             overwritten.add(target)
         seen |= read | {target}
-    outlives = {p.buffer.root for s in (*nest.once, *nest.before, *nest.after) for p in places(s)}
+    outlives = {p.buffer.root for s in (*nest.once, *nest.before, *nest.after) for p in places_accessed(s)}
     return all(b.where == "scratch" and b in overwritten and b not in outlives for b in state)
 
 
@@ -159,13 +159,15 @@ def _representative(place: Place, equal: Mapping[Place, Place]) -> Place:
     return equal.get(place, place)
 
 
-def _evaluate(e: Expression, band: Within, state: Mapping[Buffer, _Abstract], equal: Mapping[Place, Place]) -> _Value:
+def _evaluate(
+    e: Expression, band: RangeTest, state: Mapping[Buffer, _Abstract], equal: Mapping[Place, Place]
+) -> _Value:
     match e:
         case Read(place):
             return state.get(place.buffer.root, place)
         case Constant(value):
             return {Fraction(0): _Abstract.ZERO, Fraction(1): _Abstract.ONE}.get(value, _Abstract.UNKNOWN)
-        case Within():
+        case RangeTest():
             return _Abstract.ZERO if e == band else _Abstract.UNKNOWN
         case Apply(fn, args):
             values = tuple(_evaluate(a, band, state, equal) for a in args)

@@ -15,8 +15,8 @@ from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.loop_ir import Buffer, Place, Range
 from prism_explore.codegen.cpu.loop_text import show_statement
 from prism_explore.codegen.cpu.passes.prefetch import (
-    Request,
-    Tile,
+    PrefetchRequest,
+    RequestedTile,
     has_dependent_products,
     plan_prefetches,
     tiles_to_prefetch,
@@ -56,10 +56,10 @@ class RecordingBuilder:
         self.fetched.append(offset)
 
 
-def tile(rows: int, columns: int, step: int, dtype="f32") -> Tile:
+def tile(rows: int, columns: int, step: int, dtype="f32") -> RequestedTile:
     buffer = Buffer("k", (rows, columns), (step, 1), "input", dtype=dtype)
     place = Place(buffer, ((("r", 1),), (("c", 1),)))
-    return Tile(place, (Range("r", rows), Range("c", columns)), 1)
+    return RequestedTile(place, (Range("r", rows), Range("c", columns)), 1)
 
 
 @given(
@@ -77,7 +77,7 @@ def test_every_line_of_a_tile_is_prefetched_and_no_other(rows, columns, gap, par
     builder = RecordingBuilder()
     for first, end, number in zip((0, *ends), ends, slots, strict=False):
         for slot in range(number if end > first else 0):
-            prefetch_slot(builder, None, Request(wanted, first, end - first), parts, 2, slot, number)
+            prefetch_slot(builder, None, PrefetchRequest(wanted, first, end - first), parts, 2, slot, number)
     line = CACHE_LINE_BYTES // BYTES[dtype]
     runs, run = wanted.shape
     starts = [i * stride for extent, stride in runs for i in range(extent)] or [0]
@@ -90,7 +90,7 @@ def test_every_line_of_a_tile_is_prefetched_and_no_other(rows, columns, gap, par
 def test_requests_alternate_between_the_parts_of_a_tile(parts) -> None:
     builder = RecordingBuilder()
     for slot in range(16):
-        prefetch_slot(builder, None, Request(tile(8, 32, 100), 0, 16), parts, 2, slot, 16)
+        prefetch_slot(builder, None, PrefetchRequest(tile(8, 32, 100), 0, 16), parts, 2, slot, 16)
 
     assert [800 // parts * p for p in range(parts)] == builder.fetched[:parts]
     assert Counter(100 * r + c for r in range(8) for c in (0, 16)) == Counter(builder.fetched)
@@ -110,7 +110,7 @@ def test_exponentials_prefetch_the_first_lines_for_the_product_behind_them(exten
     (nest,) = planned(ATTENTION.graph, sizes(extent)).loops.nests
     asked = plan_prefetches(nest, lanes)
     slow = [p for p, s in enumerate(nest.body) if "exp(" in show_statement(s) and s.target.buffer.shape[-1] > 1]
-    by_tile = defaultdict[str, list[tuple[int, Request]]](list)
+    by_tile = defaultdict[str, list[tuple[int, PrefetchRequest]]](list)
     for position, found in enumerate(asked):
         for request in found:
             by_tile[str(request.tile)].append((position, request))

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_explore.codegen.cpu.loop_ir import Within
+from prism_explore.codegen.cpu.loop_ir import RangeTest
 from prism_explore.codegen.cpu.lower_graph import lower_graph
 from prism_explore.ir.text import parse
 from tests.codegen.corpus import filled, relative_error
@@ -29,10 +29,10 @@ SUMMED = """sgraph
 """
 
 
-def admits(band: Within | None, at: dict[str, int]) -> bool:
+def admits(band: RangeTest | None, at: dict[str, int]) -> bool:
     if band is None:
         return True
-    x = sum(f * at.get(v, 1) for v, f in band.at)
+    x = sum(f * at.get(v, 1) for v, f in band.index)
     return (band.low is None or band.low <= x) and (band.high is None or x <= band.high)
 
 
