@@ -63,9 +63,9 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
             argument = next(user)
             sources[placeholder] = (argument, types[argument])
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
-            held = exported.state_dict[spec.target]
-            parameters[spec.target] = held
-            sources[placeholder] = (spec.target, _type_of(held, spec.target))
+            tensor = exported.state_dict[spec.target]
+            parameters[spec.target] = tensor
+            sources[placeholder] = (spec.target, _type_of(tensor, spec.target))
         else:
             raise UnsupportedOperator(f"{program_name} holds a constant tensor {spec.target!r}; pass it as an argument")
     # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
@@ -98,16 +98,16 @@ def declare_symbols(
     for name, symbols in symbolic.items():
         if name not in found:
             raise ShapeError(f"there is no example of an argument {name!r}; there are ({', '.join(found)})")
-        given = _type_of(found[name], name)
-        dims = list(given.dims)
+        example_type = _type_of(found[name], name)
+        dims = list(example_type.dims)
         for position, symbol in symbols.items():
             if not -len(dims) <= position < len(dims):
                 raise ShapeError(f"{name!r} has {len(dims)} dims; there is no dim {position} to call {symbol!r}")
-            size = given.dims[position].value({})
+            size = example_type.dims[position].value({})
             if at.setdefault(symbol, size) != size:
                 raise ShapeError(f"{symbol!r} cannot be both {at[symbol]} and {size}; take two symbols")
             dims[position] = dim(symbol)
-        found[name] = TensorType(tuple(dims), given.dtype)
+        found[name] = TensorType(tuple(dims), example_type.dtype)
     return found, at
 
 
@@ -153,13 +153,13 @@ def _describe_other_parameters(parameters: Sequence[inspect.Parameter]) -> str:
     return f"; only arguments that can be given by position are inputs, not {', '.join(others)}" if others else ""
 
 
-def _type_of(given: Any, name: str) -> TensorType:
-    if isinstance(given, TensorType):
-        return given
-    shape, kind = getattr(given, "shape", None), str(getattr(given, "dtype", None)).removeprefix("torch.")
+def _type_of(example: Any, name: str) -> TensorType:
+    if isinstance(example, TensorType):
+        return example
+    shape, kind = getattr(example, "shape", None), str(getattr(example, "dtype", None)).removeprefix("torch.")
     if shape is None:
-        raise ShapeError(f"argument {name!r}: expected px.T(...) or a tensor, found {type(given).__name__}")
-    if (layout := str(getattr(given, "layout", "torch.strided"))) != "torch.strided":
+        raise ShapeError(f"argument {name!r}: expected px.T(...) or a tensor, found {type(example).__name__}")
+    if (layout := str(getattr(example, "layout", "torch.strided"))) != "torch.strided":
         raise ShapeError(f"argument {name!r} is {layout.removeprefix('torch.')}; pass a dense tensor, x.to_dense()")
     if kind not in TORCH_DTYPES:
         raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(TORCH_DTYPES)}")

@@ -153,10 +153,10 @@ class Translation:
 
     def tensor(self, x: Any) -> int:
         """The position of a traced value in the program."""
-        held = self.value(x)
-        match held:
+        value = self.value(x)
+        match value:
             case int() | View():
-                return self.at(held)
+                return self.at(value)
             case Dim():
                 raise self.unsupported("a symbolic size used as a number")
             case Ramp():
@@ -180,22 +180,22 @@ class Translation:
 
     def size(self, x: Any) -> Dim:
         """A traced or plain integer as a size."""
-        held = self._values[x] if hasattr(x, "op") else x
-        if isinstance(held, Dim):
-            return held
-        if isinstance(held, int) and not isinstance(held, bool) and not hasattr(x, "op"):
-            return constants.integer_dim(held)
+        value = self._values[x] if hasattr(x, "op") else x
+        if isinstance(value, Dim):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool) and not hasattr(x, "op"):
+            return constants.integer_dim(value)
         raise self.unsupported("a size that depends on data")
 
     def dims(self, x: Any) -> tuple[Dim, ...]:
         """The dims of a traced value."""
         return self.dims_of(self.value(x))
 
-    def dims_of(self, held: Value) -> tuple[Dim, ...]:
+    def dims_of(self, value: Value) -> tuple[Dim, ...]:
         """The dims of a value."""
-        match held:
+        match value:
             case int():
-                return self.build.type_of(held).dims
+                return self.build.type_of(value).dims
             case View(placeholder, order):
                 t = self._sources[placeholder][1]
                 return tuple(t.dims[d] for d in order)
@@ -227,8 +227,8 @@ class Translation:
         if not hasattr(x, "op"):
             number = self.number(x)
             return constants.constant((), number) if number is not None or self.is_minus_infinity(x) else None
-        held = self.value(x)
-        return held if isinstance(held, MaskedConstant) and held.is_uniform else None
+        value = self.value(x)
+        return value if isinstance(value, MaskedConstant) and value.is_uniform else None
 
     def same_dtype(self, x: Any, dtype: Any) -> None:
         """Reject a dtype other than the tensor's own, since casts are not supported."""
@@ -237,59 +237,59 @@ class Translation:
             raise self.unsupported(f"a cast to {dtype}", "give the arguments that dtype")
 
     # ------------------------------------------------------------ views of any value
-    def permuted(self, held: Value, order: Sequence[int]) -> Value:
+    def permuted(self, value: Value, order: Sequence[int]) -> Value:
         """Dims in another order; an input stays one, stored in another order."""
         new_order = tuple(order)
         if new_order == tuple(range(len(new_order))):
-            return held
-        match held:
+            return value
+        match value:
             case View(placeholder, before):
                 return View(placeholder, tuple(before[d] for d in new_order))
             case MaskedConstant(_, NonZero()):
-                return self._view_mask_tensor(held, lambda x: self.permuted(x, new_order))
+                return self._view_mask_tensor(value, lambda x: self.permuted(x, new_order))
             case Ramp() | MaskedConstant():
-                return self._require_constant(constants.permuted(held, new_order))
+                return self._require_constant(constants.permuted(value, new_order))
             case _:
-                return self.build.add(Permute(new_order), self.at(held), line=self.line)
+                return self.build.add(Permute(new_order), self.at(value), line=self.line)
 
-    def reshaped(self, held: Value, dims: Sequence[Dim]) -> Value:
+    def reshaped(self, value: Value, dims: Sequence[Dim]) -> Value:
         """The same elements in row-major order under other dims."""
-        if self.dims_of(held) == tuple(dims):
-            return held
-        match held:
+        if self.dims_of(value) == tuple(dims):
+            return value
+        match value:
             case MaskedConstant(_, NonZero()):
-                return self._view_mask_tensor(held, lambda x: self.reshaped(x, dims))
+                return self._view_mask_tensor(value, lambda x: self.reshaped(x, dims))
             case Ramp() | MaskedConstant():
-                return self._require_constant(constants.reshaped(held, tuple(dims)))
+                return self._require_constant(constants.reshaped(value, tuple(dims)))
             case _:
-                return self.build.add(Reshape(tuple(dims)), self.at(held), line=self.line)
+                return self.build.add(Reshape(tuple(dims)), self.at(value), line=self.line)
 
-    def expanded(self, held: Value, dims: Sequence[Dim]) -> Value:
+    def expanded(self, value: Value, dims: Sequence[Dim]) -> Value:
         """Dims of size 1 repeated, and new ones in front."""
-        match held:
+        match value:
             case MaskedConstant(_, NonZero()):
-                return self._view_mask_tensor(held, lambda x: self.expanded(x, dims))
+                return self._view_mask_tensor(value, lambda x: self.expanded(x, dims))
             case Ramp() | MaskedConstant():
-                return self._require_constant(constants.expanded(held, tuple(dims)))
+                return self._require_constant(constants.expanded(value, tuple(dims)))
             case _:
-                before = self.dims_of(held)
-                out = self.reshaped(held, (ONE,) * (len(dims) - len(before)) + before)
+                before = self.dims_of(value)
+                out = self.reshaped(value, (ONE,) * (len(dims) - len(before)) + before)
                 for d, size in enumerate(dims):
                     if self.dims_of(out)[d] != size:
                         out = self.build.add(Expand(d, size), self.at(out), line=self.line)
                 return out
 
-    def sliced(self, held: Value, along: int, start: Dim, stop: Dim) -> Value:
+    def sliced(self, value: Value, along: int, start: Dim, stop: Dim) -> Value:
         """Positions `start .. stop - 1` of one dim."""
-        if start == ZERO and stop == self.dims_of(held)[along]:
-            return held
-        match held:
+        if start == ZERO and stop == self.dims_of(value)[along]:
+            return value
+        match value:
             case MaskedConstant(_, NonZero()):
-                return self._view_mask_tensor(held, lambda x: self.sliced(x, along, start, stop))
+                return self._view_mask_tensor(value, lambda x: self.sliced(x, along, start, stop))
             case Ramp() | MaskedConstant():
-                return constants.sliced(held, along, start, stop)
+                return constants.sliced(value, along, start, stop)
             case _:
-                return self.build.add(Slice(along, start, stop), self.at(held), line=self.line)
+                return self.build.add(Slice(along, start, stop), self.at(value), line=self.line)
 
     def concatenated(self, parts: Sequence[int], along: int) -> int:
         """Tensors concatenated along one dim."""
@@ -298,19 +298,19 @@ class Translation:
             out = self.build.add(Concat(along), out, part, line=self.line)
         return out
 
-    def at(self, held: Value) -> int:
+    def at(self, value: Value) -> int:
         """The position of a value in the program."""
-        if isinstance(held, View):
-            return self._inputs[held] if held in self._inputs else self._declare(held)
-        if isinstance(held, int):
-            return held
+        if isinstance(value, View):
+            return self._inputs[value] if value in self._inputs else self._declare(value)
+        if isinstance(value, int):
+            return value
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
 
-    def _view_mask_tensor(self, held: MaskedConstant, view: Callable[[int], Value]) -> MaskedConstant:
+    def _view_mask_tensor(self, value: MaskedConstant, view: Callable[[int], Value]) -> MaskedConstant:
         """A mask of a tensor after a view: the mask of the viewed tensor."""
-        assert isinstance(held.condition, NonZero), "selected by the callers"
-        inner = self.at(view(held.condition.tensor))
-        return replace(held, condition=NonZero(inner), dims=self.dims_of(inner))
+        assert isinstance(value.condition, NonZero), "selected by the callers"
+        inner = self.at(view(value.condition.tensor))
+        return replace(value, condition=NonZero(inner), dims=self.dims_of(inner))
 
     def _require_constant(self, constant: ConstantTensor | None) -> ConstantTensor:
         if constant is None:

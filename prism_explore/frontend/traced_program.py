@@ -119,23 +119,23 @@ def _permuted_tensor(x: Any, binding: Binding) -> Any:
     return x.permute(binding.permute) if hasattr(x, "permute") else x.transpose(binding.permute)
 
 
-def data_sizes(program: TensorProgram, given: Mapping[str, int]) -> dict[str, int]:
+def data_sizes(program: TensorProgram, sizes: Mapping[str, int]) -> dict[str, int]:
     """Validated sizes for all symbols of a program.
 
     Raises:
         ShapeError: a symbol has no size, a size is below 1, or a name is no symbol of the program.
     """
     symbols = program.graph.data_symbols
-    missing, unknown = [s for s in symbols if s not in given], [s for s in given if s not in symbols]
+    missing, unknown = [s for s in symbols if s not in sizes], [s for s in sizes if s not in symbols]
     if missing or unknown:
         raise ShapeError(
             f"{program.name} has the symbols ({', '.join(symbols) or 'none'}); give each a number to tune at, "
             f"such as at={{{', '.join(f'{s!r}: 8' for s in symbols)}}}; "
             f"missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
         )
-    for s, n in given.items():
+    for s, n in sizes.items():
         if not isinstance(n, int) or isinstance(n, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ShapeError(f"symbol {s!r} was given {n!r}; sizes are whole numbers")
         if n < 1:
             raise ShapeError(f"symbol {s!r} was given {n}; sizes start at 1")
-    return {s: given[s] for s in symbols}
+    return {s: sizes[s] for s in symbols}

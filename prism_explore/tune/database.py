@@ -250,8 +250,8 @@ def _identity(
     return show(program), _canonical_json(shapes), machine_name(target), _canonical_json(dict(versions))
 
 
-def _canonical_json(numbers: Mapping[str, Any]) -> str:
-    return json.dumps(numbers, sort_keys=True)
+def _canonical_json(values: Mapping[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True)
 
 
 def _version(file: sqlite3.Connection) -> int:

@@ -31,9 +31,9 @@ def failure_reason(failure: Failure) -> Reason:
     )
 
 
-def bound_reason(floor: TimeBound, limit_s: float, whose: str, target: Target) -> Reason:
+def bound_reason(bound: TimeBound, limit_s: float, whose: str, target: Target) -> Reason:
     """The reason of a candidate that is not timed because of its lower bound."""
-    bounds = {"memory": f"{floor.bytes:.4g} B of compulsory traffic", "compute": f"{floor.flops:.4g} flops at least"}
+    causes = {"memory": f"{bound.bytes:.4g} B of compulsory traffic", "compute": f"{bound.flops:.4g} flops at least"}
     return Reason(
         code="cost.floor",
         layer="tune",
@@ -43,7 +43,7 @@ def bound_reason(floor: TimeBound, limit_s: float, whose: str, target: Target) -
         f"to stay below. {rates_of(target)}",
         formula=f"floor < time {whose}",
         substitution={
-            "floor": f"{seconds_text(floor.time_s)}, of {bounds[floor.bound_by]}",
+            "floor": f"{seconds_text(bound.time_s)}, of {causes[bound.bound_by]}",
             f"time {whose}": f"{seconds_text(limit_s)}, measured",
             "machine": target.name,
         },

@@ -89,7 +89,7 @@ class ExpectedArgument:
 
 
 DATA_OFFSET = object.__basicsize__
-"""The offset of the data pointer in NumPy's array object: directly behind the object header."""
+"""The offset of the data pointer in NumPy's array object: directly after the object header."""
 
 
 def _has_data_pointer() -> bool:

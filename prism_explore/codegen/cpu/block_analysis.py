@@ -1,6 +1,6 @@
 """Analysis of a block graph before it is lowered: live nodes, dependences on grid dims, loop-invariant code to hoist.
 
-Input: a block graph at given sizes and the lowering options. Output: a `BlockAnalysis`, which nothing changes.
+Input: a block graph at given sizes and the lowering options. Output: a `BlockAnalysis`; it is not changed afterwards.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class ExpressionEmitter:
             self.variables.pop(r.name, None)
 
     def offset(self, place: Place, also: Mapping[str, object] | None = None):
-        """A place's offset in its buffer, with further variables besides those in scope."""
+        """A place's offset in its buffer, with further variables in addition to those in scope."""
         return self._affine(place.offset, place, also)
 
     def band_index(self, band: RangeTest, also: Mapping[str, object] | None = None):

@@ -93,7 +93,7 @@ class PanelPrefetch:
     passes: int
 
     def emit(self, k: Index, offset: int) -> None:
-        """Emit the prefetches of the step at `k`, which is `offset` elements behind the start of an iteration."""
+        """Emit the prefetches of the step at `k`, which is `offset` elements after the start of an iteration."""
         if self.cache_level and offset % self._line == 0:
             is_run = self.shape.right_n == self.shape.k and self.shape.k >= RUN_LINES * self._line
             for place in self._in_one_run(k) if is_run else self._in_parallel(k):

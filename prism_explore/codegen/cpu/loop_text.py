@@ -78,7 +78,7 @@ def _statement_lines(s: Statement, indent: str, annotation: Annotation) -> list[
 
 
 def show_statement(s: Statement) -> str:
-    """One statement, with the ranges of its variables behind it."""
+    """One statement, followed by the ranges of its variables."""
     equals = "=" if not s.accumulates else "+=" if isinstance(s, Contract) or s.join == "sum" else "max="
     match s:
         case Map(domain, target, value):

@@ -35,7 +35,7 @@ class Choice:
 
 
 def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
-    """The choices of a program besides its sizes; all products with one micro-kernel share theirs."""
+    """The schedule choices of a program; all products with the same micro-kernel have the same values."""
     products = sorted(products_of(program), key=_work, reverse=True)
     dot = next((matmul_shape(c) for c in products if matmul_shape(c).is_dot), None)
     has_stream = any(not matmul_shape(c).is_dot for c in products)

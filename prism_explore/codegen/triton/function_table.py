@@ -20,7 +20,7 @@ BINARY_TEXT: dict[BinaryFn, str] = {
     "min": "tl.minimum({0}, {1})",
     "mask": "tl.where({1}, {0}, {2})",
 }
-"""The third argument stands for minus infinity."""
+"""The third argument is the number used as minus infinity."""
 
 LARGEST_POWER = 8
 """Powers up to here are products and square roots. Others are exp(c log x), so x must be positive."""

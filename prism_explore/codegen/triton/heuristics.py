@@ -124,8 +124,9 @@ def _is_crowded(plan: BlockPlan, target: Target) -> bool:
     threads = 32 * dict(SCHEDULE)["num_warps"]
     stages = dict(SCHEDULE)["num_stages"]
     places = range(len(plan.block.nodes))
-    held = [prod(plan.largest_tile(j)) for j in places if not plan.is_staged(j)]
-    return max(held) > MAX_ELEMENTS_PER_THREAD * threads or plan.staged_bytes * stages > target.shared_memory_bytes
+    register_elements = [prod(plan.largest_tile(j)) for j in places if not plan.is_staged(j)]
+    spills = max(register_elements) > MAX_ELEMENTS_PER_THREAD * threads
+    return spills or plan.staged_bytes * stages > target.shared_memory_bytes
 
 
 def _modelled_s(plan: BlockPlan, target: Target) -> float:

@@ -3,7 +3,7 @@
 Input: an sGraph and a size for each symbol. Output: a `BlockPlan` per custom kernel, or an `Obstacle` with the reason
 where Triton cannot express it or it exceeds a limit of the GPU. Triton's tiles are in registers and have power-of-two
 extents. The plan gives every tile axis its padded extent, every block tensor its shape in tile axes, every node
-its section (before the loop, in it, behind it), and every matrix product its implementation.
+its section (before, in or after the loop), and every matrix product its implementation.
 """
 
 from __future__ import annotations
@@ -356,7 +356,7 @@ def _shapes(
 
 
 def _sections(block: BlockGraph, iterations: int) -> tuple[Section, ...]:
-    """Code motion: a loop-invariant node moves before the loop, or behind it where only nodes behind it read it."""
+    """Code motion: a loop-invariant node moves before the loop, or after it if only nodes after the loop read it."""
     if iterations == 1:
         return ("before",) * len(block.nodes)
     when = phases(block)

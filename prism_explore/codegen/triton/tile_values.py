@@ -90,7 +90,7 @@ class TileValues:
         return self.named_number("lowest", LOWEST, "where a maximum starts")
 
     def minus_infinity(self, j: int) -> str:
-        """The number that stands for minus infinity in the arithmetic of %j, by name."""
+        """The number used as minus infinity in the arithmetic of %j, by name."""
         number = masked_value(np.dtype(np.float64 if self.plan.types[j].dtype == "f64" else np.float32))
         return self.named_number("masked", number, "stands for minus infinity")
 

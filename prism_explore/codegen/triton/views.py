@@ -99,7 +99,7 @@ class Views:
     def _loaded_side(
         self, j: int, arg: int, along: int, source: tuple[int, int], start: int, mask: str, section: Section
     ) -> str:
-        """One side of a concat, loaded at the lanes where it stands, then the functions applied to it."""
+        """One side of a concat, loaded into its lanes, with the functions that are applied to it."""
         plan, (loaded, slice_start), shape = self.plan, source, self.plan.shapes[j]
         load = plan.block.nodes[loaded].op
         assert isinstance(load, Load), "what is shifted was loaded"
@@ -137,7 +137,7 @@ class Views:
     def _slice_start(self, j: int) -> int:
         """Where a slice begins, as a number."""
         op = self.plan.numeric_block.nodes[j].op
-        assert isinstance(op, Slice), "a slice has numbers where the graph does"
+        assert isinstance(op, Slice), "both graphs have the same operators"
         return op.start.constant or 0
 
     def _source_coordinates(self, j: int) -> list[str]:

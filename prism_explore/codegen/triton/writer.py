@@ -1,7 +1,7 @@
 """The text of one `@triton.jit` kernel, from its plan.
 
 Input: a `BlockPlan`. Output: `KernelText`, the source and the parameters that a launch passes. Method: one statement
-per block node, in the section (before the loop, in it, behind it) that the plan names. A loaded tile has its tensor's
+per block node, in the section (before, in or after the loop) that the plan names. A loaded tile has its tensor's
 name; every other value is named after its operator and its number in the sGraph (`mul_3` is `%3 = mul(...)`), so that
 source and graph can be compared. Arithmetic is in float32, and in float64 for float64 tensors; `tl.dot` accumulates in
 float32.
@@ -54,11 +54,11 @@ class Argument:
     name: str
     kind: ArgumentKind
     operand: int
-    """Which tensor a pointer or stride belongs to: the operands in order, then the results."""
+    """The tensor of a pointer or stride, by position: the operands in order, then the results."""
     dim: int
     """Of a stride: which dim."""
     value: int
-    """Of a constant: the number; of a stride: what it is when the tensor lies as its type says."""
+    """Of a constant: its value; of a stride: its value for a dense tensor in its type's storage order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,49 +69,50 @@ def _attention(
 
 
 def _masked(t: Translation, scores: int, mask: Any, heads: Any) -> int:
-    held = t.value(mask)
-    if heads is not None and not (isinstance(held, MaskedConstant) and isinstance(held.condition, DiagonalBand)):
-        own = t.dims_of(held)
+    mask_value = t.value(mask)
+    is_band = isinstance(mask_value, MaskedConstant) and isinstance(mask_value.condition, DiagonalBand)
+    if heads is not None and not is_band:
+        own = t.dims_of(mask_value)
         if len(own) > 2:
             if own[-3] == heads:
                 raise t.unsupported(
                     "a mask per query head together with enable_gqa", "a mask for all heads is supported"
                 )
             # One mask for all heads: the group's own dim comes before rows and columns.
-            held = t.reshaped(held, (*own[:-2], ONE, *own[-2:]))
-    if isinstance(held, MaskedConstant):
-        if held.is_boolean:
-            return t.filled(scores, held, None, where=False)
-        return t.with_constant(scores, held, times=False)
-    return t.build.binary("add", scores, t.at(held), t.line)
+            mask_value = t.reshaped(mask_value, (*own[:-2], ONE, *own[-2:]))
+    if isinstance(mask_value, MaskedConstant):
+        if mask_value.is_boolean:
+            return t.filled(scores, mask_value, None, where=False)
+        return t.with_constant(scores, mask_value, times=False)
+    return t.build.binary("add", scores, t.at(mask_value), t.line)
 
 
 def _masked_fill(t: Translation, x: Any, mask: Any, value: Any) -> Value:
-    held, tensor = t.value(mask), t.tensor(x)
-    if not isinstance(held, MaskedConstant):
+    mask_value, tensor = t.value(mask), t.tensor(x)
+    if not isinstance(mask_value, MaskedConstant):
         raise t.unsupported("masked_fill with a computed mask", "masks of positions, and arguments != 0, are supported")
     dtype = t.build.type_of(tensor).dtype
-    return t.filled(tensor, held, None if t.is_minus_infinity(value, dtype) else t.number(value), where=True)
+    return t.filled(tensor, mask_value, None if t.is_minus_infinity(value, dtype) else t.number(value), where=True)
 
 
 def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
-    held = t.value(mask)
-    if not isinstance(held, MaskedConstant):
+    mask_value = t.value(mask)
+    if not isinstance(mask_value, MaskedConstant):
         raise t.unsupported("where with a computed condition", "masks of positions, and arguments != 0, are supported")
     left, right = t.constant_of(x), t.constant_of(y)
     if left is not None and right is not None and left.is_uniform and right.is_uniform:
-        yes, no = (left.if_true, right.if_true) if held.if_true else (right.if_true, left.if_true)
-        return MaskedConstant(held.dims, held.condition, yes, no)
-    for given, other, where in ((x, right, False), (y, left, True)):
+        if_true, if_false = (left.if_true, right.if_true) if mask_value.if_true else (right.if_true, left.if_true)
+        return MaskedConstant(mask_value.dims, mask_value.condition, if_true, if_false)
+    for kept, other, where in ((x, right, False), (y, left, True)):
         if other is not None and other.is_uniform:
-            return t.filled(t.tensor(given), held, other.if_true, where=where)
-    return _select(t, held, t.tensor(x), t.tensor(y))
+            return t.filled(t.tensor(kept), mask_value, other.if_true, where=where)
+    return _select(t, mask_value, t.tensor(x), t.tensor(y))
 
 
-def _select(t: Translation, held: MaskedConstant, x: int, y: int) -> int:
+def _select(t: Translation, mask: MaskedConstant, x: int, y: int) -> int:
     """x within the mask and y outside: x * band + y * (1 - band)."""
-    first, second = (x, y) if held.if_true else (y, x)
-    mask = MaskedConstant(held.dims, held.condition, Fraction(1), Fraction(0))
+    first, second = (x, y) if mask.if_true else (y, x)
+    mask = MaskedConstant(mask.dims, mask.condition, Fraction(1), Fraction(0))
     inside = t.filled(first, mask, Fraction(0), where=False)
     outside = t.filled(second, mask, Fraction(0), where=True)
     return t.build.binary("add", inside, outside, t.line)
@@ -119,14 +120,14 @@ def _select(t: Translation, held: MaskedConstant, x: int, y: int) -> int:
 
 def _triangle(lower: bool) -> Any:
     def lower_operator(t: Translation, x: Any, diagonal: int = 0) -> Value:
-        border = constants.integer_dim(diagonal)
-        low, high = (None, border) if lower else (border, None)
-        held = t.value(x)
-        if isinstance(held, MaskedConstant):
-            made = constants.triangle(held, low, high)
-            if made is None:
+        bound = constants.integer_dim(diagonal)
+        low, high = (None, bound) if lower else (bound, None)
+        value = t.value(x)
+        if isinstance(value, MaskedConstant):
+            masked = constants.triangle(value, low, high)
+            if masked is None:
                 raise t.unsupported("a triangle of a mask", "take one of torch.ones")
-            return made
+            return masked
         tensor = t.tensor(x)
         mask = MaskedConstant(t.dims(x)[-2:], DiagonalBand(low, high), Fraction(1), Fraction(0), is_boolean=True)
         return t.filled(tensor, mask, Fraction(0), where=False)

@@ -141,14 +141,14 @@ def comparison_mask(name: str, difference: Ramp) -> MaskedConstant | None:
     if (row, column) != (-1, 1):
         return None
     # column - row + offset NAME 0
-    border = ZERO - difference.offset
+    bound = ZERO - difference.offset
     bounds: dict[str, tuple[Dim | None, Dim | None]] = {
-        "ge": (border, None),
-        "gt": (border + 1, None),
-        "le": (None, border),
-        "lt": (None, border - 1),
-        "eq": (border, border),
-        "ne": (border, border),
+        "ge": (bound, None),
+        "gt": (bound + 1, None),
+        "le": (None, bound),
+        "lt": (None, bound - 1),
+        "eq": (bound, bound),
+        "ne": (bound, bound),
     }
     if_true = Fraction(name != "ne")
     return MaskedConstant(difference.dims, DiagonalBand(*bounds[name]), if_true, 1 - if_true, is_boolean=True)

@@ -30,9 +30,9 @@ def _unary(fn: UnaryFn) -> Callable[..., Value]:
 
 
 def _neg(t: Translation, x: Any) -> Value:
-    held = t.value(x)
-    if isinstance(held, Ramp):
-        return constants.ramp_sum(Ramp(held.dims, (0,) * len(held.steps), ZERO), held, -1, held.dims)
+    value = t.value(x)
+    if isinstance(value, Ramp):
+        return constants.ramp_sum(Ramp(value.dims, (0,) * len(value.steps), ZERO), value, -1, value.dims)
     return t.build.unary("neg", t.tensor(x), t.line)
 
 
@@ -67,14 +67,14 @@ def _positions(t: Translation, fn: BinaryFn, x: Any, y: Any) -> Ramp | None:
 
 
 def _as_ramp(t: Translation, x: Any) -> Ramp:
-    held = t.value(x)
-    match held:
+    value = t.value(x)
+    match value:
         case Ramp():
-            return held
+            return value
         case Dim():
-            return Ramp((), (), held)
-        case MaskedConstant() if held.is_uniform and held.if_true is not None and held.if_true.denominator == 1:
-            return Ramp(held.dims, (0,) * len(held.dims), constants.integer_dim(int(held.if_true)))
+            return Ramp((), (), value)
+        case MaskedConstant() if value.is_uniform and value.if_true is not None and value.if_true.denominator == 1:
+            return Ramp(value.dims, (0,) * len(value.dims), constants.integer_dim(int(value.if_true)))
         case _:
             raise t.unsupported("positions together with computed numbers", "pass the mask as an argument")
 
@@ -161,13 +161,13 @@ def _pow(t: Translation, x: Any, exponent: Any) -> Value:
 
 def _clamp(t: Translation, x: Any, least: Any = None, most: Any = None) -> Value:
     out = t.tensor(x)
-    for fn, border in (("max", least), ("min", most)):
-        if border is not None:
-            number = t.number(border)
+    for fn, bound in (("max", least), ("min", most)):
+        if bound is not None:
+            number = t.number(bound)
             if number is not None:
                 out = t.build.scalar(fn, out, number, t.line)
             else:
-                out = t.build.binary("max" if fn == "max" else "min", out, t.tensor(border), t.line)
+                out = t.build.binary("max" if fn == "max" else "min", out, t.tensor(bound), t.line)
     return out
 
 
@@ -373,11 +373,11 @@ def _full(t: Translation, sizes: Any, value: Any, *, dtype: Any = None, **_: Any
 
 
 def _full_like(t: Translation, x: Any, value: Any, *, dtype: Any = None, **_: Any) -> Value:
-    held = t.value(x)
-    boolean = dtype is None and isinstance(held, MaskedConstant) and held.is_boolean
-    made = _full(t, [], value, dtype=dtype)
-    assert isinstance(made, MaskedConstant), "a full tensor is a choice"
-    return constants.constant(t.dims(x), made.if_true, made.is_boolean or boolean)
+    template = t.value(x)
+    boolean = dtype is None and isinstance(template, MaskedConstant) and template.is_boolean
+    result = _full(t, [], value, dtype=dtype)
+    assert isinstance(result, MaskedConstant), "a full tensor is a uniform constant"
+    return constants.constant(t.dims(x), result.if_true, result.is_boolean or boolean)
 
 
 def _filled_like(value: int) -> Callable[..., Value]:
@@ -398,11 +398,11 @@ def _new_filled(value: int) -> Callable[..., Value]:
     return lower
 
 
-def _arange(t: Translation, *borders: Any, **_: Any) -> Value:
-    if len(borders) > 2 and borders[2] != 1:
-        raise t.unsupported(f"arange with step {borders[2]}")
-    *before, end = (t.size(b) for b in borders[:2])
-    start = before[0] if before else ZERO
+def _arange(t: Translation, *bounds: Any, **_: Any) -> Value:
+    if len(bounds) > 2 and bounds[2] != 1:
+        raise t.unsupported(f"arange with step {bounds[2]}")
+    *start_if_any, end = (t.size(b) for b in bounds[:2])
+    start = start_if_any[0] if start_if_any else ZERO
     return Ramp((end - start,), (1,), start)
 
 
@@ -411,10 +411,10 @@ def _comparison(fn: str) -> Callable[..., Value]:
         left, right = t.value(x), t.value(y)
         if isinstance(left, Ramp) or isinstance(right, Ramp):
             a, b = _as_ramp(t, x), _as_ramp(t, y)
-            made = constants.comparison_mask(fn, constants.ramp_sum(a, b, -1, broadcast(a.dims, b.dims, t.line)))
-            if made is None:
+            result = constants.comparison_mask(fn, constants.ramp_sum(a, b, -1, broadcast(a.dims, b.dims, t.line)))
+            if result is None:
                 raise t.unsupported("this comparison of positions", "compare rows with columns, over the last two dims")
-            return made
+            return result
         number = t.constant_of(y)
         match left:
             case MaskedConstant(dims, condition, Fraction() as if_true, Fraction() as if_false) if number is not None:
@@ -436,18 +436,18 @@ def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
 
 def _and(t: Translation, x: Any, y: Any) -> Value:
     a, b = _mask(t, x), _mask(t, y)
-    made = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
-    if made is None:
+    result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
+    if result is None:
         raise t.unsupported("this conjunction of masks", "masks along one diagonal direction can be combined")
-    return made
+    return result
 
 
 def _or(t: Translation, x: Any, y: Any) -> Value:
     a, b = constants.negated(_mask(t, x)), constants.negated(_mask(t, y))
-    made = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
-    if made is None:
+    result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
+    if result is None:
         raise t.unsupported("this disjunction of masks", "mask twice instead")
-    return constants.negated(made)
+    return constants.negated(result)
 
 
 def _not(t: Translation, x: Any) -> Value:
@@ -455,29 +455,29 @@ def _not(t: Translation, x: Any) -> Value:
 
 
 def _mask(t: Translation, x: Any) -> MaskedConstant:
-    held = t.value(x)
-    if not isinstance(held, MaskedConstant):
+    value = t.value(x)
+    if not isinstance(value, MaskedConstant):
         raise t.unsupported("logic on computed numbers", "compare positions, or an argument with 0")
-    return held
+    return value
 
 
 # ---------------------------------------------------------------- identities
 def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Value:
     named = [a for a in (*args, dtype) if str(a).startswith("torch.")]
-    held = t.value(x)
+    value = t.value(x)
     if not named:
-        return held
+        return value
     kind = str(named[0]).removeprefix("torch.")
-    match held:
+    match value:
         case MaskedConstant(dims, truth, yes, no):
             return MaskedConstant(dims, truth, yes, no, is_boolean=kind == "bool")
         case Ramp():
-            return held
+            return value
         case _ if kind == "bool":
             return MaskedConstant(t.dims(x), NonZero(t.tensor(x)), Fraction(1), Fraction(0), is_boolean=True)
         case _ if kind in TORCH_DTYPES:
             t.same_dtype(x, named[0])
-            return held
+            return value
         case _:
             raise t.unsupported(f"a cast to {named[0]}")
 

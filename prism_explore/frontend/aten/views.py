@@ -67,9 +67,9 @@ def _squeeze(t: Translation, x: Any, d: Any = None) -> Value:
     return drop_dims(t, t.value(x), [a for a in t.axes(x, d) if t.dims(x)[a].is_one])
 
 
-def drop_dims(t: Translation, held: Value, removed: Sequence[int]) -> Value:
+def drop_dims(t: Translation, value: Value, removed: Sequence[int]) -> Value:
     """Remove some dims of size 1."""
-    return t.reshaped(held, [size for a, size in enumerate(t.dims_of(held)) if a not in removed])
+    return t.reshaped(value, [size for a, size in enumerate(t.dims_of(value)) if a not in removed])
 
 
 def _expand(t: Translation, x: Any, sizes: Any, **_: Any) -> Value:
@@ -85,15 +85,15 @@ def _expand_as(t: Translation, x: Any, other: Any) -> Value:
     return t.expanded(t.value(x), t.dims(other))
 
 
-def repeat_dim(t: Translation, held: Value, along: int, times: Dim, each: bool) -> Value:
+def repeat_dim(t: Translation, value: Value, along: int, times: Dim, each: bool) -> Value:
     """Repeat a full dim, or with `each` every element in place."""
     if times.is_one:
-        return held
-    dims = t.dims_of(held)
+        return value
+    dims = t.dims_of(value)
     before, size, after = dims[:along], dims[along], dims[along + 1 :]
     pair = (size, ONE) if each else (ONE, size)
     wide = (size, times) if each else (times, size)
-    split = t.reshaped(held, (*before, *pair, *after))
+    split = t.reshaped(value, (*before, *pair, *after))
     return t.reshaped(t.expanded(split, (*before, *wide, *after)), (*before, size * times, *after))
 
 

@@ -209,8 +209,8 @@ def _kernel_graph(source: Cursor, codes: Mapping[int, DType], constants: Mapping
                 if len(declared) != 1:
                     raise op.fail(f"{len(declared)} output tensors", "1")
                 dims = declared_dims(declared[0])
-                made = Input(f"x{inputs}", TensorType(dims, level.dtype(declared[0]), _order(op, dims)))
-                level.bind(declared[0], level.append(made, (), dims))
+                t = TensorType(dims, level.dtype(declared[0]), _order(op, dims))
+                level.bind(declared[0], level.append(Input(f"x{inputs}", t), (), dims))
                 inputs += 1
             case "output":
                 outputs.extend(args)
@@ -300,8 +300,8 @@ def _custom(
         value, store, dims = stored[guid]
         level.append(store, (value,), dims)
     try:
-        made = Custom(BlockGraph(grid, maps.loop, tuple(level.nodes)))
-        position = kernel.append(made, args, stored[results[0]][2])
+        custom = Custom(BlockGraph(grid, maps.loop, tuple(level.nodes)))
+        position = kernel.append(custom, args, stored[results[0]][2])
         SGraph(tuple(kernel.nodes), position).types()
     except ShapeError as error:
         raise ShapeError(f"{op.where}: {error}; Mirage's search does not generate such graphs") from error
@@ -376,7 +376,7 @@ class _Block:
                 raise op.fail(f"{len(args)} operands, the first with another rank than the result", "one of equal rank")
             last = len(sizes) - 1
             split = level.split_dim(args[0], last, sizes[last])
-            total = self._put_accumulator(op, split, Accumulate("sum", last))
+            total = self._append_accumulator(op, split, Accumulate("sum", last))
             level.bind(kept, level.merge_dims(total, last))
         elif name.startswith("reduction_") and name.endswith("_max"):
             self._maximum(op, args, int(name[len("reduction_")]), declared)
@@ -388,17 +388,17 @@ class _Block:
     def _guid(self, tensor: Cursor) -> int:
         return tensor.at("guid").integer(-(1 << 63), 1 << 64)
 
-    def _accumulate(self, op: Cursor, args: tuple[int, ...], made: Accumulate) -> None:
+    def _accumulate(self, op: Cursor, args: tuple[int, ...], accumulator: Accumulate) -> None:
         if len(args) != 1:
             raise op.fail(f"{len(args)} input tensors", "1")
         (declared,) = _one(op)
-        self.level.bind(declared, self._put_accumulator(op, args[0], made))
+        self.level.bind(declared, self._append_accumulator(op, args[0], accumulator))
 
-    def _put_accumulator(self, op: Cursor, x: int, made: Accumulate) -> int:
+    def _append_accumulator(self, op: Cursor, x: int, accumulator: Accumulate) -> int:
         if self.level.after_loop[x]:
             raise op.fail("a value from after the loop", "one from inside the loop")
-        dims = without_dim(self.level.dims[x], made.dim, op.where)
-        return self.level.append(made, (x,), dims, after_loop=True)
+        dims = without_dim(self.level.dims[x], accumulator.dim, op.where)
+        return self.level.append(accumulator, (x,), dims, after_loop=True)
 
     def _maximum(self, op: Cursor, args: tuple[int, ...], along: int, declared: tuple[Cursor, ...]) -> None:
         """Read the maximum so far, and as second output its change."""
@@ -424,11 +424,11 @@ class _Block:
             self._factors.add(self._guid(declared))
         elif name in RESCALED and len(inputs) == 2 and last in self._factors and self._guid(inputs[0]) != last:
             x = level.find(inputs[0])
-            made = AccumulateRescaled(len(level.dims[x]) - 1 if RESCALED[name] else None)
+            accumulator = AccumulateRescaled(len(level.dims[x]) - 1 if RESCALED[name] else None)
             if level.after_loop[x]:
                 raise op.fail("a value from after the loop", "one from inside the loop")
-            dims = without_dim(level.dims[x], made.dim, op.where)
-            level.bind(declared, level.append(made, (x, self._change[last]), dims, after_loop=True))
+            dims = without_dim(level.dims[x], accumulator.dim, op.where)
+            level.bind(declared, level.append(accumulator, (x, self._change[last]), dims, after_loop=True))
         else:
             raise unsupported(op, f"{name} of a running maximum's change", len(inputs))
 

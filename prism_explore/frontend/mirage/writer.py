@@ -52,7 +52,7 @@ _MOST_DIMS = 4
 _NO_MAP: Json = {"x": -1, "y": -1, "z": -1}
 _BLOCK_DIM: Json = {"x": 128, "y": 1, "z": 1}
 _DIMX = 64
-"""The value that Mirage writes for a block graph without a reduction to a given size."""
+"""The value that Mirage writes for a block graph without a reduction to a fixed size."""
 _UNARY_NAMES = {fn: name for name, fn in UNARIES.items()}
 _BINARY_NAMES = {fn: name for name, fn in BINARIES.items()}
 _ACCUMULATOR_NAMES = {key: name for name, key in ACCUMULATORS.items()}
@@ -168,15 +168,15 @@ class _Level:
 
     def emit(self, position: int, name: str, *args: int, **rest: Any) -> None:
         """Append an operator whose only output is the node at `position`."""
-        made = self.types[self.declared.get(position, position)]
-        self.tensors[position] = self.tensor(made, position)
+        declared_type = self.types[self.declared.get(position, position)]
+        self.tensors[position] = self.tensor(declared_type, position)
         self.write(name, (self.tensors[a] for a in args), [self.tensors[position]], **rest)
 
     def step(self, position: int, name: str, arg: Json, t: TensorType, **rest: Any) -> Json:
         """Append an operator without a node of its own; return its output."""
-        made = self.tensor(t, position, arg.get("after_accum"))
-        self.write(name, (arg,), [made], **rest)
-        return made
+        output = self.tensor(t, position, arg.get("after_accum"))
+        self.write(name, (arg,), [output], **rest)
+        return output
 
 
 # ---------------------------------------------------------------- several nodes, one operator
@@ -206,14 +206,16 @@ def _fused_operators(level: _Level) -> dict[int, Callable[[], None]]:
                         pass
             case Reshape():
                 found = _reduced_to(level, last)
-                (made,) = node.args
+                (reshaped,) = node.args
                 if found is not None and all(map(has_one_reader, found[2])):
                     name, x, inner = found
                     level.inside |= dict.fromkeys(inner, last)
                     out[last] = lambda last=last, name=name, x=x: level.emit(last, name, x)
-                elif _same_but_for_ones(level, last, made) and has_one_reader(made):
-                    level.declared[made] = last
-                    out[last] = lambda last=last, made=made: level.tensors.update({last: level.tensors[made]})
+                elif _same_but_for_ones(level, last, reshaped) and has_one_reader(reshaped):
+                    level.declared[reshaped] = last
+                    out[last] = lambda last=last, reshaped=reshaped: level.tensors.update(
+                        {last: level.tensors[reshaped]}
+                    )
             case Slice(along, _, stop) if stop == level.types[node.args[0]].dims[along]:
                 slices = _consecutive_slices(level.nodes, last)
                 if len(slices) > 1:
@@ -224,15 +226,15 @@ def _fused_operators(level: _Level) -> dict[int, Callable[[], None]]:
     return out
 
 
-def _same_but_for_ones(level: _Level, position: int, made: int) -> bool:
+def _same_but_for_ones(level: _Level, position: int, reshaped: int) -> bool:
     """Whether a reshape only drops or adds dims of size 1 of an operator's result."""
-    before, after = ([d for d in level.types[p].dims if not d.is_one] for p in (made, position))
-    reshapeable = isinstance(level.nodes[made].op, Unary | Scalar | Binary | MatMul | Concat | Reduce | Permute)
-    return reshapeable and before == after and level.types[made].rank != level.types[position].rank
+    before, after = ([d for d in level.types[p].dims if not d.is_one] for p in (reshaped, position))
+    reshapeable = isinstance(level.nodes[reshaped].op, Unary | Scalar | Binary | MatMul | Concat | Reduce | Permute)
+    return reshapeable and before == after and level.types[reshaped].rank != level.types[position].rank
 
 
 def _reduced_to(level: _Level, last: int) -> tuple[str, int, tuple[int, int]] | None:
-    """The reduction to a given size that ends at a reshape: reshape, sum of the outer part, reshape."""
+    """The reduction to a fixed size that ends at a reshape: reshape, sum of the outer part, reshape."""
     summed = level.nodes[last].args[0]
     match level.nodes[summed].op:
         case Accumulate("sum", int(along)):
@@ -277,13 +279,13 @@ def _write_slices(level: _Level, positions: list[int], along: int) -> None:
     sizes = [level.types[p].dims[along] for p in positions]
     for p in positions:
         level.tensors[p] = level.tensor(level.types[p], p)
-    made = [level.tensors[p] for p in positions]
+    outputs = [level.tensors[p] for p in positions]
     if len(positions) == 2:
         rest: Json = {"split_dim": along, "split_size": sizes[0].constant}
-        level.write(f"split_{along}", (level.tensors[x],), made, **rest)
+        level.write(f"split_{along}", (level.tensors[x],), outputs, **rest)
     elif len(set(sizes)) == 1:
         rest = {"chunk_dim": along, "chunk_size": len(positions)}
-        level.write(f"chunk_{along}", (level.tensors[x],), made, **rest)
+        level.write(f"chunk_{along}", (level.tensors[x],), outputs, **rest)
     else:
         raise level.unsupported(positions[-1], "Mirage splits into two parts, or into equal chunks")
 
@@ -452,8 +454,8 @@ def _maximum(level: _Level, position: int, along: int) -> None:
     level.tensors[position] = level.tensor(level.types[position], position)
     level.tensors[~position] = level.tensor(level.types[position], position)
     (x,) = level.nodes[position].args
-    made = [level.tensors[position], level.tensors[~position]]
-    level.write(f"reduction_{along}_max", (level.tensors[x],), made)
+    outputs = [level.tensors[position], level.tensors[~position]]
+    level.write(f"reduction_{along}_max", (level.tensors[x],), outputs)
 
 
 def _rescaled(level: _Level, position: int, along: int | None) -> None:

@@ -1,7 +1,7 @@
 """Machine lock: processes share it while they compile, and one holds it exclusively while it times kernels.
 
 Without it, workers of an executor on one machine would disturb each other's measurements. It is a lock (`flock`) on a
-file of the user, so it is released when its process ends for whatever reason.
+file of the user, so the system releases it when the process ends.
 """
 
 from __future__ import annotations

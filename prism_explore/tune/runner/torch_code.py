@@ -17,7 +17,7 @@ from prism_explore.ir.tensors import NAMES
 
 
 def torch_compiled(code: Callable[..., Any]) -> Callable[..., Any]:
-    """Torch code compiled by `torch.compile` with its defaults; other shapes are compiled anew."""
+    """Torch code compiled by `torch.compile` with its defaults; other shapes are compiled again."""
     import torch
 
     return torch.compile(code, dynamic=False)

@@ -1,7 +1,7 @@
 """One trial: compile a kernel, compare it with the float64 reference, race it against the incumbent.
 
 The time of a trial is a ratio to the incumbent's time in the same rounds, so it means the same on every machine of one
-kind. A trial is therefore the unit of work that a remote worker is given.
+kind. So a trial is the unit of work of a remote worker.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ class Pool:
             most = most_sizes or (DEFERRED_SIZES if is_deferred else share)
             ranked, is_complete = ranked_sizes(verified.candidate, shapes, target, model, most)
             self.is_complete &= is_complete
-            floor = time_bound_of(verified.candidate, shapes, target)
-            candidates.append(PoolCandidate(verified, floor, ranked, is_deferred))
+            bound = time_bound_of(verified.candidate, shapes, target)
+            candidates.append(PoolCandidate(verified, bound, ranked, is_deferred))
         self.candidates = sorted(candidates, key=lambda c: (c.bound.time_s, c.deferred))
 
     def drop(self, candidate: PoolCandidate) -> None:

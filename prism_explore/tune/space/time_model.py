@@ -31,7 +31,7 @@ ROW_BYTES = 256
 of a weight took 2.0 times as long as full rows, runs of 512 floats 1.1 times."""
 
 STEP_S = {"cpu": 2e-8, "gpu": 3e-7}
-"""Overhead of one operator of one block besides its arithmetic: loop control, latency."""
+"""Overhead of one operator of one block, in addition to its arithmetic: loop control, latency."""
 
 PREFETCH_SHARE = 1 / 4
 """Share of a core's private cache that a tile may use which is prefetched while another product is computed."""

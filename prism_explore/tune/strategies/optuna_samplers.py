@@ -135,7 +135,7 @@ class OptunaSampler:
                 raise
             raise JournalVersionError(
                 f"{file.path} is not a file of Optuna studies, or is damaged: {str(error).splitlines()[0]}. It was not "
-                "changed; move it away: samplers then start anew, and no trial is lost"
+                "changed; move it away: samplers then start without what they learned, and no trial is lost"
             ) from None
         self._ranked = pool.in_model_order()
         if self._sampler != "random" and not self._study.trials:

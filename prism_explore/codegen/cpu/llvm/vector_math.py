@@ -28,7 +28,7 @@ _TWO_OVER_PI = tuple(
     float(Fraction(int(digits, 16), 1 << 28 * (n + 1)))
     for n, digits in enumerate(("a2f9836", "e4e4415", "29fc275", "7d1f534", "ddc0db6", "295993c", "439041f"))
 )
-"""2/pi in pieces of 28 bits."""
+"""2/pi in parts of 28 bits."""
 
 LARGEST_POWER = 64
 """Larger exponents are computed by exp and log instead of repeated multiplication."""
@@ -200,8 +200,8 @@ def _expm1(builder: FunctionBuilder, x):
 def _quarter_turns(builder: FunctionBuilder, x):
     """x as n quarter turns and a rest of at most half a quarter: n as float64, the rest in radians as float64.
 
-    x times 2/pi is summed over pieces of 28 bits of 2/pi, from the largest product on. Each product is exact in
-    float64, and whole turns are subtracted from each partial sum, so no digit is lost for any float32.
+    x times 2/pi is summed over parts of 28 bits of 2/pi, from the largest product on. Each product is exact in
+    float64, and full turns are subtracted from each partial sum, so no digit is lost for any float32.
 
     Source: Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983.
     """
@@ -209,10 +209,10 @@ def _quarter_turns(builder: FunctionBuilder, x):
     kind = ir.VectorType(F64, lanes) if lanes else F64
     wide = llvm.fpext(x, kind)
     turns = rest = constant_of(F64, 0.0, lanes)
-    for piece in _TWO_OVER_PI:
-        product = llvm.fmul(wide, constant_of(F64, piece, lanes))
-        whole = builder.intrinsic("llvm.rint", llvm.fmul(product, constant_of(F64, 0.25, lanes)))
-        product = builder.intrinsic("llvm.fma", whole, constant_of(F64, -4.0, lanes), product)
+    for part in _TWO_OVER_PI:
+        product = llvm.fmul(wide, constant_of(F64, part, lanes))
+        full_turns = builder.intrinsic("llvm.rint", llvm.fmul(product, constant_of(F64, 0.25, lanes)))
+        product = builder.intrinsic("llvm.fma", full_turns, constant_of(F64, -4.0, lanes), product)
         rest = llvm.fadd(rest, product)
         quarter = builder.intrinsic("llvm.rint", rest)
         rest, turns = llvm.fsub(rest, quarter), llvm.fadd(turns, quarter)

@@ -8,7 +8,7 @@ Method: abstract interpretation of the loop's body for an iteration in which the
 infinity, its exponential 0; a maximum or a sum with it keeps its value; the factor between two equal maxima is 1.
 
 Legal where such an iteration changes nothing that outlives it, and every row of every block keeps an entry in some
-iteration. (Before its first entry, a row of an online softmax accumulates the number that stands for minus infinity,
+iteration. (Before its first entry, a row of an online softmax accumulates the number used as minus infinity,
 and the first entry rescales that to 0. A row without an entry has no softmax and would keep an average.) Assumed:
 inputs are finite, as 0 times infinity is not 0.
 """
