@@ -34,7 +34,7 @@ def test_rmsnorm_and_linear_become_primitives_with_a_symbolic_batch(golden):
 
 @pytest.mark.parametrize("eps", [1e-6, 0.0, None])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_rms_norm_means_what_torch_says_with_and_without_weight_and_eps(eps, weighted):
+def test_rms_norm_equals_torchs_with_and_without_weight_and_eps(eps, weighted):
     def f(x, g):
         return nn.functional.rms_norm(x, (16,), g if weighted else None, eps=eps) + g
 
@@ -78,7 +78,7 @@ def test_a_weight_used_both_ways_is_two_inputs_over_one_tensor():
     check(traced, torch.randn(3, 8), torch.randn(8, 8))
 
 
-def test_scalars_on_either_side_mean_what_torch_says():
+def test_scalars_on_either_side_equal_torchs_result():
     def f(x):
         return (2 - x) / 4 + 3 / (x * x + 1) - x.pow(2).mean(-1, keepdim=True) + x.pow(2) * -1
 
@@ -120,7 +120,7 @@ def test_an_unsupported_operator_is_named_with_the_users_line_and_the_supported_
         (lambda x: x / x.shape[0], "symbolic size"),
     ],
 )
-def test_a_use_that_no_row_covers_says_what_to_write_instead(code, message):
+def test_the_error_of_an_unsupported_use_names_an_alternative(code, message):
     with pytest.raises(UnsupportedOperator, match=message):
         trace(code, {"x": T("b", 8)}, name="f")
 
@@ -143,26 +143,26 @@ def test_every_symbol_needs_a_number_and_no_other_name_has_one():
         data_sizes(program, {"b": 0})
 
 
-def test_what_torch_cannot_trace_is_told_in_one_sentence_with_torchs_reason(caplog):
+def test_the_error_of_a_failed_trace_has_torchs_reason_in_one_sentence(caplog):
     with pytest.raises(UnsupportedOperator, match=r"could not trace.*same reduction dim"):
         trace(lambda x, w: x @ w, {"x": T("b", 4), "w": T(5, 4)})
     assert [] == [r for r in caplog.records if r.levelname == "ERROR"]
 
 
 @pytest.mark.parametrize(("code", "says"), [(42, "found int"), (lambda: torch.ones(3), "takes no tensor")])
-def test_what_cannot_be_searched_is_said_before_torch_is_asked(code, says):
+def test_code_that_cannot_be_searched_is_rejected_before_tracing(code, says):
     with pytest.raises(ShapeError, match=says):
         trace(code, {})
 
 
 @pytest.mark.parametrize("size", ["8", 8.5, True])
-def test_a_size_that_is_no_whole_number_is_refused(size):
+def test_a_size_that_is_not_an_integer_is_rejected(size):
     traced = trace(lambda x: x * 2, {"x": T("b", 4)})
     with pytest.raises(ShapeError, match="whole numbers"):
         data_sizes(traced.program, {"b": size})
 
 
-def test_an_argument_given_twice_is_refused():
+def test_an_argument_passed_twice_is_rejected():
     traced = trace(lambda x: x * 2, {"x": T("b", 4)})
     with pytest.raises(ShapeError, match="twice"):
         traced.bind(torch.ones(2, 4), x=torch.ones(2, 4))

@@ -69,7 +69,7 @@ def test_a_workload_is_traced_at_its_published_shape_with_its_batch_symbolic(row
     assert all(line.startswith(("", "/")) for line in program.lines)
 
 
-def test_names_are_different_and_every_row_says_where_it_is_published():
+def test_names_are_unique_and_every_row_has_a_source():
     assert len(WORKLOADS) == len({w.name for w in WORKLOADS})
     for row in WORKLOADS:
         assert row.description, row.name

@@ -54,7 +54,7 @@ def numbers(outcome):
     return parameters.sizes, parameters.schedule
 
 
-def test_every_trial_is_remembered_fastest_first_failures_last(database):
+def test_every_trial_is_stored_fastest_first_failures_last(database):
     outcomes = run(database, bench=ToyBench(failing={"3": "tune.wrong"}), budget=replace(SMALL, trials=40))
     known = database.trials(fused().candidate.family.program, SHAPES, TOY, VERSIONS)
 
@@ -101,7 +101,7 @@ def test_other_shapes_machines_and_versions_know_nothing_of_it(database, other):
     assert 12 == len(run(database, **other))
 
 
-def test_another_family_of_the_program_is_tuned_beside_what_is_known(database):
+def test_another_family_of_the_program_is_tuned_with_stored_trials(database):
     run(database)
     both = run(database, fused(), split(), budget=replace(SMALL, trials=20))
 
@@ -117,7 +117,7 @@ def test_ids_of_a_search_play_no_part(database):
     assert 3 == len(run(database, renamed))
 
 
-def test_a_remembered_kernel_that_is_wrong_today_does_not_win(database):
+def test_a_stored_kernel_that_is_wrong_now_does_not_win(database):
     first = run(database, strategy=Exhaustive())
     best = min((o for o in first if isinstance(o, Timed)), key=lambda o: o.time_s)
     gx = str(dict(best.kernel.parameters.sizes)["gx"])
@@ -127,7 +127,7 @@ def test_a_remembered_kernel_that_is_wrong_today_does_not_win(database):
     assert all(str(dict(o.kernel.parameters.sizes)["gx"]) != gx for o in again if isinstance(o, Timed))
 
 
-def test_the_journal_hears_only_of_what_was_timed_in_this_run(database):
+def test_the_journal_has_only_trials_of_this_run(database):
     run(database)
     journal = Journal()
     there = ToyBench()
@@ -300,7 +300,7 @@ def test_many_threads_make_and_fill_one_file(tmp_path):
     assert [len(outcomes)] == [held.timed for held in Database(path).contents()]
 
 
-def test_an_interrupt_loses_no_trial_and_the_search_goes_on_behind_it(database):
+def test_an_interrupt_loses_no_trial_and_the_search_continues(database):
     class Interrupted(ToyBench):
         def time(self, keys, rounds):
             if "u5" in keys:
@@ -319,7 +319,7 @@ def test_an_interrupt_loses_no_trial_and_the_search_goes_on_behind_it(database):
     assert 12 == sum(h.timed + h.failed for h in database.contents())
 
 
-def test_contents_are_told_by_program_shapes_machine_and_versions(database):
+def test_contents_are_grouped_by_program_shapes_machine_and_versions(database):
     run(database, bench=ToyBench(failing={"3": "tune.wrong"}), budget=replace(SMALL, trials=40))
     run(database, shapes={"b": 8})
     small, large = database.contents()
@@ -359,7 +359,7 @@ def test_a_database_travels_on_the_command_line(database, tmp_path, capsys):
     assert "there is no database at" in capsys.readouterr().err
 
 
-def test_a_session_says_at_once_that_its_database_is_damaged(tmp_path):
+def test_a_session_rejects_a_damaged_database_at_once(tmp_path):
     path = tmp_path / "trials.sqlite"
     path.write_bytes(b"nothing of the kind" * 100)
 

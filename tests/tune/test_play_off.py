@@ -71,7 +71,7 @@ def test_an_incumbent_that_wins_again_stays_as_it_is() -> None:
     assert len({id(o) for o in outcomes}) == len({e.trial for e in events if isinstance(e, TrialMeasured)})
 
 
-def test_a_winner_that_loses_its_last_run_takes_nobody_s_place() -> None:
+def test_a_winner_that_loses_its_last_run_replaces_no_incumbent() -> None:
     class Twice(Unlucky):
         """Bad luck again behind the play-off."""
 
@@ -92,7 +92,7 @@ def test_a_winner_that_loses_its_last_run_takes_nobody_s_place() -> None:
 @pytest.mark.parametrize(
     "budget", [replace(LONG, trials=PLAY_OFF_TRIALS - 1), replace(LONG, near=1e9)], ids=["few trials", "near the floor"]
 )
-def test_where_there_is_nothing_to_win_nobody_runs_again(budget: Budget) -> None:
+def test_without_finalists_nothing_is_timed_again(budget: Budget) -> None:
     _, events = run(bench=Unlucky(), budget=budget, strategy=Exhaustive())
 
     assert not any(isinstance(e, PlayedOff) for e in events)
@@ -111,7 +111,7 @@ def runs(journal: Journal, bench: ToyBench) -> list[Outcome]:
     return outcomes
 
 
-def test_from_whatever_fact_it_goes_on_the_facts_are_the_same() -> None:
+def test_resuming_after_any_event_gives_the_same_events() -> None:
     journal = Journal()
     outcomes = runs(journal, Unlucky())
     assert any(isinstance(e, PlayedOff) for e in journal.events)
@@ -138,7 +138,7 @@ class Noisy:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_rounds_of_all_tell_kernels_apart_that_are_two_percent_apart_in_a_machine_that_drifts(seed: int) -> None:
+def test_common_rounds_distinguish_kernels_two_percent_apart_on_a_drifting_machine(seed: int) -> None:
     found = Racer(Noisy(seed), most_s=1e9).rank(["3", "1", "0", "7", "2", "5", "4", "6"])
     assert not isinstance(found, Failure)
     order, rounds = found
@@ -165,7 +165,7 @@ def test_a_play_off_ends_with_its_time() -> None:
     assert 30 == found[1]
 
 
-def test_a_bench_that_fails_is_told() -> None:
+def test_a_failure_of_the_bench_is_returned() -> None:
     class Broken(Noisy):
         """A worker that was lost."""
 

@@ -50,7 +50,7 @@ def runs(journal: Journal, bench: Ticking, strategy: StrategyName, seconds: floa
 
 
 @pytest.mark.parametrize("strategy", get_args(StrategyName))
-def test_from_whatever_fact_it_goes_on_the_facts_are_the_same(strategy: StrategyName) -> None:
+def test_resuming_after_any_event_gives_the_same_events(strategy: StrategyName) -> None:
     if strategy in ("tpe", "gp", "random"):
         pytest.importorskip("optuna")
     if strategy == "gp":
@@ -87,7 +87,7 @@ def test_where_seconds_ended_the_first_run_the_second_begins_there_again() -> No
         assert journal.events == again.events
 
 
-def test_a_kernel_that_outran_its_floor_discredits_the_floors_behind_an_interruption_too() -> None:
+def test_a_kernel_below_its_lower_bound_disables_the_bounds_after_an_interruption_too() -> None:
     journal = Journal()
     slow = TOY.replace(dram_bytes_per_s=1e3, peak_flops_per_s=1e3)
     budget = Budget(trials=10, seconds=1e9, near=0.03)

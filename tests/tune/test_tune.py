@@ -104,7 +104,7 @@ def best_of(outcomes: Sequence[Outcome]) -> Timed:
     return min((o for o in outcomes if isinstance(o, Timed)), key=lambda t: t.time_s)
 
 
-def test_the_whole_space_holds_the_best() -> None:
+def test_the_full_space_contains_the_best() -> None:
     outcomes, _ = run()
     numbers = best_of(outcomes).kernel.parameters
 
@@ -146,7 +146,7 @@ def test_one_run_is_like_another() -> None:
     assert run(fused(), seed=1)[1] != run(fused(), seed=2)[1]
 
 
-def test_every_trial_tells_its_story_in_order() -> None:
+def test_events_of_every_trial_are_in_order() -> None:
     _, events = run(strategy=Exhaustive(), budget=replace(LONG, trials=1))
     kinds = [type(e) for e in events]
 
@@ -160,7 +160,7 @@ def test_every_trial_tells_its_story_in_order() -> None:
     assert (1e-7, 0.0) == (measured.error, measured.waited)
 
 
-def test_a_trial_far_behind_leaves_the_race_early_and_a_winner_runs_it_all() -> None:
+def test_a_slow_trial_leaves_the_race_early_and_a_winner_runs_all_rounds() -> None:
     bench = ToyBench()
     _, events = run(bench=bench)
     won = {e.trial for e in events if isinstance(e, IncumbentImproved)}
@@ -179,7 +179,7 @@ def test_only_the_incumbent_is_kept_on_the_bench() -> None:
     assert [last] == list(bench.kernels)
 
 
-def test_a_disturbed_race_says_so_and_counts_the_least_disturbed_rounds_only() -> None:
+def test_a_disturbed_race_counts_the_least_disturbed_rounds_only() -> None:
     bench = ToyBench()
     bench.wait = 0.25
     _, events = run(bench=bench, budget=replace(LONG, trials=1))
@@ -206,7 +206,7 @@ def test_rounds_that_others_disturbed_are_repeated_until_enough_were_quiet() -> 
     assert measured.time_s == pytest.approx(bench.seconds(next(iter(bench.kernels.values()))))
 
 
-def test_on_a_disturbed_machine_nobody_is_given_up_in_the_first_rounds() -> None:
+def test_on_a_disturbed_machine_no_trial_is_stopped_in_the_first_rounds() -> None:
     bench = ToyBench()
     bench.wait = 0.25
     _, events = run(bench=bench)
@@ -244,7 +244,7 @@ def test_what_the_code_generator_refuses_never_reaches_the_bench() -> None:
     assert not any(isinstance(e, KernelGenerated) for e in journal.events)
 
 
-def test_other_numbers_with_the_same_source_are_one_trial() -> None:
+def test_other_sizes_with_the_same_source_are_one_trial() -> None:
     def emit(*given: object) -> Kernel | Infeasible:
         made = BACKEND.emit(*given)  # pyright: ignore
         return replace(made, source="always the same") if isinstance(made, Kernel) else made
@@ -282,7 +282,7 @@ def test_patience_ends_a_search_that_gets_nowhere() -> None:
     assert improved[-1] + 5 == len(outcomes)
 
 
-def test_near_the_floor_there_is_nothing_left_to_gain() -> None:
+def test_a_run_ends_near_the_lower_bound() -> None:
     floor_s = 1.0 / 1.01
     outcomes, _ = run(target=_with_floor(floor_s), budget=replace(LONG, near=0.03))
     everything, _ = run(target=_with_floor(floor_s))
@@ -311,7 +311,7 @@ def test_a_cancelled_trial_is_no_outcome() -> None:
 
 
 # ---------------------------------------------------------------- bounds
-def test_a_candidate_whose_floor_cannot_win_is_dropped_and_named() -> None:
+def test_a_candidate_whose_lower_bound_cannot_win_is_dropped_with_an_event() -> None:
     machine = _with_floor(0.5).replace(caches_bytes=(64,))  # the split form must write and read its middle
     _, events = run(split(), fused(), target=machine, bench=ToyBench(base_s=0.6))
     dropped = [e for e in events if isinstance(e, CandidateBounded)]
@@ -322,7 +322,7 @@ def test_a_candidate_whose_floor_cannot_win_is_dropped_and_named() -> None:
     assert {"f1.c1"} == set(later)
 
 
-def test_a_family_whose_floor_cannot_win_is_stopped_in_the_midst_of_the_halving() -> None:
+def test_a_family_whose_lower_bound_cannot_win_leaves_the_halving() -> None:
     machine = _with_floor(0.5).replace(caches_bytes=(64,))
     _, events = run(
         split(), fused(), target=machine, bench=ToyBench(base_s=0.6), strategy=strategy_of("halving", 0),
@@ -335,7 +335,7 @@ def test_a_family_whose_floor_cannot_win_is_stopped_in_the_midst_of_the_halving(
     assert {"f1.c1"} == later
 
 
-def test_a_kernel_that_outruns_its_floor_discredits_the_floors() -> None:
+def test_a_kernel_below_its_lower_bound_disables_the_bounds() -> None:
     machine = _with_floor(2.0).replace(caches_bytes=(64,))
     outcomes, events = run(split(), fused(), target=machine, budget=replace(LONG, near=0.03))
 
@@ -357,7 +357,7 @@ def test_a_second_call_continues_and_repeats_nothing() -> None:
     assert best_of(run()[0]).kernel.parameters == best_of([*first, *second]).kernel.parameters
 
 
-def test_a_proposal_tells_the_models_time_and_the_floor_also_beside_an_earlier_incumbent() -> None:
+def test_a_proposal_has_modelled_time_and_lower_bound_also_with_an_earlier_incumbent() -> None:
     candidate = fused().candidate
     first, before = run(budget=replace(LONG, trials=10))
     _, after = run(incumbent=best_of(first), seed=1)
@@ -387,7 +387,7 @@ def test_a_gpu_is_not_timed_here() -> None:
 
 
 # ---------------------------------------------------------------- for real
-def test_with_a_worker_the_same_story_is_told() -> None:
+def test_with_a_worker_the_events_are_the_same() -> None:
     journal = Journal()
     outcomes = list(
         tune(TuneRequest([fused()], SHAPES, TOY, journal, budget=Budget(trials=3, near=-1.0), backend=BACKEND))

@@ -70,7 +70,7 @@ def test_a_kernel_computes_what_its_sgraph_means(case, data) -> None:
 @pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
-def test_a_kernel_with_views_masks_or_running_maxima_computes_what_its_sgraph_means(case, data) -> None:
+def test_a_kernel_with_views_masks_or_running_maxima_equals_its_sgraph(case, data) -> None:
     sizes = drawn_sizes(case, data)
     assume(legal(case, sizes))
     lanes = data.draw(st.sampled_from((16, 8, 4)), "lanes")
@@ -116,7 +116,7 @@ def test_a_running_maximum_keeps_large_logits_finite() -> None:
     assert relative_error(reference(case.graph, inputs, sizes), found) < 1e-3
 
 
-def test_a_tile_that_is_masked_as_a_whole_does_no_harm() -> None:
+def test_a_completely_masked_tile_is_harmless() -> None:
     """The first tiles of the keys are hidden from the first rows: their maxima are placeholders to be replaced."""
     text = CAUSAL_FLASH.replace("low=-1*s, high=s-1*m", "low=8, high=20")
     sizes = {"h": 1, "m": 4, "d": 8, "s": 24, "e": 8, "gy": 1, "f": 6}
@@ -152,7 +152,7 @@ def test_a_result_that_is_a_view_is_written_where_it_lies(views) -> None:
     assert error_of(graph, {}) < TOLERANCE
 
 
-def test_views_between_kernels_are_not_copied_where_strides_say_them() -> None:
+def test_views_between_kernels_are_not_copied_if_strides_express_them() -> None:
     case = next(c for c in WIDER if c.name == "heads")
     made = planned(case.graph, case.sizes({"b": 3, "d": 8, "h": 2, "e": 5}))
     copied = [n.name for n in made.loops.nests if "custom" not in n.name and "matmul" not in n.name]
@@ -288,7 +288,7 @@ def emitted(text: str = RMS_EPS, schedule: tuple[tuple[str, int], ...] = (), **c
     return emit(verified(graph), own, {s: sizes[s] for s in graph.data_symbols}, CPU)
 
 
-def test_the_source_is_the_loops_and_says_the_schedule(golden) -> None:
+def test_the_source_is_the_loops_and_the_schedule(golden) -> None:
     kernel = emitted(schedule=(("threads", 2),))
 
     assert isinstance(kernel, Kernel)
@@ -297,7 +297,7 @@ def test_the_source_is_the_loops_and_says_the_schedule(golden) -> None:
     golden("codegen/kernel_source", loops)
 
 
-def test_equal_numbers_give_equal_sources_and_other_numbers_other_ones() -> None:
+def test_equal_sizes_give_equal_sources_and_other_sizes_other_ones() -> None:
     assert emitted().source == emitted().source
     assert len({emitted().source, emitted(f=2).source, emitted(schedule=(("ku", 4),)).source}) == 3
 

@@ -255,7 +255,7 @@ def test_a_missing_number_is_named() -> None:
         lower_graph(parse(RMS_PLAIN).substitute({k: v for k, v in FULL.items() if k != "b"}))
 
 
-def test_a_tile_that_is_not_whole_is_refused() -> None:
+def test_an_extent_that_is_not_divisible_is_rejected() -> None:
     with pytest.raises(ShapeError, match="not an integer"):
         r1({**FULL, "gx": 3})
 

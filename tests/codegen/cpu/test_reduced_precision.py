@@ -49,7 +49,7 @@ def test_every_number_is_read_exactly(dtype, lanes, width):
 
 @pytest.mark.parametrize("dtype", SHORT)
 @pytest.mark.parametrize(("lanes", "width"), [(0, 4), (4, 4), (7, 8), (16, 16)])
-def test_numbers_are_rounded_to_the_nearest_ties_to_even(dtype, lanes, width):
+def test_values_are_rounded_to_the_nearest_ties_to_even(dtype, lanes, width):
     rng = np.random.default_rng(0)
     near = everything(dtype).astype(np.float32)
     near = near[np.isfinite(near)]

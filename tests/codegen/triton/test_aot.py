@@ -178,7 +178,7 @@ def test_what_the_compiler_refuses_is_infeasible_and_the_next_compiles(compiler)
 
 
 @pytest.mark.parametrize(("b", "dtype"), [(1, "f16"), (8, "f16"), (8, "f32")])
-def test_fitted_numbers_fill_a_gpu_with_kernels_that_hardly_spill(compiler, b, dtype):
+def test_chosen_sizes_fill_a_gpu_and_hardly_spill(compiler, b, dtype):
     graph = parse(show(graphs.rmsnorm_linear(d=4096, n=4096)).replace("f32", dtype))
     fitted = choose_sizes(graph, {"b": b}, GPUS["h100"])
     assert isinstance(fitted, Parameters)
@@ -191,7 +191,7 @@ def test_fitted_numbers_fill_a_gpu_with_kernels_that_hardly_spill(compiler, b, d
     assert report.spill_bytes <= 64
 
 
-def test_where_no_numbers_fit_the_first_reason_is_given():
+def test_without_legal_sizes_the_first_reason_is_returned():
     text = graphs.EVERY_FUNCTION.replace("FN", "neg").replace("OP", "add").replace("gx", "1").replace("=f", "=1")
 
     found = choose_sizes(parse(text), {"b": 1 << 20}, GPUS["h100"])

@@ -81,7 +81,7 @@ def test_the_sides_of_a_concat_of_what_is_loaded_are_loaded_where_they_stand():
     assert "tl.gather(" not in text
 
 
-def test_a_tile_in_registers_is_cut_by_the_numbers_of_its_lanes():
+def test_a_tile_in_registers_is_sliced_by_lane_indices():
     assert 2 == source(LORA_CONCAT_LOOP, b=4, d=8, n=8, r=2, gx=2, f=2).count("tl.gather(")
 
 
@@ -131,7 +131,7 @@ def test_a_band_is_computed_in_its_kernel_and_never_passed():
     assert "def launch(q, k, v):" in text
 
 
-def test_the_same_numbers_give_the_same_source():
+def test_the_same_sizes_give_the_same_source():
     first, second = (source(graphs.LORA, b=4, gx=2, f=2) for _ in range(2))
 
     assert first == second
@@ -143,7 +143,7 @@ def test_a_tile_that_is_the_same_in_every_iteration_is_loaded_in_front_of_the_lo
     assert any(line.startswith("B = tl.load(") for line in lines_between(text, "pid_x", "for i in"))
 
 
-def test_a_tile_that_only_the_end_needs_is_loaded_behind_the_loop():
+def test_a_tile_that_only_the_end_reads_is_loaded_after_the_loop():
     text = source(graphs.BIAS, b=4, gx=2, f=2)
 
     assert any(line.startswith("c = tl.load(") for line in lines_between(text, "acc_4 = tl.dot", "tl.store("))
@@ -235,7 +235,7 @@ def test_two_tiles_of_one_axis_that_never_meet_have_two_names():
 
 
 # ---------------------------------------------------------------- what has no kernel
-def test_a_tile_that_is_not_whole_is_named():
+def test_an_extent_that_is_not_divisible_is_named():
     assert "size 36/gx is 36/5 at gx=5; it must be a positive integer" == obstacle(
         graphs.rmsnorm_linear(), b=2, gx=5, f=1
     )
@@ -311,7 +311,7 @@ def test_an_obstacle_becomes_an_infeasible_with_its_candidate():
     )
 
 
-def test_missing_numbers_and_open_maps_are_the_callers_mistakes():
+def test_missing_sizes_and_open_maps_are_the_callers_mistakes():
     with pytest.raises(ShapeError, match="no number for f; given are b, gx"):
         write_triton(graphs.rmsnorm_linear(), {"b": 2, "gx": 1}, NO_SCHEDULE)
     with pytest.raises(ShapeError, match="still open"):

@@ -158,7 +158,7 @@ def test_online_softmax_is_right_in_other_dtypes(interpreter, dtype):
     agrees(parse(CAUSAL_FLASH.replace("f32", dtype)), numbers, interpreter)
 
 
-def test_a_tile_that_is_masked_as_a_whole_does_no_harm(interpreter):
+def test_a_completely_masked_tile_is_harmless(interpreter):
     text = CAUSAL_FLASH.replace("low=-1*s, high=s-1*m", "low=8, high=20")
 
     agrees(parse(text), {"h": 1, "m": 4, "d": 8, "s": 24, "e": 8, "gy": 1, "f": 6}, interpreter)

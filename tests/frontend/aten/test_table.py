@@ -310,7 +310,7 @@ def test_every_row_is_met_by_a_case():
         (lambda x: torch.einsum("bi,bj->bij", x, x), ("b 4",), "operator einsum"),
     ],
 )
-def test_what_no_row_covers_is_told_with_the_line_and_what_to_do(code, shapes, says):
+def test_the_error_without_a_row_has_the_line_and_an_alternative(code, shapes, says):
     with pytest.raises(UnsupportedOperator, match=says) as caught:
         traced(code, shapes)
     assert "Supported: " in str(caught.value)
@@ -331,7 +331,7 @@ def test_an_argument_seen_in_three_orders_is_three_inputs_over_one_tensor():
     assert {"x"} == {b.source for b in made.bindings}
 
 
-def test_a_mask_becomes_one_band_however_often_it_is_used():
+def test_a_mask_becomes_one_band_also_if_it_is_used_twice():
     def twice(x):
         keep = causal(x)
         return x.masked_fill(~keep, -INF).exp() @ torch.where(keep, x, 0.0)

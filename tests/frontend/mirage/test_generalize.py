@@ -9,7 +9,7 @@ from tests.frontend.mirage.written import Block, Written, save
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_graph_itself_is_the_family_at_the_files_numbers(name):
+def test_the_graph_itself_is_the_family_at_the_files_sizes(name):
     for graph in px.load_mirage(path(name)):
         general = generalize(graph)
         assert general.sgraph.parameters
@@ -17,7 +17,7 @@ def test_the_graph_itself_is_the_family_at_the_files_numbers(name):
         assert graph == general.sgraph.substitute(dict(general.sizes))
 
 
-def test_graphs_that_differ_in_numbers_alone_become_one_family():
+def test_graphs_that_differ_in_sizes_alone_become_one_family():
     assert 18 == len(set(px.load_mirage(path("rmsnorm_bs1"))))
     assert 3 == len(set(px.load_mirage(path("rmsnorm_bs1"), general=True)))
 
@@ -26,7 +26,7 @@ def test_the_second_kernel_reduces_as_many_parts_as_the_first_one_made(golden):
     golden("mirage/gqa_family", px.show(generalize(px.load_mirage(path("gqa_bs8"))[1]).sgraph))
 
 
-def test_a_size_that_is_right_by_accident_stays_and_is_told(tmp_path):
+def test_a_size_that_fits_by_accident_stays_with_a_note(tmp_path):
     """A column of 4 that is cut into 4 parts broadcasts, and would not if it were cut into 2."""
     w = Written()
     x, y = w.input(4, 6), w.input(8, 6)

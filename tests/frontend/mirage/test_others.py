@@ -16,7 +16,7 @@ TIED = {("LayerNorm", "two passes")}
 
 
 @pytest.mark.parametrize(("name", "way"), RIGHT, ids=lambda part: part)
-def test_a_right_graph_is_proved_for_all_grids_and_loops_and_shapes_where_no_number_speaks_of_them(tmp_path, name, way):
+def test_a_right_graph_is_proved_for_all_sizes_that_no_constant_depends_on(tmp_path, name, way):
     build, right, _ = WORKLOADS[name]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", right[way]()))
 
@@ -28,7 +28,7 @@ def test_a_right_graph_is_proved_for_all_grids_and_loops_and_shapes_where_no_num
 
 
 @pytest.mark.parametrize(("name", "way"), WRONG, ids=lambda part: part)
-def test_a_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again(tmp_path, name, way):
+def test_a_wrong_graph_is_refuted_by_a_reproducible_counterexample(tmp_path, name, way):
     build, _, wrong = WORKLOADS[name]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", wrong[way]()))
 
@@ -50,7 +50,7 @@ def test_what_is_exported_is_read_as_the_same(tmp_path, name):
     assert px.load_mirage(tmp_path / "again.json") == graphs
 
 
-def test_a_float_of_a_file_is_the_fraction_that_it_is_nearest_to_and_the_proof_says_so(tmp_path):
+def test_a_float_of_a_file_is_read_as_the_nearest_fraction_and_the_proof_notes_it(tmp_path):
     build, right, _ = WORKLOADS["LayerNorm"]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", right["two passes"]()))
 

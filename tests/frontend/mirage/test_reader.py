@@ -83,7 +83,7 @@ ELEMENTWISE: dict[str, tuple[Callable[..., np.ndarray], tuple[np.ndarray, ...], 
 
 
 @pytest.mark.parametrize("word", ELEMENTWISE)
-def test_an_elementwise_operator_of_the_kernel_graph_means_what_mirage_says(tmp_path, word):
+def test_an_elementwise_operator_of_the_kernel_graph_equals_mirages_definition(tmp_path, word):
     meaning, arrays, more = ELEMENTWISE[word]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", kernel(f"kn_{word}_op", *arrays, dims=(4, 6), **more)))
     np.testing.assert_allclose(meaning(*arrays), run(graph, *arrays))
@@ -120,7 +120,7 @@ def test_reductions_keep_or_drop_their_dim_as_declared_and_a_transpose_swaps(tmp
     np.testing.assert_allclose(expected, run(graph, A))
 
 
-def test_split_chunk_and_concat_take_tensors_apart_and_put_them_together(tmp_path):
+def test_split_chunk_and_concat_equal_mirages_definitions(tmp_path):
     w = Written()
     x = w.input(4, 6)
     left, right = w.ops("kn_split_1_op", x, dims=((4, 2), (4, 4)), split_dim=1, split_size=2)
@@ -160,7 +160,7 @@ def accumulated(word: str, tile: tuple[int, int], result: tuple[int, int], *, lo
         ("accum_redtox_ld_sum", 4, X.reshape(4, 6, 4).sum(1)),
     ],
 )
-def test_an_accumulator_means_what_mirage_says_by_old_and_new_names(tmp_path, word, columns, expected):
+def test_an_accumulator_equals_mirages_definition_by_old_and_new_names(tmp_path, word, columns, expected):
     (graph,) = px.load_mirage(save(tmp_path / "g.json", accumulated(word, (2, 12), (2, columns))))
     np.testing.assert_allclose(expected, run(graph, X))
 
@@ -175,7 +175,7 @@ def test_an_accumulator_means_what_mirage_says_by_old_and_new_names(tmp_path, wo
         ("reduction_1_max", (2, 1), X[:2].max(1, keepdims=True)),
     ],
 )
-def test_a_reduction_in_a_block_means_what_mirage_says(tmp_path, word, dims, expected):
+def test_a_reduction_in_a_block_equals_mirages_definition(tmp_path, word, dims, expected):
     w = Written()
     x = w.input(2, 24)
     block = Block(w)
@@ -245,7 +245,7 @@ def test_a_search_checkpoint_holds_a_list_of_graphs_and_a_file_may_hold_one_alon
     ("code", "name", "dtype"),
     [(940, "exp", "bf16"), (941, "exp", "f16"), (950, "exp", "f32"), (960, "exp", "f64"), (921, "exp", "f16")],
 )
-def test_dtypes_are_told_by_their_codes(tmp_path, code, name, dtype):
+def test_dtypes_are_identified_by_their_codes(tmp_path, code, name, dtype):
     w = Written(dtype=code)
     (graph,) = px.load_mirage(save(tmp_path / "g.json", w.output(w.op(f"kn_{name}_op", w.input(4), dims=(4,)))))
     assert dtype == graph.output_type.dtype
@@ -276,7 +276,7 @@ def test_every_unknown_operator_is_a_named_error(tmp_path, op_type):
         px.load_mirage(save(tmp_path / "g.json", kernel(op_type, A, dims=(4, 6))))
 
 
-def test_a_constant_that_the_file_does_not_say_can_be_given(tmp_path):
+def test_a_constant_that_the_file_lacks_can_be_an_argument(tmp_path):
     file = save(tmp_path / "g.json", kernel("kn_mul_scalar_op", A, dims=(4, 6)))
     with pytest.raises(ParseError, match=r"mul_scalar needs 'scalar'.*constants="):
         px.load_mirage(file)
@@ -359,7 +359,7 @@ DAMAGES: dict[str, tuple[Callable[[list], None], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("what", DAMAGES)
-def test_a_damaged_graph_says_what_was_found_and_where(tmp_path, what):
+def test_the_error_of_a_damaged_graph_names_place_and_value(tmp_path, what):
     damage, error, message = DAMAGES[what]
     ops = rmsnorm()
     damage(ops)

@@ -32,7 +32,7 @@ def test_every_graph_that_mirage_found_is_proved_for_all_sizes(name):
         assert found.verdict.candidate.sgraph.data_symbols, "the shapes are part of the family"
 
 
-def test_every_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again():
+def test_every_wrong_graph_is_refuted_by_a_reproducible_counterexample():
     for found in checked(WRONG):
         verdict = found.verdict
         assert isinstance(verdict, Refuted), str(found)
@@ -43,13 +43,13 @@ def test_every_wrong_graph_is_refuted_with_numbers_that_anyone_can_run_again():
         assert verdict.counterexample == again
 
 
-def test_a_graph_can_be_judged_at_its_very_numbers():
+def test_a_graph_can_be_checked_at_its_own_sizes():
     for name, wrong in ((WRONG, True), ("lora_bs8", False)):
         graph, goal = fit_to_program(reference(FILES[name][0], first := px.load_mirage(path(name))[0]), first)
         assert wrong == differs_at_own_sizes(goal, graph)
 
 
-def test_a_verdict_says_itself():
+def test_a_verdict_has_a_text():
     (first, *_) = checked("lora_bs8")
     claim = "for all positive integers d, gx, k, m, n that make k/gx a positive integer"
     assert str(first).startswith(f"lora_bs8[0]: proved, {claim}")
@@ -81,7 +81,7 @@ def test_a_proved_graph_compiles_and_runs(name):
 
 
 # ---------------------------------------------------------------- which input is which
-def test_a_program_with_symbolic_dims_takes_the_files_numbers():
+def test_a_program_with_symbolic_dims_is_checked_at_the_files_sizes():
     build = references.lora
     symbolic = program(build, (("b", 256), (256, "n"), (256, "r"), ("r", "n")), dtype="f32")
     assert isinstance(px.check(symbolic, px.load_mirage(path("lora_bs8"))[0]), Verified)
@@ -94,7 +94,7 @@ def test_inputs_are_matched_by_dims_where_the_order_is_another():
     assert isinstance(px.check(swapped, px.load_mirage(path("rmsnorm_bs1"))[0]), Verified)
 
 
-def test_inputs_that_do_not_fit_are_told_both_ways():
+def test_inputs_that_do_not_match_are_listed_for_both_sides():
     with pytest.raises(ShapeError, match=r"the graph has inputs x0 f16\[16, 256\].*lora has in0 f16\[7, 256\]"):
         px.check(
             program(references.lora, ((7, 256), (256, 4096), (256, 16), (16, 4096))),

@@ -57,7 +57,7 @@ def test_every_accumulator_goes_there_and_back(tmp_path, word, columns):
     assert f"tb_forloop_accum_{word}_op" in file.read_text(encoding="utf-8")
 
 
-def test_pieces_and_reductions_go_there_and_back(tmp_path):
+def test_slices_and_reductions_survive_a_round_trip(tmp_path):
     w = Written()
     x = w.input(4, 6)
     left, right = w.ops("kn_split_1_op", x, dims=((4, 2), (4, 4)), split_dim=1, split_size=2)
@@ -96,7 +96,7 @@ sgraph
 """
 
 
-def test_a_graph_of_ours_is_saved_at_numbers_for_its_symbols(tmp_path):
+def test_a_graph_with_symbols_is_saved_at_sizes(tmp_path):
     graph = px.parse(OURS)
     sizes = {"b": 8, "gx": 64, "f": 16}
     file = px.save_mirage(graph, tmp_path / "ours.json", sizes=sizes)
@@ -126,14 +126,14 @@ def test_open_maps_are_refused(tmp_path):
         ("reshape(x, dims=[4, 60])", r"kernel node %1 \(reshape\)"),
     ],
 )
-def test_what_mirage_cannot_say_is_refused_by_name(tmp_path, line, named):
+def test_an_operator_that_mirage_lacks_is_rejected_by_name(tmp_path, line, named):
     graph = px.parse(f"sgraph\n  x = input f32[4, 6, 10]\n  %1 = {line}\n  return %1\n")
     with pytest.raises(UnsupportedOperator, match=named):
         px.save_mirage(graph, tmp_path / "ours.json")
     assert not (tmp_path / "ours.json").exists()
 
 
-def test_a_mean_is_saved_as_a_sum_and_a_factor_and_means_the_same(tmp_path):
+def test_a_mean_is_saved_as_a_sum_and_a_factor_with_the_same_value(tmp_path):
     graph = px.parse("sgraph\n  x = input f32[4, 6]\n  %1 = mean(x, dim=1)\n  return %1\n")
     (again,) = px.load_mirage(px.save_mirage(graph, tmp_path / "ours.json"))
     assert ["sum", "mul"] == [n.op.fn for n in again.nodes[1:]]

@@ -57,7 +57,7 @@ def rows() -> Iterator[list[BaselineMeasured]]:
     yield list(found)
 
 
-def test_ours_comes_first_then_the_rivals_then_the_limit(rows: list[BaselineMeasured]) -> None:
+def test_rows_are_the_kernel_then_the_baselines_then_the_limit(rows: list[BaselineMeasured]) -> None:
     assert [OURS, EAGER, ROOFLINE] == [r.name for r in rows]
     assert {3} == {r.samples for r in rows}
 
@@ -72,12 +72,12 @@ def test_every_row_has_its_spread(rows: list[BaselineMeasured]) -> None:
         assert 0 < r.ratio_p25 <= r.ratio <= r.ratio_p75
 
 
-def test_the_limit_says_what_it_is(rows: list[BaselineMeasured]) -> None:
+def test_the_row_of_the_limit_has_a_note(rows: list[BaselineMeasured]) -> None:
     assert rows[-1].note.startswith("measured: 0.0 MB by ")
     assert "bound by" in rows[-1].note
 
 
-def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> None:
+def test_a_library_call_is_compared_like_the_other_baselines() -> None:
     def same(x: Any, g: Any, w: Any) -> Any:
         return reference(x, g, w).clone()
 
@@ -109,7 +109,7 @@ def test_a_library_call_is_one_more_rival_and_is_compared_like_the_others() -> N
     assert wrong.note.startswith("random: a row deviates by")
 
 
-def test_another_compiler_is_a_rival_by_what_makes_its_function_or_says_why_not() -> None:
+def test_another_compiler_is_a_baseline_by_its_maker_or_has_a_reason() -> None:
     able = Baseline("able", "what it did", 60.0, "tests.tune.toys:as_exported")
     unable = Baseline("unable", "what it did", 60.0, "tests.tune.toys:no_such_operator")
     rows = compare_with_baselines(
@@ -129,7 +129,7 @@ def test_another_compiler_is_a_rival_by_what_makes_its_function_or_says_why_not(
     assert (0, "NotImplementedError: rms_norm is not supported") == found["unable"]
 
 
-def test_a_reference_that_computes_something_else_is_no_rival() -> None:
+def test_a_reference_that_computes_something_else_is_not_a_baseline() -> None:
     def without_norm(x: Any, g: Any, w: Any) -> Any:
         return (x * g) @ w
 
@@ -140,7 +140,7 @@ def test_a_reference_that_computes_something_else_is_no_rival() -> None:
     assert 3 == found[OURS].samples
 
 
-def test_a_reference_that_torch_cannot_write_is_no_rival() -> None:
+def test_a_reference_that_torch_cannot_export_is_not_a_baseline() -> None:
     def printing(x: Any, g: Any, w: Any) -> Any:
         return reference(x, g, w) if float(x.sum()) > 0 else x
 
@@ -157,7 +157,7 @@ def test_a_wrong_kernel_is_not_timed_here_either() -> None:
     assert found[0].note.startswith("random: a row deviates by")
 
 
-def test_without_a_compiler_torch_compile_is_absent_and_says_so(
+def test_without_a_compiler_torch_compile_is_absent_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CXX", str(tmp_path / "no-such-compiler"))

@@ -134,7 +134,7 @@ def test_cuda_is_the_gpu_that_is_here(monkeypatch):
 
 
 @pytest.mark.parametrize(("device", "said"), [(None, "no GPU is here"), ("NVIDIA L4", "no figures are known")])
-def test_without_one_or_with_a_stranger_it_says_so(monkeypatch, device, said):
+def test_without_a_gpu_or_with_an_unknown_one_there_is_a_reason(monkeypatch, device, said):
     monkeypatch.setattr(devices, "device_here", lambda: device)
 
     with pytest.raises(TargetUnavailable, match=said):
@@ -158,7 +158,7 @@ MI325X = ({"simd_count": 1216, "gfx_target_version": 90402}, 256 << 30)
 MI250 = ({"simd_count": 416, "gfx_target_version": 90010}, 64 << 30)
 
 
-def test_a_gpu_of_amd_s_is_told_by_its_own_driver(monkeypatch, tmp_path):
+def test_an_amd_gpu_is_identified_by_its_driver(monkeypatch, tmp_path):
     monkeypatch.setattr(devices, "NVIDIA_COMMAND", ("there-is-no-such-tool",))
     monkeypatch.setattr(devices, "NODES", kfd(tmp_path / "mi300x", CPU, MI300X, MI250))
 
@@ -174,7 +174,7 @@ def test_a_gpu_of_amd_s_is_told_by_its_own_driver(monkeypatch, tmp_path):
         ((), "no GPU is here"),
     ],
 )
-def test_another_gpu_of_amd_s_and_none_are_told_apart(monkeypatch, tmp_path, processors, said):
+def test_another_amd_gpu_and_no_gpu_are_distinguished(monkeypatch, tmp_path, processors, said):
     monkeypatch.setattr(devices, "NVIDIA_COMMAND", ("there-is-no-such-tool",))
     monkeypatch.setattr(devices, "NODES", kfd(tmp_path, *processors))
 
@@ -204,7 +204,7 @@ def test_another_gpu_than_the_one_that_is_here_is_not_timed(monkeypatch):
     assert "the GPU here is NVIDIA H200, not mine" == why_untimed(GPUS["h200"].replace(name="mine"))
 
 
-def test_a_gpu_of_no_row_takes_the_figures_that_it_is_given(monkeypatch):
+def test_a_gpu_without_a_row_uses_the_measured_figures(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA L4")
 
@@ -214,7 +214,7 @@ def test_a_gpu_of_no_row_takes_the_figures_that_it_is_given(monkeypatch):
 
 # ---------------------------------------------------------------- on one
 @pytest.mark.needs_gpu
-def test_a_search_on_a_gpu_ends_with_a_kernel_that_was_timed_beside_torch():
+def test_a_search_on_a_gpu_ends_with_a_kernel_that_was_timed_together_with_torch():
     def rmsnorm_linear_(x, g, w):
         return torch.nn.functional.rms_norm(x, (x.shape[-1],), g, eps=1e-6) @ w
 

@@ -41,7 +41,7 @@ def is_free(lock: MachineLock, exclusive: bool) -> bool:
         return came
 
 
-def test_beside_a_stop_watch_nobody_does_anything_and_beside_a_compiler_others_compile(lock: MachineLock) -> None:
+def test_timing_excludes_everything_and_compilation_is_shared(lock: MachineLock) -> None:
     assert is_free(lock, exclusive=True)
     with lock.exclusive():
         assert not is_free(lock, exclusive=True)
@@ -141,7 +141,7 @@ def test_a_file_of_somebody_else_s_is_refused(tmp_path: Path) -> None:
         open_machine_lock(path)
 
 
-def test_where_there_are_no_locks_workers_time_nothing_and_a_session_says_so_at_once(
+def test_without_flock_a_session_with_workers_is_rejected_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(lock_module, "find_spec", lambda name: None)
@@ -179,7 +179,7 @@ class Spying(PureBench):
 ONE, TWO = (kernel(fused(), (("gx", gx), ("f", 4))) for gx in (1, 2))
 
 
-def test_a_trial_is_compiled_beside_others_and_timed_alone(lock: MachineLock) -> None:
+def test_a_trial_compiles_with_a_shared_lock_and_is_timed_with_an_exclusive_one(lock: MachineLock) -> None:
     bench = Spying(lock)
     found = TrialRunner(bench, 1.0, lock).run("u2", TWO, Incumbent("u1", ONE, 1.0))
 
@@ -187,14 +187,14 @@ def test_a_trial_is_compiled_beside_others_and_timed_alone(lock: MachineLock) ->
     assert {("check", True, False), ("time", False, False)} == bench.seen
 
 
-def test_where_nobody_else_works_every_turn_is_free() -> None:
+def test_without_other_processes_nothing_is_locked() -> None:
     bench = Spying(MachineLock(None))
     TrialRunner(bench, 1.0, bench.lock).run("u1", ONE, None)
 
     assert {("check", True, True), ("time", True, True)} == bench.seen
 
 
-def test_a_trial_that_is_stopped_while_it_waits_was_cancelled_and_blames_nobody(lock: MachineLock) -> None:
+def test_a_trial_that_is_stopped_while_waiting_is_cancelled_without_a_failure(lock: MachineLock) -> None:
     bench = PureBench()
     with lock.exclusive():
         assert CANCELLED == TrialRunner(bench, 1.0, lock, stop=lambda: True).run("u1", ONE, None)

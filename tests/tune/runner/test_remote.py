@@ -89,7 +89,7 @@ def alone() -> tuple[Event, ...]:
 
 
 # ---------------------------------------------------------------- whoever runs them
-def test_workers_that_copy_what_they_are_given_tell_the_same(alone: tuple[Event, ...]) -> None:
+def test_workers_that_receive_copies_give_the_same_journal(alone: tuple[Event, ...]) -> None:
     executor = Here()
 
     assert alone == facts(executor)
@@ -97,7 +97,7 @@ def test_workers_that_copy_what_they_are_given_tell_the_same(alone: tuple[Event,
     assert 20 < len(executor.gave) < 28  # the first flies alone, and so does what is left over
 
 
-def test_processes_and_threads_tell_the_same(alone: tuple[Event, ...]) -> None:
+def test_processes_and_threads_give_the_same_journal(alone: tuple[Event, ...]) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         pool = Watched(processes)
         assert alone == facts(pool)
@@ -108,7 +108,7 @@ def test_processes_and_threads_tell_the_same(alone: tuple[Event, ...]) -> None:
         assert {TrialResult, Failure} == {type(answer) for answer in pool.gave}
 
 
-def test_a_dask_cluster_tells_the_same(alone: tuple[Event, ...]) -> None:
+def test_a_dask_cluster_gives_the_same_journal(alone: tuple[Event, ...]) -> None:
     """Two processes of a LocalCluster."""
     from dask.distributed import Client, LocalCluster
 
@@ -127,7 +127,7 @@ def test_so_it_is_with_every_strategy(strategy: StrategyName) -> None:
     assert facts(budget=budget) == facts(Here(), budget)
 
 
-def test_one_at_once_asks_nobody() -> None:
+def test_one_trial_at_once_submits_nothing() -> None:
     executor = Here()
 
     assert facts(budget=replace(THREE, at_once=1)) == facts(executor, replace(THREE, at_once=1))
@@ -168,7 +168,7 @@ def test_who_beat_an_incumbent_that_was_replaced_meanwhile_races_the_new_one_bef
     assert ["u5"] == list(bench.kernels)
 
 
-def test_one_that_was_only_luckier_beside_the_old_incumbent_does_not_take_the_new_one_s_place() -> None:
+def test_a_winner_over_the_old_incumbent_also_races_the_new_one() -> None:
     class Lucky(Named):
         """Beside the first kernel the third looks fast; beside the second it is as slow as it is."""
 
@@ -184,7 +184,7 @@ def test_one_that_was_only_luckier_beside_the_old_incumbent_does_not_take_the_ne
     assert outcomes[2].time_s == pytest.approx(0.9)
 
 
-def test_each_trial_is_told_whole_before_the_next(alone: tuple[Event, ...]) -> None:
+def test_events_of_a_trial_are_adjacent(alone: tuple[Event, ...]) -> None:
     kinds = (ParametersProposed, KernelGenerated, TrialMeasured, TrialFailed, IncumbentImproved)
     trials = [int(e.trial[1:]) for e in alone if isinstance(e, kinds)]
 
@@ -238,7 +238,7 @@ def test_what_the_code_generator_refuses_takes_its_place_in_a_flight() -> None:
 
 
 @pytest.mark.parametrize("given", [0, -1, True, 1.5, "3", None])
-def test_a_number_at_once_is_a_whole_one(given: Any) -> None:
+def test_at_once_must_be_an_integer(given: Any) -> None:
     with pytest.raises(
         px.ShapeError, match=rf"Budget\(at_once=...\) must be an integer of at least 1, found {given!r}"
     ):
@@ -246,7 +246,7 @@ def test_a_number_at_once_is_a_whole_one(given: Any) -> None:
 
 
 # ---------------------------------------------------------------- nobody answers
-def test_workers_that_die_or_are_gone_cost_no_fact(alone: tuple[Event, ...]) -> None:
+def test_workers_that_die_lose_no_event(alone: tuple[Event, ...]) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
 
@@ -254,7 +254,7 @@ def test_workers_that_die_or_are_gone_cost_no_fact(alone: tuple[Event, ...]) -> 
     assert alone == facts(executor)
 
 
-def test_a_pool_that_breaks_in_mid_flight_costs_no_fact(alone: tuple[Event, ...]) -> None:
+def test_a_pool_that_breaks_within_a_batch_loses_no_event(alone: tuple[Event, ...]) -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         pool = Watched(processes)
         assert alone == facts(pool, made=backend(DeadlyBench))
@@ -324,7 +324,7 @@ def test_an_incumbent_that_is_lost_at_home_too_makes_the_next_trial_the_yardstic
 
 # ---------------------------------------------------------------- stopped, and going on
 @pytest.mark.parametrize("strategy", ["climbing", "halving", "tpe"])
-def test_from_whatever_fact_it_goes_on_the_facts_are_the_same(strategy: StrategyName) -> None:
+def test_resuming_after_any_event_gives_the_same_events(strategy: StrategyName) -> None:
     if strategy == "tpe":
         pytest.importorskip("optuna")
     journal, budget = Journal(), replace(THREE, strategy=strategy)
@@ -361,7 +361,7 @@ class Tired(Later):
         return future
 
 
-def test_a_run_that_is_stopped_takes_back_what_it_asked() -> None:
+def test_a_stopped_run_cancels_its_submitted_trials() -> None:
     executor = Later()
 
     assert 1 == len(list(flown(executor, stop=lambda: bool(executor.asked))))
@@ -369,7 +369,7 @@ def test_a_run_that_is_stopped_takes_back_what_it_asked() -> None:
     assert all(future.cancelled() for future, _ in executor.asked)
 
 
-def test_a_run_that_is_closed_takes_back_what_it_asked() -> None:
+def test_a_closed_run_cancels_its_submitted_trials() -> None:
     executor = Tired()
     running = flown(executor)
     assert isinstance(running, Generator)

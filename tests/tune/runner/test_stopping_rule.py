@@ -40,7 +40,7 @@ class NoisyBench(ToyBench):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_on_a_noisy_machine_the_time_that_is_told_is_the_kernel_s_and_hardly_another_is_faster(seed: int) -> None:
+def test_on_a_noisy_machine_the_reported_time_is_right_and_few_kernels_are_faster(seed: int) -> None:
     bench = NoisyBench(seed)
     outcomes, events = run(bench=bench, strategy=Exhaustive(), seed=seed)
     timed = [o for o in outcomes if isinstance(o, Timed)]
@@ -53,7 +53,7 @@ def test_on_a_noisy_machine_the_time_that_is_told_is_the_kernel_s_and_hardly_ano
     assert truth <= 1.05 * min(bench.seconds(o.kernel) for o in timed)
 
 
-def test_what_cannot_be_told_apart_leaves_the_incumbent_where_it_is() -> None:
+def test_a_trial_that_is_not_distinguishable_does_not_replace_the_incumbent() -> None:
     class Alike(NoisyBench):
         """All kernels take as long as each other."""
 
@@ -107,7 +107,7 @@ def test_the_interval_is_around_the_sample_s_own_median(values: list[float]) -> 
     assert standing(values) == ("faster" if high < 1 else "slower" if low > 1 else "undecided")
 
 
-def test_three_rounds_tell_nothing_and_ten_of_one_kind_do() -> None:
+def test_three_rounds_decide_nothing_and_ten_equal_ones_do() -> None:
     assert "undecided" == standing([0.5] * 3)
     assert ("faster", "slower") == (standing([0.9] * 10), standing([1.1] * 10))
 

@@ -56,7 +56,7 @@ def is_alive(pid: int) -> bool:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows a process's environment")
 @pytest.mark.parametrize(("given", "said"), [(None, b"4"), ({"OMP_NUM_THREADS": "2"}, b"2")])
-def test_its_libraries_have_the_threads_of_when_the_package_was_imported_or_those_given(
+def test_the_threads_of_libraries_are_those_at_import_or_the_argument(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str] | None, said: bytes
 ) -> None:
     monkeypatch.setattr(worker_module, "AT_IMPORT", {"OMP_NUM_THREADS": "4"})
@@ -125,7 +125,7 @@ def test_a_kernel_that_prints_does_not_disturb_the_answers(shared: Worker) -> No
     assert found.error > 0.0
 
 
-def test_the_incumbent_survives_the_crash_of_a_rival(shared: Worker) -> None:
+def test_the_incumbent_survives_the_crash_of_another_kernel(shared: Worker) -> None:
     shared.check("incumbent", GOOD)
     before = shared.pid
     shared.check("bad", kernel(fused(), SIZES, behave=SEGFAULT))
@@ -181,7 +181,7 @@ def test_a_worker_does_not_outlive_its_parent() -> None:
     assert not is_alive(pid)
 
 
-def test_a_loader_that_does_not_exist_says_so() -> None:
+def test_a_loader_that_does_not_exist_is_a_failure() -> None:
     with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:nothing", limits=LIMITS) as worker:
         found = worker.check("u1", GOOD)
 

@@ -61,7 +61,7 @@ def test_what_is_yielded_is_legal_and_what_is_omitted_is_not(batch: int, k: int,
     assert sorted(listed) == listed
 
 
-def test_sizes_are_divisors_whatever_the_extent() -> None:
+def test_sizes_are_divisors_of_any_extent() -> None:
     verified = fused(11008, 31)
     found = list(legal_sizes(verified.candidate, {"b": 1}, TOY.replace(shared_memory_bytes=1 << 20)))
 

@@ -42,7 +42,7 @@ def two(m: int, k: int, n: int) -> Candidate:
     return replace(fused().candidate, sgraph=sgraph, conditions=sgraph.conditions())
 
 
-def test_symbols_that_no_kernel_and_no_limit_joins_are_apart() -> None:
+def test_symbols_that_no_kernel_and_no_limit_links_are_independent() -> None:
     alone = limits_of(fused().candidate, {"b": 4}, WIDE)
 
     assert [("ga", "gb"), ("gx", "f")] == [p.symbols for p in independent_groups(limits_of(two(4, 16, 24), {}, WIDE))]

@@ -42,7 +42,7 @@ def test_fast_evaluation_agrees_with_the_exact_one(b: int, gx: int, f: int) -> N
     )
 
 
-def test_the_model_is_never_below_the_floor() -> None:
+def test_the_model_is_never_below_the_lower_bound() -> None:
     for verified in EVERY_FAMILY.values():
         floor = time_bound_of(verified.candidate, {"b": 4}, TOY)
         model = model_of(verified.candidate, {"b": 4}, TOY)
@@ -50,7 +50,7 @@ def test_the_model_is_never_below_the_floor() -> None:
             assert floor.time_s <= model.estimate(sizes).time_s
 
 
-def test_many_choices_at_once_are_told_what_each_is_told_alone() -> None:
+def test_many_choices_at_once_have_the_same_estimates_as_each_alone() -> None:
     for verified in EVERY_FAMILY.values():
         model = model_of(verified.candidate, {"b": 4}, TOY)
         choices = legal(verified, 4)

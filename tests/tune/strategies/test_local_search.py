@@ -31,7 +31,7 @@ def drain(strategy: Strategy, there: Pool, most: int = 10_000, best: Point | Non
     return found
 
 
-def test_the_pool_is_in_the_order_of_the_floors() -> None:
+def test_the_pool_is_in_the_order_of_the_lower_bounds() -> None:
     tiny = TOY.replace(caches_bytes=(64,))
     there = Pool((split(), fused()), {"b": 64}, tiny, choices)
 
@@ -117,13 +117,13 @@ def test_what_was_dropped_is_not_proposed_any_more() -> None:
     assert {"f3.c1"} == {p.verified.candidate.id for p in rest}
 
 
-def test_a_pool_that_was_cut_says_so() -> None:
+def test_a_sampled_pool_is_not_complete() -> None:
     assert pool().is_complete
     assert not pool(most_sizes=3).is_complete
     assert 0 < len(pool(fused(), most_sizes=3).candidates[0].sizes) <= 3
 
 
-def test_what_comes_later_comes_behind_what_is_as_likely_and_nothing_is_lost() -> None:
+def test_deferred_candidates_follow_equally_fast_ones_and_none_is_lost() -> None:
     there = Pool((fused(), fused(rows=True)), {"b": 4}, TOY, choices, deferred={"f1.c1"})
     found = drain(ModelOrder(0, random_share=0.0), there)[: sum(len(e.sizes) for e in there.candidates)]
     ties = [(p.modelled_s, q.modelled_s, p, q) for p, q in pairwise(found) if p.modelled_s == q.modelled_s]
@@ -136,7 +136,7 @@ def test_what_comes_later_comes_behind_what_is_as_likely_and_nothing_is_lost() -
         assert {p.key for p in drain(Exhaustive(), pool())} == every
 
 
-def test_sizes_that_the_model_cannot_tell_apart_come_behind_those_that_it_can() -> None:
+def test_sizes_with_equal_modelled_times_follow_distinct_ones() -> None:
     there = Pool((fused(),), {"b": 4}, TOY, choices)
     entrant = there.candidates[0]
     close = tuple(

@@ -89,7 +89,7 @@ def test_the_same_seed_proposes_the_same_and_another_one_does_not(name: SamplerN
     assert first != other
 
 
-def test_what_it_was_told_decides_what_it_proposes() -> None:
+def test_observed_outcomes_decide_its_proposals() -> None:
     def cheap(side: str) -> Callable[[Point], float]:
         return lambda p: seconds(p) if p.verified.candidate.id == side else 50.0
 
@@ -143,7 +143,7 @@ def test_a_budget_names_its_strategy_and_a_wrong_name_is_an_error() -> None:
         OptunaSampler(0, cast("Any", "best"))
 
 
-def test_a_sampler_whose_library_is_missing_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sampler_whose_library_is_missing_is_rejected_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def nowhere(name: str) -> None:
         return None
 
@@ -163,7 +163,7 @@ def told(strategy: OptunaSampler) -> list[float | None]:
     return [t.value for t in strategy.study.trials if t.state.is_finished()]
 
 
-def test_a_study_outlives_its_process_and_what_was_tried_is_not_asked_for_again(tmp_path: Path) -> None:
+def test_a_study_outlives_its_process_and_no_trial_is_proposed_again(tmp_path: Path) -> None:
     there, first = pool(), OptunaSampler(0, "tpe", kept(tmp_path))
     began = play(first, there, ENQUEUED + 3)
     tried = {p.key for p in began}
@@ -190,7 +190,7 @@ def test_an_interruption_among_the_enqueued_goes_on_with_the_rest_of_them(tmp_pa
 
 
 @pytest.mark.parametrize("other", ["program", "candidates"])
-def test_studies_of_other_programs_and_candidates_are_apart(tmp_path: Path, other: str) -> None:
+def test_other_programs_and_candidates_have_other_studies(tmp_path: Path, other: str) -> None:
     play(OptunaSampler(0, "tpe", kept(tmp_path)), pool(), ENQUEUED + 3)
     there = pool(fused()) if other == "candidates" else pool()
     second = OptunaSampler(0, "tpe", kept(tmp_path, "another" if other == "program" else ""))
@@ -208,7 +208,7 @@ def test_a_file_that_is_no_study_is_left_as_it_is(tmp_path: Path) -> None:
     assert where.path.read_bytes().startswith(b"a diary")
 
 
-def test_tuning_with_a_database_keeps_the_study_beside_it(tmp_path: Path) -> None:
+def test_tuning_with_a_database_stores_the_study_next_to_it(tmp_path: Path) -> None:
     database = Database(tmp_path / "trials.sqlite")
     for trials in (13, 16):
         budget = Budget(trials=trials, patience=10_000, seconds=1e9, near=-1.0, strategy="tpe")

@@ -128,7 +128,7 @@ def test_a_loop_visits_what_range_does(start, stop, step) -> None:
     assert [i for i in range(16) for _ in range(int(out[i]))] == list(range(start, stop, step))
 
 
-def test_written_vector_widths_are_asked_for() -> None:
+def test_vector_widths_are_function_attributes() -> None:
     module = new_module()
     FunctionBuilder(module, "f", 0, 16).finish()
 

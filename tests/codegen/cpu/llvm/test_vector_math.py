@@ -101,7 +101,7 @@ def test_a_power_is_accurate(exponent, lanes) -> None:
     np.testing.assert_allclose(out, expected, rtol=allowed)
 
 
-def test_a_whole_power_takes_any_sign_and_a_broken_one_of_a_negative_number_is_none() -> None:
+def test_an_integer_power_takes_any_sign_and_a_fractional_one_of_a_negative_is_nan() -> None:
     x = np.array([-2, -1, 0, 3], np.float32)
     cube, root = np.zeros(4, np.float32), np.zeros(4, np.float32)
 
@@ -123,7 +123,7 @@ def test_neither_the_larger_nor_the_smaller_one_forgets_what_is_no_number(fn, la
 
 
 @pytest.mark.parametrize("fn", sorted(BINARY))
-def test_a_function_of_two_numbers_is_correctly_rounded(fn) -> None:
+def test_a_function_of_two_values_is_correctly_rounded(fn) -> None:
     x, y = points("neg"), points("neg")[::-1].copy()
     with np.errstate(all="ignore"):
         expected = BINARY[fn].numpy(x, y)

@@ -64,7 +64,7 @@ def test_it_is_offered_for_weights_of_bfloat16_that_lie_along_k():
     assert "short" not in names(graph(dtype="f32"), 4)
 
 
-def test_the_text_says_what_is_kept_short():
+def test_the_text_shows_the_bf16_buffers():
     assert "bfloat16 in pairs" in made(graph(), 4).source
     assert "t3[4, 64] bf16" in made(graph(), 4).source
     assert "t3[4, 64] bf16" not in made(graph(), 4, short=0).source

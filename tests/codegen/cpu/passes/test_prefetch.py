@@ -106,7 +106,7 @@ def test_values_are_prefetched_during_scores_and_the_next_keys_during_values() -
 
 @pytest.mark.parametrize("lanes", [8, 16])
 @pytest.mark.parametrize("extent", [8, 16, 64])
-def test_exponentials_prefetch_the_first_lines_for_the_product_behind_them(extent, lanes) -> None:
+def test_exponentials_prefetch_the_first_lines_for_the_next_product(extent, lanes) -> None:
     (nest,) = planned(ATTENTION.graph, sizes(extent)).loops.nests
     asked = plan_prefetches(nest, lanes)
     slow = [p for p, s in enumerate(nest.body) if "exp(" in show_statement(s) and s.target.buffer.shape[-1] > 1]

@@ -73,7 +73,7 @@ def _signed(number: int) -> str:
     return f"-1*{-number}" if number < 0 else str(number)
 
 
-def test_without_a_softmax_what_a_mask_hides_counts() -> None:
+def test_without_a_softmax_masked_iterations_are_not_skipped() -> None:
     sizes = {"m": 8, "s": 16384, "gy": 1, "f": 4}  # too large to be summed ahead of the loop
     (masked,) = lower_graph(parse(SUMMED.format("mask")).substitute(sizes)).nests
     (weighted,) = lower_graph(parse(SUMMED.format("mul")).substitute(sizes)).nests
