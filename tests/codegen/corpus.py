@@ -1,4 +1,4 @@
-"""sGraphs to compile, how to fill their inputs, and what their kernels are compared with."""
+"""sGraphs to compile, inputs for them, and reference results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RMS_EPS, RMS_PLAIN, TWO_KERNELS = (BASIC[name].text for name in ("rms_eps", "rms
 
 
 def filled(graph: SGraph, sizes: dict[str, int], seed: int = 0) -> dict[str, np.ndarray]:
-    """float32 inputs, laid out as the graph says."""
+    """float32 inputs in the graph's storage orders."""
     rng = np.random.default_rng(seed)
     inputs = {}
     for given in graph.inputs:
@@ -47,7 +47,7 @@ def parameters(graph: SGraph, sizes: dict[str, int], **schedule: int) -> tuple[P
 
 
 def verified(graph: SGraph) -> Verified:
-    """A product of the verifier with a proof in name only, for stages behind it."""
+    """A verified candidate with a placeholder proof, for later stages."""
     b = ProgramBuilder("stand_in")
     program = b.build(b.unary("square", b.input("x", "b", 4)))
     family = Family("f1", program, graph)

@@ -32,7 +32,7 @@ _HEADER = re.compile(rf"(?P<name>\w+):(?:{_CHANGED}|{_SIZES})")
 
 @dataclass(frozen=True)
 class Case:
-    """An sGraph; `free` symbols are drawn, `derived` ones are products of them and of numbers."""
+    """An sGraph; `free` symbols have drawn values, `derived` ones are products of them and constants."""
 
     name: str
     text: str

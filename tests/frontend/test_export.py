@@ -1,4 +1,4 @@
-"""Torch code to tensor programs: what torch computes is what the program means."""
+"""Torch code to tensor programs: the program equals torch."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def rmsnorm_linear(x, g, w):
 
 
 def check(traced, *args):
-    """The program's meaning in float64 on what `bind` makes of the arguments, against torch's own."""
+    """Compare the program in float64 on the bound arguments with torch."""
     doubles = [a.double() for a in args]
     reference = traced.reference.double() if isinstance(traced.reference, nn.Module) else traced.reference
     wanted = reference(*doubles).detach().numpy()
@@ -38,7 +38,7 @@ def test_rms_norm_equals_torchs_with_and_without_weight_and_eps(eps, weighted):
     def f(x, g):
         return nn.functional.rms_norm(x, (16,), g if weighted else None, eps=eps) + g
 
-    # Without an eps torch takes the machine epsilon of the dtype, so both sides are asked for doubles.
+    # Without an eps torch takes the machine epsilon of the dtype, so both sides use float64.
     traced = trace(f, {"x": T("b", 16, dtype="f64"), "g": T(16, dtype="f64")})
     check(traced, torch.randn(3, 16), torch.randn(16))
 

@@ -1,4 +1,4 @@
-"""Workloads: each is traced, and its program computes what torch computes at every batch."""
+"""Workloads: each is traced, and its program equals torch at every batch size."""
 
 from __future__ import annotations
 

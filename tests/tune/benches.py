@@ -1,4 +1,4 @@
-"""Benches without a clock, which executors' workers make by name: what a kernel takes is a function of its source."""
+"""Benches without a clock, which an executor's workers make by name: a kernel's time is a function of its source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from tests.tune.toys import BACKEND
 
 SALT = 15
-"""With it the toys' first kernel is right, and several trials of one flight beat its incumbent."""
+"""With this seed the first kernel is right, and several trials of one batch beat the incumbent."""
 
 WRONG_S = 1.4
 """Slower kernels are wrong, too."""

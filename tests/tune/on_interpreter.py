@@ -1,4 +1,4 @@
-"""A search for a GPU, tuned without one: kernels run in Triton's interpreter, and the stop-watch is a fake.
+"""A search for a GPU, tuned without one: kernels run in Triton's interpreter, and the timer is a fake.
 
 Run as `python -m tests.tune.on_interpreter` with TRITON_INTERPRET=1; it prints what was found as JSON.
 """
@@ -25,7 +25,7 @@ from tests.tune.toys import fused, rmsnorm_linear
 
 
 def load_as_it_stands(kernel: Kernel) -> Any:
-    """A loader that believes the source that it is given, however wrong."""
+    """A loader that runs the given source without comparing it."""
     return load_triton(kernel.source)
 
 

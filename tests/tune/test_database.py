@@ -1,4 +1,4 @@
-"""What was tuned before is not timed again, and a file of trials is never lost."""
+"""The database of trials: no trial is repeated, and no file is lost."""
 
 import json
 import sqlite3

@@ -33,7 +33,7 @@ KNOWN = (
 FIRST = tuple({e.workload: e for e in reversed(RIGHT)}.values())
 """One form of each workload."""
 TOO_LARGE = "transformer_block-five-kernels"
-"""A product over all heads at once: at the smallest sizes already more numbers than the threads of a block may hold."""
+"""A product over all heads at once: even at the smallest sizes too many elements for the threads of a block."""
 
 
 @pytest.fixture(scope="module")

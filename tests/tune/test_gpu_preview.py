@@ -1,4 +1,4 @@
-"""A Triton kernel for a GPU that is not here: chosen by the model, checked, compiled, never timed."""
+"""A Triton kernel for a GPU that is not present: chosen by the model, checked, compiled, never timed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who is fastest in the end: the same rounds for all that are nearly as fast as the incumbent."""
+"""The play-off: common rounds of all kernels that may be as fast as the incumbent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.tune.toys import BACKEND, TOY, fused
 
 
 class Unlucky(ToyBench):
-    """The best of all kernels loses its race; nothing else is told wrong."""
+    """The best of all kernels loses its race; all other times are right."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def test_an_incumbent_that_wins_again_stays_as_it_is() -> None:
 
 def test_a_winner_that_loses_its_last_run_replaces_no_incumbent() -> None:
     class Twice(Unlucky):
-        """Bad luck again behind the play-off."""
+        """The best kernel is slow again after the play-off."""
 
         def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
             played = rounds == 4 * FINAL_ROUNDS

@@ -1,4 +1,4 @@
-"""A run of tuning that is told again goes on as if it had not been interrupted."""
+"""A replayed tuning run continues as if it had not been interrupted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ticking(ToyBench):
 
 
 def runs(journal: Journal, bench: Ticking, strategy: StrategyName, seconds: float = 1e9) -> list[Outcome]:
-    """Two runs, one behind the other: the second has a candidate more, and the first one's incumbent."""
+    """Two consecutive runs: the second has one candidate more, and the incumbent of the first."""
     outcomes: list[Outcome] = []
     for verifieds in ([fused()], [fused(), split()]):
         timed = [o for o in outcomes if isinstance(o, Timed)]

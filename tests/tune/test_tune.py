@@ -1,4 +1,4 @@
-"""From proved candidates to an incumbent, on a bench whose times are made up."""
+"""From proved candidates to an incumbent, on a bench with scripted times."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_disturbed_race_counts_the_least_disturbed_rounds_only() -> None:
 
 def test_rounds_that_others_disturbed_are_repeated_until_enough_were_quiet() -> None:
     class Restless(ToyBench):
-        """Disturbed in the first rounds that it is asked for."""
+        """Disturbed in the first rounds."""
 
         def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
             self.wait = 0.0 if self.raced else 0.25

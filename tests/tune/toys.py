@@ -115,7 +115,7 @@ def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], 
 
 
 def load(kernel: Kernel) -> Callable[..., Any]:
-    """The interpreter as a kernel; what the schedule asks of `behave` happens when it is called."""
+    """The interpreter as a kernel; the schedule choice `behave` takes effect when it is called."""
     behave = dict(kernel.parameters.schedule).get("behave", FINE)
     if behave == NO_COMPILE:
         raise ValueError("register 33 of 32\nand more that nobody reads")

@@ -1,4 +1,4 @@
-"""Compiled kernels against the block-by-block truth in float64, at every width, ragged or not."""
+"""Compiled kernels, compared with the block-by-block interpreter in float64 at every vector width."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ RESHAPES = [
 @pytest.mark.parametrize(("old", "new"), RESHAPES)
 @pytest.mark.parametrize("around", ["plain", "turned", "between"])
 def test_any_reshape(old, new, around) -> None:
-    """As it stands, of a tensor whose dims lie in another order, and between two operators."""
+    """A view alone, a view of a tensor with another storage order, and a view between two operators."""
 
     def build(b, x):
         if around == "turned":

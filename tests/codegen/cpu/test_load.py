@@ -1,4 +1,4 @@
-"""Callables: what they accept, what they refuse and how they say it, and that calls do not disturb one another."""
+"""Callables: accepted and rejected arguments, error messages, re-entrant calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops: what lowering writes, and that its plain meaning is the sGraph's."""
+"""Loop IR: the lowered text, and its result in a plain interpreter compared with the sGraph."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_loops_mean_what_the_sgraph_means(case, data) -> None:
     assert relative_error(expected, found) < 1e-9
 
 
-# ---------------------------------------------------------------- what is written
+# ---------------------------------------------------------------- text
 def r1(sizes: dict[str, int], text: str = RMS_EPS, choices: LoweringOptions | None = None) -> LoopProgram:
     return lower_graph(parse(text).substitute(sizes), choices or LoweringOptions())
 

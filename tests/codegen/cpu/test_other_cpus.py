@@ -1,4 +1,4 @@
-"""CPUs that are not here: vector code for Arm, read from its assembly; an x86 without AVX, run as one."""
+"""Code for other CPUs: the assembly of vector code for Arm; code for an x86 without AVX, run here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EIGHT_ROWS = """sgraph
   %2 = matmul(x, w)
   return %2
 """
-"""Blocks of 8 x 4 sums and what they are made of are more vectors than there are registers."""
+"""A block of 8 x 4 sums with its operands needs more vectors than there are registers."""
 NUMBERS = dict.fromkeys(("gx", "gy", "gz", "ge", "f", "h"), 2) | {"b": 5, "tb": 3, "ks": 24, "tn": 40, "d": 24}
 EVERY = {c.name: c for c in (*CASES, *WIDER)}
 

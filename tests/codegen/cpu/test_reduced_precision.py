@@ -1,4 +1,4 @@
-"""Short dtypes are how numbers are stored: each is read exactly, computed on in float32, and rounded once."""
+"""16-bit dtypes are storage formats: exact on load, float32 arithmetic, rounded once on store."""
 
 import re
 
@@ -77,7 +77,7 @@ def test_values_are_rounded_to_the_nearest_ties_to_even(dtype, lanes, width):
 
 
 def small(graph):
-    """Numbers for all symbols that make every tile whole."""
+    """Values of all symbols at which every extent is divisible."""
     parameters = dict.fromkeys(graph.parameters, 2)
     return parameters, dict.fromkeys(graph.data_symbols, 8)
 

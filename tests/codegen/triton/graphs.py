@@ -1,4 +1,4 @@
-"""sGraphs in the textual form, as the Triton tests use them."""
+"""sGraphs of the Triton tests, in the textual form."""
 
 from __future__ import annotations
 

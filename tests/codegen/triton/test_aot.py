@@ -1,4 +1,4 @@
-"""Machine code for GPUs that are not here. Figures depend on the compiler's version; none is exact."""
+"""Ahead-of-time compilation for GPUs that are not present. Figures depend on the compiler's version."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The text of generated Triton: what a reader sees, and what has no text at all. Nothing is run here."""
+"""The text of generated Triton source, and the sGraphs without one. Nothing is run here."""
 
 import ast
 import re
@@ -45,7 +45,7 @@ def lines_between(text: str, start: str, end: str) -> list[str]:
     return [line.strip() for line in lines[first:last]]
 
 
-# ---------------------------------------------------------------- what a reader sees
+# ---------------------------------------------------------------- text
 def test_the_fused_rmsnorm_reads_as_it_did(golden):
     graph = graphs.rmsnorm_linear(d=4096, n=4096, transposed=True)
     parameters = Parameters((("gx", 64), ("f", 32)), (("num_warps", 8), ("num_stages", 3)))
@@ -234,7 +234,7 @@ def test_two_tiles_of_one_axis_that_never_meet_have_two_names():
     assert (("b", "b2"), ("b2", "b3"), ("b", "b3"), ("b", "b3")) == tile_axes(parse(text), 1)
 
 
-# ---------------------------------------------------------------- what has no kernel
+# ---------------------------------------------------------------- sGraphs without a kernel
 def test_an_extent_that_is_not_divisible_is_named():
     assert "size 36/gx is 36/5 at gx=5; it must be a positive integer" == obstacle(
         graphs.rmsnorm_linear(), b=2, gx=5, f=1

@@ -1,4 +1,4 @@
-"""Generated Triton against the plain meaning of its sGraph, in Triton's interpreter."""
+"""Generated Triton in Triton's interpreter, compared with the reference interpreter of sGraphs."""
 
 import contextlib
 from dataclasses import replace
@@ -297,7 +297,7 @@ def multiply(a, b):
 
 @st.composite
 def arbitrary_kernels(draw):
-    """Well-typed sGraphs of one custom kernel with numbers; most compute nothing sensible."""
+    """Random well-typed sGraphs of one custom kernel with constant sizes."""
     numbers = {"b": draw(st.sampled_from((2, 6, 16))), "f": draw(st.sampled_from((1, 2, 3)))}
     numbers |= {s: draw(st.sampled_from((1, 2))) for s in ("gx", "gy")}
     dtype = draw(st.sampled_from(("f32", "f64")))
@@ -315,7 +315,7 @@ def arbitrary_kernels(draw):
         return block, types
 
     def add(op, *args):
-        """Append a node if the graph stays well-typed and its tiles whole."""
+        """Append a node if the graph stays well-typed and its extents divisible."""
         with contextlib.suppress(ShapeError):
             typed(Node(op, args), Node(Store(uncut), (0,)))
             nodes.append(Node(op, args))
@@ -372,7 +372,7 @@ def test_any_kernel_equals_the_block_interpreter(interpreter, made, seed):
     assert found.agrees, (show(graph), numbers, found)
 
 
-# ---------------------------------------------------------------- what is wrong is found
+# ---------------------------------------------------------------- wrong kernels are detected
 def test_a_wrong_kernel_is_found(interpreter):
     graph = graphs.rmsnorm_linear()
     numbers = {"b": 5, "gx": 3, "f": 4}
@@ -389,7 +389,7 @@ def test_a_wrong_kernel_is_found(interpreter):
     assert np.abs(wanted - bad).max() > 1e-3
 
 
-# ---------------------------------------------------------------- what goes wrong is a value
+# ---------------------------------------------------------------- failures are values
 def test_an_argument_of_another_shape_or_dtype_is_refused_by_the_launcher(interpreter):
     graph = graphs.rmsnorm_linear(weight=False)
     module = write_triton(graph, {"b": 5, "gx": 3, "f": 4}, NO_SCHEDULE)

@@ -1,4 +1,4 @@
-"""Generated Triton on a real GPU: the one check that neither interpreter nor assembler can make."""
+"""Generated Triton on a GPU."""
 
 import numpy as np
 import pytest

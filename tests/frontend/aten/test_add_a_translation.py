@@ -1,4 +1,4 @@
-"""The recipe "Add an ATen translation" of prism_explore/frontend/README.md: one row, and nothing else."""
+"""The recipe "Add an ATen translation" of prism_explore/frontend/README.md: one row is enough."""
 
 from __future__ import annotations
 

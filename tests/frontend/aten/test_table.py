@@ -1,4 +1,4 @@
-"""Every row of the operator table: what torch computes eagerly is what the traced program means, at two batches."""
+"""Every row of the operator table: the traced program equals eager torch at two batch sizes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def written_out(x):
 
 
 def spelled(name: str, positive: bool = False):
-    """A function of torch by its name, of x or of what is positive."""
+    """A function of torch by its name, of x or of a positive tensor."""
     return (lambda x: attrgetter(name)(torch)(x * x + 0.5)) if positive else (lambda x: attrgetter(name)(torch)(x))
 
 
@@ -247,7 +247,7 @@ def test_a_row_means_what_torch_computes(name):
             for s in shapes
         ]
         if "argument" in name:
-            # A mask of zeros and numbers, no row of which is empty.
+            # A mask of zeros and other values without an empty row.
             given[-1] = (given[-1] > 0) * given[-1]
             given[-1][..., 0] = 1.0
         wanted = code(*given).numpy()
@@ -259,7 +259,7 @@ def test_a_row_means_what_torch_computes(name):
 
 
 class Noted(dict[str, Row]):
-    """The table of rows, noting which are asked for."""
+    """The table of rows; records which are read."""
 
     def __init__(self, rows):
         super().__init__(rows)
@@ -316,7 +316,7 @@ def test_the_error_without_a_row_has_the_line_and_an_alternative(code, shapes, s
     assert "Supported: " in str(caught.value)
 
 
-# ---------------------------------------------------------------- what programs look like
+# ---------------------------------------------------------------- text of programs
 def test_a_transposed_argument_is_stored_in_another_order_and_never_moved():
     made = traced(lambda q, k, v: F.scaled_dot_product_attention(q, k, v), ("b 2 4 8", "b 2 6 8", "b 2 6 8"))
 

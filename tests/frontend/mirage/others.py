@@ -23,7 +23,7 @@ def softmax(b: ProgramBuilder, x: int) -> int:
 
 
 def softmax_in_a_kernel(rows: bool = True, along: int = 1) -> Graph:
-    """Each block has whole rows; or (wrong) pieces of rows, or sums over columns."""
+    """Each block has complete rows; or (wrong) parts of rows, or sums over columns."""
     w = Written()
     x = w.input(12, 24)
     dims = (3, 24) if rows else (12, 6)
@@ -53,7 +53,7 @@ def layernorm(b: ProgramBuilder, x: int, g: int, c: int) -> int:
 
 
 def layernorm_in_two_passes(scalar: float = 1 / 24) -> Graph:
-    """Sums over whole rows, with factors that speak of their length."""
+    """Sums over complete rows, with factors that depend on their length."""
     w = Written()
     x, g, c = w.input(12, 24), w.input(1, 24), w.input(1, 24)
     block = Block(w, grid=(4,))
@@ -94,7 +94,7 @@ def residual_rmsnorm_linear(b: ProgramBuilder, x: int, r: int, w: int) -> int:
 
 
 def residual_normed_last(of: str = "sum") -> Graph:
-    """The norm divides behind the product; the wrong one is the norm of x alone."""
+    """The norm divides after the product; the wrong one is the norm of x alone."""
     w = Written()
     x, r, m = w.input(8, 24), w.input(8, 24), w.input(24, 10)
     block = Block(w, grid=(5,), loop=3)
@@ -192,7 +192,7 @@ def squared_relu(b: ProgramBuilder, x: int, u: int, d: int) -> int:
 
 
 def squared_relu_split(sums: bool = True) -> Graph:
-    """Channels are cut between blocks, and their shares summed behind; or (wrong) only the first share is kept."""
+    """Channels are partitioned between blocks, and the partial sums added; or (wrong) only the first one is kept."""
     w = Written()
     x, u, d = w.input(8, 12), w.input(12, 20), w.input(20, 6)
     block = Block(w, grid=(4,))
@@ -281,7 +281,7 @@ def heads_in_the_grid(scale: str = "scores", total: str = "behind") -> Graph:
 
 
 def keys_split(rows: bool = True) -> Graph:
-    """Shares of the keys in the grid, joined behind; the wrong one divides each share and adds quotients."""
+    """Keys are partitioned by the grid, and the partial sums added; the wrong one adds quotients of the parts."""
     w = Written()
     q, k, v = w.input(4, 6, 4), w.input(4, 4, 24), w.input(4, 24, 5)
     block = Block(w, grid=(2, 3), loop=2)
@@ -436,4 +436,4 @@ WORKLOADS: dict[str, tuple[Callable[..., int], Ways, Ways]] = {
         {"no root": lambda: cosines_in_a_kernel(root=False), "norm of all": lambda: cosines_in_a_kernel(along=1)},
     ),
 }
-"""Per workload: what is to be computed, the ways that do, and those that do not."""
+"""Per workload: the program, right graphs, and wrong graphs."""

@@ -1,4 +1,4 @@
-"""A saved graph is one member of a family; the family is found."""
+"""Generalization of saved graphs to families."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Graphs of workloads that Mirage published none of: read, proved or refuted, and read again from what we write."""
+"""Graphs of workloads for which Mirage published none: read, proved or refuted, written and read again."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Mirage's files become sGraphs that mean what the files say."""
+"""Mirage's files become sGraphs with the values that Mirage defines."""
 
 import json
 import warnings
@@ -258,7 +258,7 @@ def test_a_column_major_input_keeps_its_layout(tmp_path):
     assert (1, 0) == graph.inputs[0].type.order
 
 
-# ---------------------------------------------------------------- what cannot be read
+# ---------------------------------------------------------------- rejected files
 def test_an_operator_without_counterpart_is_named_and_its_graph_can_be_left_out(tmp_path):
     file = save(tmp_path / "two.json", kernel("kn_log_op", A, dims=(4, 6)), kernel("kn_exp_op", A, dims=(4, 6)))
     with pytest.raises(UnsupportedOperator, match=r"two\.json, graph 0, operator 1 \(kn_log_op\).*no logarithm"):

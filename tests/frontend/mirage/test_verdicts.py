@@ -1,4 +1,4 @@
-"""Every graph of every file gets the verdict that it deserves."""
+"""Every graph of every file is proved or refuted as expected."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is written can be read, by us and (as far as the format says so) by Mirage."""
+"""Written files can be read, by this package and, as far as the format is known, by Mirage."""
 
 import gzip
 import json

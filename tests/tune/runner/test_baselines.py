@@ -1,4 +1,4 @@
-"""Rivals side by side: who was there, who was not and why, and what the ratio means."""
+"""Comparison with baselines: rows, reasons of absent ones, and ratios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers are forked of a process that has their imports behind it, and nobody else can tell."""
+"""The fork server: forked workers have its imports and behave like new processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels on a GPU: the tuner's path to one, without one and with."""
+"""Kernels on a GPU: the bench with fake and real devices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_schedule_chooses_warps_and_where_there_is_a_loop_stages():
     assert (("num_warps", WARPS), ("num_stages", STAGES)) == choices(fused(), (), {"b": 4}, GPUS["h100"])
 
 
-# ---------------------------------------------------------------- what goes wrong
+# ---------------------------------------------------------------- failures
 def bench(run):
     made = DeviceBench(
         rmsnorm_linear(), {"b": 2}, GPUS["h100"], lambda kernel: run, device="cpu", do_bench=lambda fn, **_: fn() or 1.0
@@ -142,7 +142,7 @@ def test_without_a_gpu_or_with_an_unknown_one_there_is_a_reason(monkeypatch, dev
 
 
 def kfd(folder, *processors):
-    """As AMD's driver lists processors: what each has, and the bytes of its memory."""
+    """The list of processors as AMD's driver writes it: properties, and memory in bytes."""
     for n, (told, size) in enumerate(processors):
         bank = folder / str(n) / "mem_banks" / "0"
         bank.mkdir(parents=True)

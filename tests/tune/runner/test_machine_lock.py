@@ -1,4 +1,4 @@
-"""Any number compile together, or one takes times alone: on one machine, whoever and in whatever process."""
+"""The machine lock: shared while compiling, exclusive while timing, across processes."""
 
 from __future__ import annotations
 

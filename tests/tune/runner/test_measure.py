@@ -1,4 +1,4 @@
-"""Compare first, then time; with a fake clock, so that nothing here depends on how busy the machine is."""
+"""Correctness check and timing on a fake clock, independent of the load of the machine."""
 
 from __future__ import annotations
 

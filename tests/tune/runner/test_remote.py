@@ -1,4 +1,4 @@
-"""Several trials at once: the same journal whoever runs them, and nothing lost where nobody does."""
+"""Trials in parallel: the same journal with every executor, and no lost trial without workers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ THREE = Budget(trials=28, seconds=1e9, patience=100, near=-1.0, at_once=3)
 
 
 class Watched(Executor):
-    """Keeps what another executor gives."""
+    """Records the futures of another executor."""
 
     def __init__(self, executor: Executor) -> None:
         self.executor = executor
@@ -94,7 +94,7 @@ def test_workers_that_receive_copies_give_the_same_journal(alone: tuple[Event, .
 
     assert alone == facts(executor)
     assert {TrialResult, Failure} == {type(answer) for answer in executor.gave}
-    assert 20 < len(executor.gave) < 28  # the first flies alone, and so does what is left over
+    assert 20 < len(executor.gave) < 28  # the first trial is alone, and so is a batch of one
 
 
 def test_processes_and_threads_give_the_same_journal(alone: tuple[Event, ...]) -> None:
@@ -134,9 +134,9 @@ def test_one_trial_at_once_submits_nothing() -> None:
     assert 0 == executor.submitted
 
 
-# ---------------------------------------------------------------- a flight
+# ---------------------------------------------------------------- a batch
 class Named(PureBench):
-    """What a kernel takes is told by its trial's number."""
+    """A kernel's time is a function of its trial's number."""
 
     def __init__(self, *seconds: float) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ def test_who_beat_an_incumbent_that_was_replaced_meanwhile_races_the_new_one_bef
 
 def test_a_winner_over_the_old_incumbent_also_races_the_new_one() -> None:
     class Lucky(Named):
-        """Beside the first kernel the third looks fast; beside the second it is as slow as it is."""
+        """The third kernel is fast in rounds with the first one, and slow in rounds with the second."""
 
         def seconds(self, key: str) -> float:
             return 0.5 if key == "u3" and self.raced[-1] == ("u1", "u3") else super().seconds(key)
@@ -245,7 +245,7 @@ def test_at_once_must_be_an_integer(given: Any) -> None:
         Budget(at_once=given)
 
 
-# ---------------------------------------------------------------- nobody answers
+# ---------------------------------------------------------------- workers without an answer
 def test_workers_that_die_lose_no_event(alone: tuple[Event, ...]) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()

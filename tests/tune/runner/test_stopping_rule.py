@@ -1,4 +1,4 @@
-"""How long a race goes on: told by scripted rounds whose truth is known."""
+"""The stopping rule of a race, with scripted rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker hears is what was said."""
+"""The wire format: data survive a round trip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel that crashes, hangs or eats all memory takes only its worker with it."""
+"""A kernel that crashes, hangs or exhausts memory ends only its worker."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_threads_of_libraries_are_those_at_import_or_the_argument(
     monkeypatch: pytest.MonkeyPatch, given: dict[str, str] | None, said: bytes
 ) -> None:
     monkeypatch.setattr(worker_module, "AT_IMPORT", {"OMP_NUM_THREADS": "4"})
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a Dask LocalCluster says in the process that makes it
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as a Dask LocalCluster sets it in its process
     monkeypatch.setenv("MKL_NUM_THREADS", "1")
     with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", threads=given) as worker:
         assert isinstance(worker.check("u1", GOOD), CheckPassed)

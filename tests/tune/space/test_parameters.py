@@ -1,4 +1,4 @@
-"""Every legal choice of numbers, and none that is not."""
+"""The parameter space: every legal choice of sizes, and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranked sizes: all that are legal where there are few, the model's best of many, kernel by kernel."""
+"""Ranked sizes: all legal ones if they are few, else the best of the time model, kernel by kernel."""
 
 from __future__ import annotations
 

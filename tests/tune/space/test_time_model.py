@@ -1,4 +1,4 @@
-"""The model only ranks: never below the floor, and it prefers what is likely to be fast."""
+"""The time model: never below the lower bound, and its preferences."""
 
 from __future__ import annotations
 

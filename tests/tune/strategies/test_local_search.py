@@ -1,4 +1,4 @@
-"""What is tried next: stable, seeded, and complete in the end."""
+"""Strategies: deterministic, seeded, and exhaustive in the end."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def halving(start: int = 2, width: int = 8) -> SuccessiveHalving:
 
 
 def named(name: str) -> Verified:
-    """The fused kernel as one of another family: what distinguishes them here is how long they take."""
+    """The fused kernel as one of another family; only their times differ here."""
     verified = fused()
     family = replace(verified.candidate.family, id=name)
     return replace(verified, candidate=replace(verified.candidate, id=f"{name}.c1", family=family))
@@ -176,7 +176,7 @@ def spent(
     seconds: Mapping[str, float | None],
     until: Mapping[str, int] | None = None,
 ) -> Counter[str]:
-    """How many of so many trials each family had; a family of `until` is dropped behind so many of all trials."""
+    """The number of trials of each family; a family of `until` is dropped after that many trials of all."""
     tried: set[Key] = set()
     found = Counter[str]()
     for number in range(trials):

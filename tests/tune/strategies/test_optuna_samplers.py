@@ -1,4 +1,4 @@
-"""Optuna's samplers as a strategy: seeded by the model, taught by the times, complete in the end."""
+"""Optuna's samplers as a strategy: first the model's order, then learning, exhaustive in the end."""
 
 from __future__ import annotations
 
@@ -222,5 +222,5 @@ def test_tuning_with_a_database_stores_the_study_next_to_it(tmp_path: Path) -> N
     strategy.propose(pool(), set(), None)
     values = [v for v in told(strategy) if v is not None]
 
-    assert 16 <= len(values) <= 19  # the three fastest are raced again, and told again
+    assert 16 <= len(values) <= 19  # the three fastest are raced and observed again
     assert 16 == len(database.trials(program, SHAPES, TOY, ()))

@@ -1,4 +1,4 @@
-"""Products of bfloat16 in pairs: where they are offered, what is rounded for them, and what they compute."""
+"""Products of bfloat16 pairs: when the choice exists, which operands are rounded, and the results."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Column sums fused with a product: which are legal, and that a kernel computes the same with and without."""
+"""Fusion of column sums with a product: legality, and equal results with and without fusion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.codegen.cpu.test_compile import planned
 
 
 def text(of: str = "square(%1)", sums: str = "mean", along: int = 1, first: bool = True, dtype: str = "f32") -> str:
-    """Scores of queries over keys, times something of each key, which is made before the product or behind it."""
+    """Scores of queries over keys, times something of each key, which is computed before or after the product."""
     made = (f"%3 = {of}", f"%4 = {sums}(%3, dim={along})", "%5 = matmul(%0, %1)")
     behind = ("%3 = matmul(%0, %1)", f"%4 = {of}", f"%5 = {sums}(%4, dim={along})")
     lines = "\n    ".join(made if first else behind)

@@ -1,4 +1,4 @@
-"""Software prefetch: the right tiles, every line of them, and no line of others."""
+"""Software prefetch: every line of the right tiles, and no other line."""
 
 from __future__ import annotations
 

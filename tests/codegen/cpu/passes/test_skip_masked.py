@@ -1,4 +1,4 @@
-"""Iterations that a mask hides: exactly those are left out, and the result is what all of them give."""
+"""Skipped iterations: exactly the completely masked ones, with the result of all iterations."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _signed(number: int) -> str:
 
 
 def test_without_a_softmax_masked_iterations_are_not_skipped() -> None:
-    sizes = {"m": 8, "s": 16384, "gy": 1, "f": 4}  # too large to be summed ahead of the loop
+    sizes = {"m": 8, "s": 16384, "gy": 1, "f": 4}  # too large to be summed before the loop
     (masked,) = lower_graph(parse(SUMMED.format("mask")).substitute(sizes)).nests
     (weighted,) = lower_graph(parse(SUMMED.format("mul")).substitute(sizes)).nests
 
