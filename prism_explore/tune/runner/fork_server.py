@@ -147,7 +147,7 @@ class ForkServer:
 
 _lock = threading.Lock()
 _current: tuple[object, ForkServer] | None = None
-"""The fork server of this process, and what it was started for."""
+"""The fork server of this process, with the process, folder and environment that it was started for."""
 
 
 def fork(
@@ -168,13 +168,13 @@ def fork(
         OSError: no worker could be started, or `give_up` returned True.
     """
     global _current
-    made_for = os.getpid(), Path.cwd(), dict(environment)  # a forked process does not use its parent's socket
+    key = os.getpid(), Path.cwd(), dict(environment)  # a forked process does not use its parent's socket
     with _lock:
         for may_retry in (True, False):
-            if _current is None or _current[0] != made_for:
+            if _current is None or _current[0] != key:
                 if _current is not None:
                     _current[1].close()
-                _current = made_for, ForkServer(environment)
+                _current = key, ForkServer(environment)
             try:
                 return _current[1].fork(imports, stderr, give_up)
             except OSError:  # something else ended the server, such as the out-of-memory killer

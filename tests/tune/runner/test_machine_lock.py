@@ -146,7 +146,7 @@ def test_without_flock_a_session_with_workers_is_rejected_at_once(
 ) -> None:
     monkeypatch.setattr(lock_module, "find_spec", lambda name: None)
     budget, executor = px.Budget(at_once=2), Here()
-    with pytest.raises(px.TargetUnavailable, match=r"leave Budget\(at_once=1\) or the executor out"):
+    with pytest.raises(px.TargetUnavailable, match=r"use Budget\(at_once=1\) or no executor"):
         px.Session(fused().candidate.family.program, at=SHAPES, target=TOY, budget=budget, executor=executor)
     found = tune(TuneRequest([fused()], SHAPES, TOY, Journal(), budget=budget, backend=backend(), executor=executor))
     with pytest.raises(px.TargetUnavailable):

@@ -199,13 +199,13 @@ def test_other_programs_and_candidates_have_other_studies(tmp_path: Path, other:
     assert [] == told(second)
 
 
-def test_a_file_that_is_no_study_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_study_is_not_changed(tmp_path: Path) -> None:
     where = kept(tmp_path)
-    where.path.write_bytes(b"a diary, not a database" * 100)
-    with pytest.raises(JournalVersionError, match=r"no file of studies, or is damaged.*no trial"):
+    where.path.write_bytes(b"some text, not a database" * 100)
+    with pytest.raises(JournalVersionError, match=r"not a file of Optuna studies, or is damaged.*no trial"):
         OptunaSampler(0, "tpe", where).propose(pool(), set(), None)
 
-    assert where.path.read_bytes().startswith(b"a diary")
+    assert where.path.read_bytes().startswith(b"some text")
 
 
 def test_tuning_with_a_database_stores_the_study_next_to_it(tmp_path: Path) -> None:
