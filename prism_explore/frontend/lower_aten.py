@@ -106,7 +106,7 @@ class Translation:
         raise AssertionError("an exported graph ends with its output")
 
     def views(self, last: set[str]) -> list[View]:
-        """Inputs that were read: arguments in the user's order, then those whose source is in `last`."""
+        """Inputs that were read: arguments in the user's order, then those with a source in `last`."""
         order = list(self._sources)
         return sorted(
             self._inputs,

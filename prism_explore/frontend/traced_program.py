@@ -123,7 +123,7 @@ def data_sizes(program: TensorProgram, sizes: Mapping[str, int]) -> dict[str, in
     """Validated sizes for all symbols of a program.
 
     Raises:
-        ShapeError: a symbol has no size, a size is below 1, or a name is no symbol of the program.
+        ShapeError: a symbol has no size, a size is below 1, or a name is not a symbol of the program.
     """
     symbols = program.graph.data_symbols
     missing, unknown = [s for s in symbols if s not in sizes], [s for s in sizes if s not in symbols]

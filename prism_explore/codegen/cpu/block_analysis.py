@@ -29,7 +29,7 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import TensorType
 
 PACK_ROWS = 4
-"""From so many rows on, the left tile of a product is packed: copied into the order in which it is read."""
+"""The left tile of a product with at least this number of rows is packed: copied into the order of its reads."""
 
 View: TypeAlias = Permute | Reshape | Expand | Slice | Concat
 

@@ -20,8 +20,8 @@ from prism_explore.codegen.cpu.passes.prefetch import PrefetchRequest
 from prism_explore.ir.tensors import BYTES
 
 RUN_LINES = 64
-"""Columns of at least so many cache lines are prefetched one after another, shorter ones in parallel: of a run of short
-columns the last would be requested when it is read. Keys of 128 elements took 3 % longer."""
+"""Columns of at least this number of cache lines are prefetched one after another, shorter ones in parallel: in a run
+of short columns the last one would be requested only when it is read. Keys of 128 elements took 3 % longer."""
 
 Index: TypeAlias = Any
 """An int, or an i64 value of the function that is emitted."""

@@ -201,7 +201,7 @@ class LoopNest:
     grid: tuple[Range, ...]
     """Outermost first; blocks are numbered with the last one fastest."""
     outer: int
-    """`once` depends on so many leading grid dims only."""
+    """The number of leading grid dims that `once` depends on."""
     loop: Range | None
     scratch: tuple[Buffer, ...]
     once: tuple[Statement, ...]

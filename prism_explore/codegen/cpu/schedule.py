@@ -83,7 +83,7 @@ def complete_schedule(program: LoopProgram, cpu: CpuModel, chosen: Mapping[str, 
     """A value for every choice: the chosen one, else the default.
 
     Raises:
-        ValueError: a name that is no choice here, or a value that is none of its values.
+        ValueError: a name is not a choice of the program, or a value is not one of the choice's values.
     """
     space = {c.name: c for c in schedule_space(program, cpu)}
     for name, value in chosen.items():

@@ -23,7 +23,7 @@ CallFrame: TypeAlias = "ctypes.Array[ctypes.c_int64]"
 """The number of functions, their addresses, and the arguments that each of them gets."""
 
 ThreadTeam: TypeAlias = Callable[[CallFrame, int], None]
-"""Runs the functions one after another, each on so many threads, and waits."""
+"""Runs the functions one after another, each on this number of threads, and waits."""
 
 PoolKind: TypeAlias = Literal["auto", "openmp", "python"]
 

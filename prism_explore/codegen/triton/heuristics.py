@@ -34,7 +34,7 @@ MAX_VALUES = 12
 """Values evaluated per symbol."""
 
 MAX_CHOICES = 400
-"""Up to so many choices, all are evaluated; of more, so many are sampled."""
+"""Up to this number of choices, all are evaluated; of more choices, this number is sampled."""
 
 DESCENTS = 3
 """How many samples are improved by coordinate descent."""

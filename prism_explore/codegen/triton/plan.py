@@ -128,7 +128,7 @@ class BlockPlan:
     def lane_source(self, j: int, along: int) -> tuple[int, int] | None:
         """For %j, one side of a concat: the load that it is computed from lane by lane, and where in it %j begins.
 
-        None where %j is no chain of unary functions of a loaded tile or of a slice of one.
+        None if %j is not a chain of unary functions of a loaded tile or of a slice of one.
         """
         node = self.block.nodes[j]
         match node.op:

@@ -57,7 +57,7 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
     """The conditions on a candidate's sizes.
 
     Raises:
-        ShapeError: two of the caller's shapes contradict each other, or a tensor's own dims are no integers.
+        ShapeError: two of the caller's shapes contradict each other, or a tensor's own dims are not integers.
     """
     graph = candidate.sgraph
     for t in graph.types():

@@ -3,7 +3,7 @@
 """Emission of LLVM functions over float32 vectors of explicit width.
 
 Input: calls of `FunctionBuilder`. Output: LLVM text (`module_text`). A value is a scalar (`lanes == 0`) or a vector
-of any number of lanes. A vector whose length is no power of two is the tail of a loop: LLVM splits it into legal
+of any number of lanes. A vector whose length is not a power of two is the tail of a loop: LLVM splits it into legal
 vectors and accesses nothing beyond its end. All arithmetic is in float32; other dtypes are converted on load and store.
 A function has the signature
 
