@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ import traitlets
 
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
-from prism_explore.widgets.jupyter.wire import Publisher
+from prism_explore.widgets.jupyter.wire import Message, Publisher
 from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info, subject_of
 from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.panels.panels import sections
@@ -56,13 +57,16 @@ class Explorer(anywidget.AnyWidget):
         self._lines: list[tuple[str, str]] = []
         """The commands given so far: name, line of Python."""
         self._lock = threading.Lock()
-        self._publisher = Publisher(self._render, self.send, self._save_snapshot)
+        self._browser_context = copy_context()
+        """The context of the last message from the browser."""
+        self._publisher = Publisher(self._render, self._send_message, self._save_snapshot)
         self._bridge = Bridge(session, self._publisher.mark)
         self.on_msg(self._receive)
 
     # ------------------------------------------------------------ messages from the browser
     def _receive(self, _: object, content: Any, __: object = None) -> None:
         """Handle a message. It can arrive on any thread, during or after any cell, so this returns at once."""
+        self._browser_context = copy_context()
         if not isinstance(content, Mapping):
             return
         match content.get("kind"):
@@ -96,7 +100,7 @@ class Explorer(anywidget.AnyWidget):
                     self._view = replace(self._view, map_px=sizes[0], dock_px=sizes[1], dock_high_px=sizes[2])
                 case _:
                     return
-        self._publisher.mark()
+        self._publisher.mark_awaited()
 
     def _add_line(self, command: str, line: str) -> None:
         """Keep a command as a line of Python; of several selections in a row, only the last."""
@@ -134,8 +138,13 @@ class Explorer(anywidget.AnyWidget):
             self._past.add(entry)
         return self._past
 
+    # ipykernel handles a message from the browser in the subshell from which Python sent last, which it reads from a
+    # context variable. On the publisher thread that would be the main shell, which is blocked while a cell runs.
+    def _send_message(self, message: Message) -> None:
+        self._browser_context.copy().run(self.send, message)
+
     def _save_snapshot(self, snapshot: dict[str, Any]) -> None:
-        self.snapshot = snapshot
+        self._browser_context.copy().run(setattr, self, "snapshot", snapshot)
 
     def close(self) -> None:
         """Stop following the session, and close the connection to the browser."""

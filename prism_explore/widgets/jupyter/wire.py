@@ -183,12 +183,19 @@ class Publisher:
         self._hellos: list[int] = []
         self._replies: list[Message] = []
         self._wake = threading.Event()
+        self._awaited = threading.Event()
+        """Set if a user waits for the next message."""
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
     def mark(self) -> None:
         """Report that something changed. Callable on any thread; returns at once."""
         self._wake.set()
+
+    def mark_awaited(self) -> None:
+        """Report a change that a user waits for: it is sent at once. Callable on any thread; returns at once."""
+        self._wake.set()
+        self._awaited.set()
 
     def start(self) -> None:
         """Store a first snapshot and start to publish; a second call has no effect."""
@@ -206,20 +213,20 @@ class Publisher:
         with self._lock:
             self._hellos.append(have)
         self.start()
-        self._wake.set()
+        self.mark_awaited()
 
     def reply(self, reply: Message) -> None:
         """Send a reply to a command with the next message. Callable on any thread; returns at once."""
         with self._lock:
             self._replies.append(reply)
-        self._wake.set()
+        self.mark_awaited()
 
     def close(self) -> None:
         """Stop publishing, and wait until the thread has ended."""
         with self._lock:
             self._closed.set()
             thread = self._thread
-        self._wake.set()
+        self.mark_awaited()
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=5)
 
@@ -257,6 +264,7 @@ class Publisher:
                 self._save_snapshot(self._outbox.snapshot())
                 continue
             self._wake.clear()
+            self._awaited.clear()
             if self._closed.is_set():
                 return
             began = self._clock()
@@ -265,4 +273,4 @@ class Publisher:
             except Exception:
                 log.exception("a message to the browser could not be sent")
             took = self._clock() - began
-            self._closed.wait(max(self._period_s, took * (1 - SHARE) / SHARE))
+            self._awaited.wait(max(self._period_s, took * (1 - SHARE) / SHARE))

@@ -243,6 +243,31 @@ def test_publishing_takes_a_fifth_of_the_time_at_most(wire: Wire) -> None:
     assert 1 <= len(wire.at) <= 5
 
 
+@pytest.mark.parametrize(
+    "request_of_a_user",
+    [
+        lambda p: p.reply({"event_id": "x", "ok": True}),
+        lambda p: p.hello(1),
+        lambda p: p.mark_awaited(),
+    ],
+    ids=["reply", "hello", "look"],
+)
+def test_what_a_user_waits_for_is_sent_without_a_delay(
+    wire: Wire, request_of_a_user: Callable[[Publisher], None]
+) -> None:
+    p = publisher(wire, period_s=600.0)
+    p.hello(0)
+    until(lambda: len(wire.sent) == 1)
+    wire.sections["a"] += 1
+    p.mark()
+    time.sleep(0.05)
+    assert len(wire.sent) == 1, "without a user the period is kept"
+
+    request_of_a_user(p)
+    until(lambda: len(wire.sent) == 2)
+    p.close()
+
+
 def test_replies_travel_with_the_next_message(wire: Wire) -> None:
     p = publisher(wire, period_s=0.001)
     p.start()
