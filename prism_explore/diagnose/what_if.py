@@ -20,7 +20,7 @@ from prism_explore.events.kinds import (
     RegionPruned,
     VerdictReached,
 )
-from prism_explore.events.ledger import family_of, was_limited_by_budget
+from prism_explore.events.ledger import family_rows, was_limited_by_budget
 from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.event_log import COMPLETE_GRAPH, REST, is_sequence_text
 from prism_explore.generate.region_replay import EnumerationReplay, ReplayState, ReportedTree, StepOutcomes
@@ -288,7 +288,7 @@ def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[
 def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
     """Search in the other setting up to proofs, and compare families by canonical form."""
     table = ExpressionNumbers()
-    proved = {family_of(e.candidate) for e in facts if isinstance(e, VerdictReached) and e.verdict == "proved"}
+    proved = {row.family for row in family_rows(facts) if row.proved}
     known = {table.number_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}
     journal, prover = Journal(), Prover(other.program)
     watch = WorkTimer(other.space.time_s)

@@ -1,5 +1,5 @@
-"""The diary of a search: plain facts, an append-only journal, and folds over it.
+"""The events of a search, the append-only journal that stores them, and folds that compute results from them.
 
-Imports nothing of ours but errors: the wire to the browser, the saved file and the golden in a test
-are the same data.
+It imports nothing else of this package but the exceptions: browser messages, saved files and test goldens are the same
+plain data.
 """

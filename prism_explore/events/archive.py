@@ -1,7 +1,7 @@
-"""Saved files: a zip of a manifest and members that are text; opening one runs nothing.
+"""Saved files: a zip archive with a JSON manifest and text members.
 
-A file is read at once and whole, up to a stated size, and a damaged or foreign one is refused with the
-reason. It is written beside its place first, so that nothing is lost where writing fails.
+Reading checks the format, its version and the unpacked size, and executes nothing from the file. A damaged or foreign
+file is refused with the reason. Writing replaces an existing file only after the new one is complete.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -17,32 +18,44 @@ from typing import Any, cast
 from prism_explore.errors import JournalVersionError
 
 LARGEST_BYTES = 1 << 30
-"""A saved file that would unpack to more is refused: it is damaged or hostile."""
+"""A file that would unpack to more bytes is refused: it is damaged or hostile."""
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
-"""What reading a zip of anybody's making can raise; the last two are other compressions, passwords, deep nesting."""
+"""What reading a damaged zip can raise; the last two are for unknown compressions, passwords and deep nesting."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format of saved files: the manifest of a file states its name and version."""
+
+    name: str
+    """Such as `prism-journal`."""
+    version: int
+    description: str
+    """What such a file is called in messages, such as `saved search`."""
+    suffix: str
+    """Such as `.prism`."""
 
 
 def write_archive(
-    path: str | Path, form: str, version: int, members: Mapping[str, str], manifest: Mapping[str, object] | None = None
+    path: str | Path, file_format: FileFormat, members: Mapping[str, str], manifest: Mapping[str, object] | None = None
 ) -> Path:
-    """Write a zip at `path`, replacing what is there only when the new file is whole.
+    """Write an archive to `path`; an existing file is replaced only after the new one is complete.
 
     Args:
-        path: where.
-        form: what kind of file it is, such as `prism-journal`.
-        version: of that form.
-        members: texts by their names in the zip.
-        manifest: more for its head.
+        path: the file to write.
+        file_format: its format.
+        members: texts by their names in the archive.
+        manifest: further entries of the manifest.
 
     Raises:
-        FileNotFoundError: the path is a folder, or in none that there is.
+        FileNotFoundError: the path is a folder, or its folder does not exist.
     """
     target = Path(path)
     if target.is_dir() or not target.parent.is_dir():
-        there = f"{target} is a folder" if target.is_dir() else f"there is no folder {target.parent}"
-        raise FileNotFoundError(f"{there}; name a file in a folder that there is, such as run.prism")
-    head = {"format": form, "version": version, **(manifest or {})}
+        problem = f"{target} is a folder" if target.is_dir() else f"there is no folder {target.parent}"
+        raise FileNotFoundError(f"{problem}; name a file in an existing folder, such as run{file_format.suffix}")
+    head = {"format": file_format.name, "version": file_format.version, **(manifest or {})}
     part = target.with_name(target.name + ".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("manifest.json", json.dumps(head, indent=1))
@@ -53,24 +66,22 @@ def write_archive(
 
 
 def read_archive(
-    path: str | Path, form: str, version: int, members: tuple[str, ...], what: tuple[str, str]
+    path: str | Path, file_format: FileFormat, members: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The manifest and the named members of a saved file.
+    """The manifest and the named members of an archive.
 
     Args:
-        path: of the file.
-        form: the format that its manifest must name.
-        version: the version that its manifest must name.
-        members: names of texts that it must have.
-        what: what such a file is called, and how its name ends, for messages.
+        path: the file to read.
+        file_format: the format and version that its manifest must state.
+        members: names of texts that it must contain.
 
     Raises:
-        JournalVersionError: not such a file, damaged, or of a version that this code does not read.
-        OSError: there is no such file.
+        JournalVersionError: the file has another format or version, or is damaged.
+        OSError: the file cannot be read.
     """
-    called, ending = what
-    # Read at once: a file that is missing stays an OSError, and none comes from places that a damaged zip names.
+    # Read completely first: a missing file raises OSError, and a damaged zip cannot raise one while it is unpacked.
     content = BytesIO(Path(path).read_bytes())
+    description = file_format.description
     try:
         with zipfile.ZipFile(content) as archive:
             if sum(i.file_size for i in archive.infolist()) > LARGEST_BYTES:
@@ -79,15 +90,17 @@ def read_archive(
             for name in members:
                 archive.getinfo(name)
     except _DAMAGED as error:
-        raise JournalVersionError(f"{path} is no {called}: {error}; expected a {ending} file") from None
-    found: dict[str, Any] = cast("dict[str, Any]", head if isinstance(head, dict) else {})
-    if found.get("format") != form:
-        raise JournalVersionError(f"{path} is no {called}: its manifest names another format")
-    if found.get("version") != version:
-        raise JournalVersionError(f"{path} has version {found.get('version')}, this code reads version {version}")
+        raise JournalVersionError(
+            f"{path} is no {description}: {error}; expected a {file_format.suffix} file"
+        ) from None
+    manifest: dict[str, Any] = cast("dict[str, Any]", head if isinstance(head, dict) else {})
+    if manifest.get("format") != file_format.name:
+        raise JournalVersionError(f"{path} is no {description}: its manifest states another format")
+    if (version := manifest.get("version")) != file_format.version:
+        raise JournalVersionError(f"{path} has version {version}; this code reads version {file_format.version}")
     try:
         with zipfile.ZipFile(content) as archive:
             texts = tuple(archive.read(name).decode() for name in members)
     except _DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {error}") from None
-    return found, texts
+    return manifest, texts

@@ -1,4 +1,9 @@
-"""What a search showed and what it did not, in sentences, made from the ledger alone."""
+"""The claim of a search: sentences that state what it showed and what it did not show.
+
+Input: the ledger of the search. "Best" refers to measured kernels only, and "proved" to proofs only. Everything that
+was excluded by another rule than a sound one is counted. The claim is stored in the last event of a search, so the
+sentences do not change.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +12,39 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from prism_explore.events.format import seconds_text
-from prism_explore.events.kinds import TIME_SPENT, Event, ExplorationStarted, Soundness
+from prism_explore.events.kinds import MISSING_OPERATORS, TIME_SPENT, Event, ExplorationStarted, Soundness
 from prism_explore.events.ledger import Ledger, Stop, fastest_baseline, ledger
 
 
 def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
-    """What the search showed, and what it did not: sentences that may be read aloud.
-
-    "Best" is said of measured kernels only, "proved" of proofs only; whatever was left out by anything
-    else than a sound rule is counted.
+    """The claim of a search as text.
 
     Args:
-        events: the facts, or what they add up to.
-        stop: how the search ended, where that is not among the facts yet.
+        events: the events of the search, or their ledger.
+        stop: why the search ended, where the events do not contain that yet.
     """
     book = events if isinstance(events, Ledger) else ledger(events)
     ended = book.finished.stop if stop is None and book.finished else stop
-    says = (
-        _found(book),
-        _outrun(book),
-        _tried(book),
+    sentences = (
+        _best(book),
+        _faster_baseline(book),
+        _trials(book),
         _ranges(book),
-        _lacking(book),
-        _to_beat(book),
-        _unbeaten(book, ended),
+        _missing_operators(book),
+        _time_to_beat(book),
+        _nothing_faster(book, ended),
         _excluded(book),
         _undecided(book),
-        _missed(book, ended),
-        _floats(book),
-        _tuned(book),
-        _ended(book, ended),
+        _near_misses(book, ended),
+        _float_safety(book),
+        _tuning(book),
+        _end(book, ended),
     )
-    return " ".join(s for s in says if s)
+    return " ".join(s for s in sentences if s)
 
 
-def _found(book: Ledger) -> str:
+def _best(book: Ledger) -> str:
+    """The best kernel; else how many families were proved or found."""
     within = _space(book.started)
     shown = [f for f in book.families if f.status == "proved"]
     proved = [f for f in shown if f.choice != "rejected"]
@@ -54,7 +57,7 @@ def _found(book: Ledger) -> str:
         time = seconds_text(book.best_s or best.time_s)
         return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {time}."
     if proved:
-        return f"{_count(len(proved), 'family', 'families')} proved {within}; {_untimed(book)}."
+        return f"{_count(len(proved), 'family', 'families')} proved {within}; {_why_untimed(book)}."
     if shown:
         which = "The only family" if len(shown) == 1 else f"All {len(shown)} families"
         return f"{which} proved {within} {'was' if len(shown) == 1 else 'were'} rejected by you."
@@ -63,44 +66,46 @@ def _found(book: Ledger) -> str:
     return f"No family found {within}."
 
 
-def _outrun(book: Ledger) -> str:
-    """Where torch was faster than the best kernel; nothing where it was not."""
-    by = book.faster_baseline
-    return "" if by is None else f"Torch was faster beside it: {by}; where the torch code is at hand, that is called."
+def _faster_baseline(book: Ledger) -> str:
+    """The torch baseline that was faster than the best kernel; empty where none was."""
+    faster = book.faster_baseline
+    if faster is None:
+        return ""
+    return f"Torch was faster beside it: {faster}; where the torch code is at hand, that is called."
 
 
-def _tried(book: Ledger) -> str:
-    """Which trials the proved candidates survived beside their proofs."""
+def _trials(book: Ledger) -> str:
+    """The trials that the proved candidates passed."""
     proved = [v for v in book.verdicts.values() if v.verdict == "proved" and v.evidence]
     exact = [math.prod(bound for _, bound in v.exact) for v in proved if v.exact]
     if not proved:
         return ""
-    said = f"Beside {'its proof' if len(proved) == 1 else 'their proofs'}, "
-    said += f"{_count(len(proved), 'candidate', 'candidates')} survived random trials in float64"
+    text = f"Beside {'its proof' if len(proved) == 1 else 'their proofs'}, "
+    text += f"{_count(len(proved), 'candidate', 'candidates')} survived random trials in float64"
     if not exact:
-        return f"{said}; none had one in exact arithmetic."
+        return f"{text}; none had one in exact arithmetic."
     which = "it" if len(proved) == 1 else "all of them" if len(exact) == len(proved) else f"{len(exact)} of them"
-    return f"{said}, and {which} exact trials in prime fields, which err with probability {max(exact):.0e} at most."
+    return f"{text}, and {which} exact trials in prime fields, which err with probability {max(exact):.0e} at most."
 
 
-def _to_beat(book: Ledger) -> str:
-    """What the search had to beat, where that was measured."""
+def _time_to_beat(book: Ledger) -> str:
+    """The measured time to beat; empty where none was measured."""
     if not book.initial_baselines:
         return ""
     first = fastest_baseline(book.initial_baselines)
     if first is None:
-        said = "; ".join(f"{r.name}: {r.note}" for r in book.initial_baselines)
-        return f"Nothing was held against a rival's time, because none could be timed ({said})."
+        reasons = "; ".join(f"{r.name}: {r.note}" for r in book.initial_baselines)
+        return f"Nothing was held against a rival's time, because none could be timed ({reasons})."
     return f"The time to beat was that of {first.name}, {seconds_text(first.time_s)}, measured first."
 
 
-def _unbeaten(book: Ledger, stop: Stop | None) -> str:
-    """Where nothing came below the time to beat; nothing before the search ended."""
+def _nothing_faster(book: Ledger, stop: Stop | None) -> str:
+    """After the end of the search: that nothing is below the time to beat, where that is so."""
     return "" if stop is None or book.nothing_faster is None else str(book.nothing_faster)
 
 
-def _untimed(book: Ledger) -> str:
-    """Why there is no time: nothing was tried, or what most trials failed of."""
+def _why_untimed(book: Ledger) -> str:
+    """That no kernel was timed, and the most frequent failure."""
     failures = Counter(t.failure.sentence for t in book.trials if t.failure is not None)
     if not failures:
         return "no kernel has been timed"
@@ -110,7 +115,7 @@ def _untimed(book: Ledger) -> str:
 
 
 def _space(started: ExplorationStarted | None) -> str:
-    stated = {k: v for k, v in started.space.items() if k != LACKS} if started else {}
+    stated = {k: v for k, v in started.space.items() if k != MISSING_OPERATORS} if started else {}
     limits = ", ".join(f"{k} {v}" for k, v in stated.items())
     if not limits:
         return "within the stated space"
@@ -119,30 +124,28 @@ def _space(started: ExplorationStarted | None) -> str:
     return f"within the stated space ({limits})"
 
 
-LACKS = "operators of the program that it lacks"
-"""The one entry of a stated space that is no limit."""
-
-
 def _ranges(book: Ledger) -> str:
-    """Over which values it is said; nothing where no symbol has a range."""
+    """The ranges of symbols for which the proofs hold; empty where no symbol has a range."""
     bounds = book.started.ranges if book.started else ()
     if not bounds or not any(f.status == "proved" for f in book.families):
         return ""
-    said = _list(f"{s} from {low} to {high}" for s, low, high in bounds)
-    return f"What is proved holds at every {said} at which its conditions hold."
+    ranges = _list(f"{s} from {low} to {high}" for s, low, high in bounds)
+    return f"What is proved holds at every {ranges} at which its conditions hold."
 
 
-def _lacking(book: Ledger) -> str:
-    names = book.started.space.get(LACKS, "") if book.started else ""
+def _missing_operators(book: Ledger) -> str:
+    """The operators of the program that the space lacks; the first event stores them as one text only."""
+    names = book.started.space.get(MISSING_OPERATORS, "") if book.started else ""
     if not names:
         return ""
     return f"The space lacks {_list(names.split(', '))} of the program: families that need it were not searched."
 
 
 def _excluded(book: Ledger) -> str:
+    """How much was excluded by other rules than sound ones."""
     counts: Counter[tuple[Soundness, str]] = Counter()
-    for cut in book.prune_counts:
-        counts[cut.soundness, cut.what] += cut.count
+    for row in book.prune_counts:
+        counts[row.soundness, row.what] += row.count
     by_hand = book.steering.named("rejected")
     except_for = [f"{_list(by_hand)} by you"] if by_hand else []
     if not book.steering.standing and not book.steering.undone and (n := counts["user", "region"]):
@@ -157,36 +160,39 @@ def _excluded(book: Ledger) -> str:
             if n := counts[soundness, what]:
                 except_for.append(f"{_count(n, one, many)} {word}")
     sound = counts["sound", "region"] + counts["sound", "maps"]
-    says = (
+    text = (
         f"Nothing was excluded but by sound rules ({_count(sound, 'cut', 'cuts')})" if sound else "Nothing was excluded"
     )
-    return f"{says}, except {_list(except_for)}." if except_for else f"{says}."
+    return f"{text}, except {_list(except_for)}." if except_for else f"{text}."
 
 
 def _undecided(book: Ledger) -> str:
+    """How many candidates are unknown, and how many have no verdict."""
     unknown = book.funnel.unknown
     waiting = book.funnel.candidates - len(book.verdicts)
-    says: list[str] = []
+    sentences: list[str] = []
     if unknown:
         verb = "is" if unknown == 1 else "are"
         left = sum(bool(v.budget) for v in book.verdicts.values())
         spent = f"; the time for proofs was spent before {left:,} of them" if left else ""
-        says.append(f"{_count(unknown, 'candidate', 'candidates')} {verb} unknown: neither proved nor refuted{spent}.")
+        sentences.append(
+            f"{_count(unknown, 'candidate', 'candidates')} {verb} unknown: neither proved nor refuted{spent}."
+        )
     if waiting > 0:
         verb = "has" if waiting == 1 else "have"
-        says.append(f"{_count(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
-    return " ".join(says)
+        sentences.append(f"{_count(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
+    return " ".join(sentences)
 
 
-def _missed(book: Ledger, stop: Stop | None) -> str:
-    """Where a search that ended without a proof lost everything, and what came farthest."""
+def _near_misses(book: Ledger, stop: Stop | None) -> str:
+    """After the end of a search without a proof: the counts per stage, and the near misses."""
     if stop is None or not book.near_misses:
         return ""
     f = book.funnel
-    cuts = ", ".join(f"{cut.count:,} by {cut.rule}" for cut in book.prune_counts if cut.what == "region")
+    rules = ", ".join(f"{row.count:,} by {row.rule}" for row in book.prune_counts if row.what == "region")
     funnel = (
         f"{_count(f.expanded, 'partial graph', 'partial graphs')} kept, "
-        f"{_count(f.pruned, 'region', 'regions')} cut{f' ({cuts})' if cuts else ''}, "
+        f"{_count(f.pruned, 'region', 'regions')} cut{f' ({rules})' if rules else ''}, "
         f"{_count(f.families, 'family', 'families')}, "
         f"{_count(f.maps_rejected, 'choice of maps', 'choices of maps')} forbidden, "
         f"{_count(f.candidates, 'candidate', 'candidates')}, {f.refuted:,} refuted, {f.unknown:,} unknown, 0 proved"
@@ -201,54 +207,56 @@ def _missed(book: Ledger, stop: Stop | None) -> str:
 _PRECISIONS: Mapping[str, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 
-def _floats(book: Ledger) -> str:
-    """Floats are not reals: what is unsafe though it is equal, and whether the best is."""
+def _float_safety(book: Ledger) -> str:
+    """The proved families that are unsafe in floating point or were not assessed."""
     rejected = book.steering.named("rejected")
     assessed = [e for e in book.floats.values() if e.family not in rejected]
     unsafe = [e for e in assessed if e.outcome == "unsafe"]
-    unasked = [e for e in assessed if e.outcome == "unassessed"]
-    says: list[str] = []
+    unassessed = [e for e in assessed if e.outcome == "unassessed"]
+    sentences: list[str] = []
     if unsafe:
         verb = "is" if len(unsafe) == 1 else "are"
         first, *others = unsafe
-        also = f"; {_list(e.family for e in others)} likewise" if others else ""
-        says.append(
+        likewise = f"; {_list(e.family for e in others)} likewise" if others else ""
+        sentences.append(
             f"{_count(len(unsafe), 'family', 'families')} equal over the reals {verb} unsafe in "
-            f"{_PRECISIONS.get(first.dtype, first.dtype)}: {first.family}, {first.reasons[0]}{also}."
+            f"{_PRECISIONS.get(first.dtype, first.dtype)}: {first.family}, {first.reasons[0]}{likewise}."
         )
-    if out := [family for family in book.withheld if family not in rejected]:
-        verb = "is" if len(out) == 1 else "are"
-        says.append(f"{_list(out)} {verb} not offered for it; accept a family to have it all the same.")
+    if withheld := [family for family in book.withheld if family not in rejected]:
+        verb = "is" if len(withheld) == 1 else "are"
+        sentences.append(f"{_list(withheld)} {verb} not offered for it; accept a family to have it all the same.")
     best = book.best
     if best is not None and best.family in {e.family for e in unsafe}:
         by = "you accepted it" if best.family in book.steering.named("accepted") else "unsafe families were allowed"
-        says.append(f"The best is unsafe in floating point: {by}.")
-    if unasked:
-        count = _count(len(unasked), "family was", "families were")
-        says.append(f"{count} not assessed in floating point: {unasked[0].family}, {unasked[0].detail}.")
-    return " ".join(says)
+        sentences.append(f"The best is unsafe in floating point: {by}.")
+    if unassessed:
+        count = _count(len(unassessed), "family was", "families were")
+        sentences.append(f"{count} not assessed in floating point: {unassessed[0].family}, {unassessed[0].detail}.")
+    return " ".join(sentences)
 
 
-def _tuned(book: Ledger) -> str:
+def _tuning(book: Ledger) -> str:
+    """How many trials were timed, and how many candidates and families were not timed and why."""
     if not book.funnel.measured:
         return ""
-    says = f"Numbers were chosen by {_count(book.funnel.measured, 'timed trial', 'timed trials')}, not by trying all"
+    text = f"Numbers were chosen by {_count(book.funnel.measured, 'timed trial', 'timed trials')}, not by trying all"
     if n := book.funnel.bounded:
         verb = "was" if n == 1 else "were"
         bound = "its modelled bound is" if n == 1 else "their modelled bounds are"
         one = _count(n, "proved candidate", "proved candidates")
-        rates = any(c.what == "candidate" and c.soundness == "heuristic" for c in book.prune_counts)
+        rates = any(row.what == "candidate" and row.soundness == "heuristic" for row in book.prune_counts)
         limits = ", if the machine's measured rates are its limits" if rates else ""
-        says += f"; {one} {verb} not timed because {bound} no better than the best time{limits}"
-    last = [f.family for f in book.families if f.dominated_by and f.status == "proved" and f.best_s is None]
-    if last and not any(cut.what == "family" for cut in book.prune_counts):
-        verb = "was" if len(last) == 1 else "were"
-        families = _count(len(last), "proved family", "proved families")
-        says += f"; {families} that cost no less than another in the model came behind it and {verb} not timed"
-    return says + "."
+        text += f"; {one} {verb} not timed because {bound} no better than the best time{limits}"
+    dominated = [f.family for f in book.families if f.dominated_by and f.status == "proved" and f.best_s is None]
+    if dominated and not any(row.what == "family" for row in book.prune_counts):
+        verb = "was" if len(dominated) == 1 else "were"
+        families = _count(len(dominated), "proved family", "proved families")
+        text += f"; {families} that cost no less than another in the model came behind it and {verb} not timed"
+    return text + "."
 
 
-def _ended(book: Ledger, stop: Stop | None) -> str:
+def _end(book: Ledger, stop: Stop | None) -> str:
+    """Why the search ended, unless it searched its full space."""
     match stop:
         case None:
             return "The search has not ended: this holds for what it has seen so far." if book.started else ""
@@ -261,12 +269,11 @@ def _ended(book: Ledger, stop: Stop | None) -> str:
 
 
 def _which_budget(book: Ledger) -> str:
-    """Which of them bound it: of nodes, of time, or both."""
-    codes = {cut.code for cut in book.prune_counts if cut.soundness == "budget"} | {
-        v.budget for v in book.verdicts.values()
-    }
-    said = [word for code, word in (("budget.nodes", "nodes"), (TIME_SPENT, "time")) if code in codes]
-    return f" of {_list(said)}" if said else ""
+    """The budgets that were spent: of nodes, of time, or both."""
+    codes = {row.code for row in book.prune_counts if row.soundness == "budget"}
+    codes |= {v.budget for v in book.verdicts.values()}
+    spent = [word for code, word in (("budget.nodes", "nodes"), (TIME_SPENT, "time")) if code in codes]
+    return f" of {_list(spent)}" if spent else ""
 
 
 def _count(n: int, one: str, many: str) -> str:

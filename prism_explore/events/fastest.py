@@ -1,10 +1,11 @@
-"""Who is called: the kernel, or torch's own code where that was faster beside it.
+"""Decides whether a call runs the kernel, or torch's own code because that was faster.
 
-A fold over the rows of one side-by-side run, so a search that was saved decides like the one that measured. This is
-the only place where it is decided: `best`, `dispatch`, the torch.compile backend, the claim and the explorer ask here.
+Input: the rows of one race, in which kernel and baselines are timed in the same rounds. A search and its saved file
+have the same rows, so they decide alike. `Best`, `Dispatch`, the torch.compile backend, the claim and the explorer all
+use this module.
 
-Noise is what the rounds of the run show: torch is faster where it was so in three quarters of them or more. A tie
-goes to the kernel: nothing is lost that could be measured, and it is what was asked for, proved and checked.
+Torch counts as faster only where it was faster in three quarters of the rounds or more. Otherwise the difference may be
+noise, and the kernel, which is proved and checked, is called.
 """
 
 from __future__ import annotations
@@ -20,37 +21,38 @@ EAGER = "torch eager"
 COMPILED = "torch.compile"
 LIBRARY = "torch library call"
 CALLABLE = (EAGER, LIBRARY, COMPILED)
-"""Rivals that a call can run as they were measured, what needs no compiler first.
+"""Baselines that a call can run; of equally fast ones the first, because torch.compile has to compile first.
 
-One with frozen weights cannot be run so: a call brings its own.
+The other torch baseline, with frozen weights, cannot be called: each call has its own weights.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FasterBaseline:
-    """Torch's own code was faster than the kernel beside it."""
+    """A torch baseline that was faster than the kernel in the same race."""
 
     baseline: BaselineMeasured
     kernel_s: float
+    """The kernel's time in that race."""
 
     def __str__(self) -> str:
-        """Both times and their ratio."""
-        by = self.baseline
+        """Both times and their ratio; the claim of a search stores this sentence."""
+        row = self.baseline
         return (
-            f"{by.name} took {seconds_text(by.time_s)} and the kernel {seconds_text(self.kernel_s)} in one run, "
-            f"{by.ratio:.2f} times as long ({by.ratio_p25:.2f} to {by.ratio_p75:.2f} in half of the rounds)"
+            f"{row.name} took {seconds_text(row.time_s)} and the kernel {seconds_text(self.kernel_s)} in one run, "
+            f"{row.ratio:.2f} times as long ({row.ratio_p25:.2f} to {row.ratio_p75:.2f} in half of the rounds)"
         )
 
 
 def find_faster_baseline(
     rows: Iterable[BaselineMeasured], at_least: float = 1.0, available: Collection[str] = CALLABLE
 ) -> FasterBaseline | None:
-    """The fastest of torch's ways that beat the kernel beyond the noise; None where the kernel is to be called.
+    """The fastest torch baseline that beat the kernel by more than the noise; None where the kernel is to be called.
 
     Args:
-        rows: of one run.
-        at_least: how many times as fast as torch the kernel has to be.
-        available: names out of `CALLABLE` whose code is known.
+        rows: of one race.
+        at_least: the speed-up over torch that the kernel needs.
+        available: names out of `CALLABLE` whose code can be called.
     """
     timed = [r for r in rows if r.samples and r.ratio > 0]
     ours = next((r for r in timed if r.name == OURS), None)

@@ -1,4 +1,4 @@
-"""Facts and figures in words, the same in every table, picture and sentence."""
+"""Verdicts and times as text, the same in every table, picture and sentence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from prism_explore.events.kinds import VerdictReached
 
 
 def verdict_text(event: VerdictReached) -> str:
-    """The verdict and how it came about, such as `proved by normal form`."""
+    """The verdict and the method that decided it, such as `proved by normal form`."""
     return f"{event.verdict} by {event.method}" if event.method else event.verdict
 
 
@@ -22,9 +22,11 @@ def seconds_text(seconds: float) -> str:
 
 
 def parse_seconds(text: str) -> float:
-    """The time that `seconds_text` told, to its three digits.
+    """The inverse of `seconds_text`, to its three digits.
 
-    >>> seconds_of("312 µs")
+    It reads the bound of a pruned region, which events store as text only.
+
+    >>> parse_seconds("312 µs")
     0.000312
     """
     value, unit = text.split()

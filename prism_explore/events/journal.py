@@ -1,7 +1,7 @@
-"""The journal: an append-only record of facts, and the only channel out of the engine.
+"""The journal: an append-only log of events, which is the only output of a search.
 
-It is passed as an argument, never global. `save` writes a zip of a manifest and JSON Lines; `load`
-builds dataclasses from plain values and runs nothing that the file says.
+It is passed as an argument; there is no global journal. `save` writes an archive with the events as JSON Lines. `load`
+builds the event dataclasses from plain values and executes nothing from the file.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ from pathlib import Path
 from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
-from prism_explore.events.archive import read_archive, write_archive
+from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.kinds import KINDS, Event
 from prism_explore.support.plain_data import PlainData
 
-VERSION = 1
-FORM, MEMBER, WHAT = "prism-journal", "events.jsonl", ("saved search", ".prism")
+FORMAT = FileFormat("prism-journal", 1, "saved search", ".prism")
+_EVENTS = "events.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A fact in its envelope: its number and when it was noted, in seconds since the journal began."""
+    """An event with its position in the journal and the time at which it was appended."""
 
     seq: int
+    """The position, from 0 on."""
     at_s: float
+    """Seconds since the journal was created."""
     event: Event
 
 
 class Journal:
-    """Facts in order; listeners hear each one on the thread that noted it."""
+    """A list of events to which one can only append; listeners are called on the thread that appends."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -44,7 +46,7 @@ class Journal:
         self.listeners: list[Callable[[Entry], None]] = []
 
     def append(self, event: Event) -> Entry:
-        """Append a fact."""
+        """Append an event and call the listeners."""
         with self._lock:
             entry = Entry(len(self._entries), self._clock() - self._began, event)
             self._entries.append(entry)
@@ -65,32 +67,32 @@ class Journal:
 
     @property
     def next_saved(self) -> Event | None:
-        """The fact that must be noted next, where a saved search is told again; None in any other journal."""
+        """The event that has to come next while a saved search is replayed; None in any other journal."""
         return None
 
     def since(self, seq: int) -> tuple[Entry, ...]:
-        """Entries numbered `seq` and later."""
+        """The entries from position `seq` on."""
         with self._lock:
             return tuple(self._entries[seq:])
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The facts without their envelopes; two runs' compare with `==`."""
+        """The events without positions and times, so that two searches compare with `==`."""
         return tuple(e.event for e in self.entries)
 
     def save(self, path: str | Path, manifest: Mapping[str, object] | None = None) -> Path:
-        """Write everything to a zip at `path`, replacing it only when the new file is whole."""
+        """Write all entries to an archive; an existing file is replaced only after the new one is complete."""
         lines = "".join(json.dumps(to_plain(e), separators=(",", ":")) + "\n" for e in self.entries)
-        return write_archive(path, FORM, VERSION, {MEMBER: lines}, manifest)
+        return write_archive(path, FORMAT, {_EVENTS: lines}, manifest)
 
     @classmethod
     def load(cls, path: str | Path) -> Journal:
-        """The journal that was saved; see `read_manifest` for its head.
+        """The journal that `save` wrote; `read_manifest` returns the manifest.
 
         Raises:
-            JournalVersionError: not a saved search, damaged, or of a version this code does not read.
+            JournalVersionError: the file is no saved search, is damaged, or has a version that this code does not read.
         """
-        _, (text,) = read_archive(path, FORM, VERSION, (MEMBER,), WHAT)
+        _, (text,) = read_archive(path, FORMAT, (_EVENTS,))
         lines = text.split("\n")
         journal = cls()
         for number, line in enumerate(lines[: -1 if not lines[-1] else None], 1):
@@ -100,23 +102,23 @@ class Journal:
                     raise ValueError(f"expected entry {number - 1}, found {entry.seq}")
                 journal._entries.append(entry)
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise JournalVersionError(f"{path}: line {number} of events.jsonl: {error}") from None
+                raise JournalVersionError(f"{path}: line {number} of {_EVENTS}: {error}") from None
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
         return journal
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
-    """The head of a saved search.
+    """The manifest of a saved search.
 
     Raises:
         JournalVersionError: see `Journal.load`.
     """
-    return read_archive(path, FORM, VERSION, (MEMBER,), WHAT)[0]
+    return read_archive(path, FORMAT, (_EVENTS,))[0]
 
 
 def to_plain(entry: Entry) -> dict[str, Any]:
-    """An entry as JSON-ready data: seq, at_s, kind and the fact's own fields."""
+    """An entry as JSON-ready data: `seq`, `at_s`, `kind` (the class of the event) and the fields of the event."""
     body = _plain_data().write(entry.event)
     return {"seq": entry.seq, "at_s": round(entry.at_s, 6), "kind": type(entry.event).__name__, **body}
 
@@ -130,10 +132,10 @@ def _plain_data() -> PlainData:
 
 
 def from_plain(data: Mapping[str, Any]) -> Entry:
-    """The entry that `to_plain` spelled; unknown fields are refused, missing ones take their defaults.
+    """The inverse of `to_plain`: missing fields take their defaults, unknown fields are refused.
 
     Raises:
-        ValueError: an unknown kind, field or value of the wrong type.
+        ValueError: the kind or a field is unknown, or a value has the wrong type.
     """
     body = dict(data)
     seq, at_s, name = body.pop("seq"), body.pop("at_s"), body.pop("kind")

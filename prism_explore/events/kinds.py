@@ -1,11 +1,12 @@
-"""What can happen in a search: one frozen dataclass per kind of fact.
+"""The events of a search: one frozen dataclass per kind.
 
-Payloads are plain: numbers with their unit in the name, strings in the textual form of `ir.text`,
-tuples and string-keyed mappings of those. Ids are typed and stable: `n` a node of the search tree,
-`p` a pruned region, `f` a family, `f1.c2` a candidate, `u` a tuning trial, `c` an e-class.
+The classes, their fields and their values are the format of saved files, so they do not change. Fields contain plain
+data: numbers with their unit in the name, strings in the textual form of `ir.text`, and tuples and mappings of those.
+Ids are stable; the first letter states the kind: `n` a node of the search tree, `p` a pruned region, `f` a family,
+`f1.c2` a candidate, `u` a tuning trial, `c` an e-class.
 
-A fact is timeless; when it was noted is in the journal's envelope. So the streams of two runs with the
-same seed and steering compare equal, but for what a stop-watch measured.
+An event has no time of its own; the journal's `Entry` has it. So the events of two searches with the same seed and
+steering are equal, except for measured times.
 """
 
 from __future__ import annotations
@@ -20,70 +21,74 @@ VerdictWord: TypeAlias = Literal["proved", "refuted", "unknown"]
 FloatsWord: TypeAlias = Literal["safe", "unsafe", "unassessed"]
 
 TIME_SPENT = "budget.time"
-"""The code of what was left out because a search's own time was spent."""
+"""The code of what was not searched or proved because the time budget of the search was spent."""
+
+MISSING_OPERATORS = "operators of the program that it lacks"
+"""The one key of `ExplorationStarted.space` that is no limit: names of operators, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a region was cut or a candidate dropped; everything a reader needs to doubt it."""
+    """Why a region was pruned, or a candidate or trial rejected, with the data to check it."""
 
     code: str
     """Machine-readable: expr.unreachable, dup.canonical, shape.mismatch, mem.smem, budget.nodes, ..."""
     layer: Layer
     soundness: Soundness
     rule: str
-    """Name of the row in the rule table."""
+    """The name of the rule, as in its table."""
     sentence: str
-    """One sentence for people."""
+    """The reason as a sentence."""
     formula: str = ""
     """The test that failed, with symbols."""
     substitution: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the formula's symbols stand for here."""
+    """The values of the symbols in the formula."""
     would_reopen_if: str = ""
-    """What would have to change for this region to be searched."""
+    """The change after which the region would be searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplorationStarted:
-    """A search begins; everything needed to repeat it."""
+    """A search starts; the fields determine it."""
 
     program: str
     target: str
     seed: int
     space: Mapping[str, str]
-    """The stated space, one entry per limit."""
+    """The search space: a text per limit, by its name; see `Space.describe`."""
     axes: tuple[tuple[str, str], ...]
     """Axis name and extent."""
     shapes: tuple[tuple[str, int], ...] = ()
-    """Numbers at which the program's own symbols are tuned."""
+    """The values of the program's symbols for which kernels are tuned."""
     versions: tuple[tuple[str, str], ...] = ()
+    """Package name and version."""
     ranges: tuple[tuple[str, int, int], ...] = ()
-    """Least and largest value of symbols that have a range."""
+    """Name, least and largest value of symbols that have a range."""
 
 
 @dataclass(frozen=True, slots=True)
 class RivalTimed:
-    """How long a rival takes, before anything grew: the fastest of them is the time to beat."""
+    """A baseline was timed before the enumeration; the fastest of them is the time to beat."""
 
     name: str
     time_s: float
-    """Median, from a cold cache; 0 where it was not measured."""
+    """Median, with a cold cache; 0 where it was not measured."""
     p20_s: float
     p80_s: float
     samples: int
     note: str = ""
-    """Why it was not measured, where it was not; else how the call is spelled, where one was found."""
+    """Why it was not measured; else the library call as text, where one was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeExpanded:
-    """A partial sGraph was grown by one operator and kept."""
+    """A partial sGraph was extended by one operator, and no rule pruned it."""
 
     node: str
     parent: str
-    """Empty for the root."""
+    """The node that was extended; empty for the root."""
     operator: str
-    """In the textual form, such as matmul(%0, %1)."""
+    """The new operator, such as matmul(%0, %1)."""
     level: Literal["kernel", "block", "split"]
     expression: str = ""
     """The abstract expression of the new tensor."""
@@ -91,7 +96,7 @@ class NodeExpanded:
 
 @dataclass(frozen=True, slots=True)
 class RegionPruned:
-    """A partial sGraph was cut, and with it all that would have grown from it."""
+    """A partial sGraph was pruned, and with it all its extensions: a region of the search tree."""
 
     region: str
     parent: str
@@ -99,27 +104,28 @@ class RegionPruned:
     level: Literal["kernel", "block", "split"]
     reason: Reason
     stood_for: float = 1.0
-    """How many programs it stood for."""
+    """The number of graphs in the region."""
     counted: Literal["exact", "estimate"] = "estimate"
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceCounted:
-    """Growth ended; how many graphs there are, as they are spelled: any operator on any operands.
+    """The enumeration ended: the number of graphs, with any operator on any operands.
 
-    whole = what the cut regions stood for + families + unfinished + void
+    whole = graphs of the pruned regions + families + unfinished + void
     """
 
     whole: float
+    """All graphs."""
     unfinished: int
-    """Graphs that were kept on the way and are no program: something is unused, or the result is another."""
+    """Graphs that were extended and are no family: a tensor is unused, or the result differs."""
     void: float
-    """Spellings that are no graphs: a dim is not there, or a kernel would leave a tensor unused."""
+    """Ill-formed graphs: a dim does not exist, or a kernel would leave a tensor unused."""
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyCompleted:
-    """A partial sGraph became whole: its result may equal the program's."""
+    """A partial sGraph was completed: its result may equal that of the program."""
 
     family: str
     node: str
@@ -128,19 +134,20 @@ class FamilyCompleted:
 
 @dataclass(frozen=True, slots=True)
 class CandidateInstantiated:
-    """A family's maps were chosen."""
+    """The maps of a family were chosen."""
 
     candidate: str
     family: str
     sgraph: str
     uses: tuple[str, ...]
-    """How each axis is cut, such as n<->x."""
+    """How each axis is partitioned, such as n<->x."""
     conditions: tuple[str, ...]
+    """Dims that have to be positive integers."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateRejected:
-    """A choice of maps that the constraints forbid."""
+    """A constraint rejected a choice of maps."""
 
     family: str
     uses: tuple[str, ...]
@@ -149,20 +156,22 @@ class CandidateRejected:
 
 @dataclass(frozen=True, slots=True)
 class CandidateBounded:
-    """A proved candidate was not tuned: even its roofline bound cannot beat the incumbent."""
+    """A proved candidate was not tuned, because its roofline bound is not below the time to beat."""
 
     candidate: str
     floor_s: float
+    """Its lower bound by the roofline."""
     best_s: float
+    """The incumbent's time, or the time to beat."""
     reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
 class SaturationStepped:
-    """One iteration of an e-graph run."""
+    """One iteration of equality saturation ended."""
 
     subject: str
-    """The candidate, or candidate and tensor for a lemma."""
+    """The candidate; for a lemma, the candidate and the tensor."""
     iteration: int
     nodes: int
     classes: int
@@ -177,30 +186,30 @@ class VerdictReached:
     candidate: str
     verdict: VerdictWord
     method: str
-    """How it was decided; empty where it was not."""
+    """The method that decided it; empty for an unknown candidate."""
     detail: str
     """The claim, the counterexample, or the limit that was hit, as a sentence."""
     conditions: tuple[str, ...] = ()
     classes: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
     """E-classes: id, term, members."""
     trials: tuple[tuple[str, float], ...] = ()
-    """The refuter's evaluations: sizes as text, relative error."""
+    """The refuter's evaluations in floating point: sizes as text, relative error."""
     nearest: tuple[str, ...] = ()
-    """Where it was not decided: the program's and the candidate's forms that did not meet."""
+    """Of an unknown candidate: the normal forms of program and candidate that differ."""
     exact: tuple[tuple[str, float], ...] = ()
-    """The refuter's evaluations in prime fields: sizes as text, probability that it errs at most."""
+    """The refuter's evaluations in prime fields: sizes as text, bound on the probability of an error."""
     evidence: str = ""
-    """What a proved candidate survived, as a sentence."""
+    """Of a proved candidate: the trials that it passed, as a sentence."""
     shared: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Where it was not decided: the last values that both sides have, each a term and the tensors that are it."""
+    """Of an unknown candidate: the last values that both sides compute, each a term and its tensors."""
     apart: tuple[tuple[str, str], ...] = ()
-    """Where it was not decided: the first tensors on either side without a partner, name and form."""
+    """Of an unknown candidate: the first tensors of either side that the other lacks, name and normal form."""
     case: str = ""
     """Where prover and refuter disagree: the text from which `replay_counterexample` runs both again."""
     budget: str = ""
-    """Where it was not decided because a budget of the search was spent: that budget's code."""
+    """The code of the budget that was spent, where the candidate is unknown because of it."""
     witness: str = ""
-    """Where it was refuted: sizes, seed, element and both values, as `verify.counterexample.case` writes them."""
+    """The counterexample of a refuted candidate, as `verify.counterexample.case` writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,47 +218,48 @@ class CertificateReplayed:
 
     candidate: str
     lemmas: tuple[tuple[str, str, str, tuple[str, ...], bool, str], ...]
-    """Tensor, operation, value, axioms, replayed, note."""
+    """Tensor, operation, value, axioms, replayed, note; see `pipeline.stages.Lemma`."""
     statements: tuple[str, ...] = ()
-    """Of each lemma, both sides with the terms and steps between them: what the checker and `verify.chain` read."""
+    """Per lemma, both sides with the terms and steps between them, for the checker."""
     asked: bool = False
-    """Whether somebody asked for it: like steering, it then stands wherever it was asked."""
+    """Whether the user requested it, which can happen between any two events, as steering can."""
 
 
 @dataclass(frozen=True, slots=True)
 class FloatsAssessed:
-    """A proved family was tried in floating point: apart from its proof, which speaks of real numbers."""
+    """A proved family was assessed in floating point; its proof is over the real numbers."""
 
     family: str
     candidate: str
-    """The one that was run for the family."""
+    """The candidate of the family that was executed."""
     outcome: FloatsWord
     dtype: str
     """The working precision, such as f32."""
     detail: str
-    """What was found, as a sentence."""
+    """The result, as a sentence."""
     reasons: tuple[str, ...] = ()
     """Why it is unsafe."""
     evidence: tuple[str, ...] = ()
-    """Inputs by kind, sizes and seed, with both values: anyone can have the same numbers again."""
+    """Inputs by kind, sizes and seed, with both values, so that they can be reproduced."""
     allowed: bool = False
-    """Whether an unsafe family may be chosen all the same, because the search was asked to allow it."""
+    """Whether the search may choose an unsafe family."""
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyDominated:
-    """Another family costs no more in the cost model, whatever the sizes."""
+    """Another family costs no more in the cost model, for all sizes."""
 
     family: str
     by: str
+    """The other family."""
     reason: Reason
     left_out: bool
-    """Whether it is not tuned for it; otherwise it comes behind others that are as likely."""
+    """Whether it is therefore not tuned; else it is tuned after equally promising families."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelGenerated:
-    """Source was made for one choice of numbers."""
+    """Code was generated for one choice of parameters."""
 
     trial: str
     candidate: str
@@ -259,37 +269,38 @@ class KernelGenerated:
 
 @dataclass(frozen=True, slots=True)
 class ParametersProposed:
-    """Numbers that the tuner will try."""
+    """The tuner chose parameters for its next trial."""
 
     trial: str
     candidate: str
     parameters: tuple[tuple[str, int], ...]
     modelled_s: float
-    """The likely time, by a model; a kernel may well be faster."""
+    """The time by the cost model, which is no bound."""
     floor_s: float = 0.0
-    """The roofline bound of the candidate, whatever the numbers; 0 where it was not told."""
+    """The roofline bound of the candidate for all sizes; 0 in files that do not have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialMeasured:
-    """A kernel whose result was compared with the reference first, then timed; once more where it won a play-off."""
+    """A kernel was compared with the reference and timed; a kernel that wins a play-off is timed once more."""
 
     trial: str
     candidate: str
     parameters: tuple[tuple[str, int], ...]
     time_s: float
-    """Median of the rounds' ratios to the incumbent, times the incumbent's own time; so times compare."""
+    """The median of its ratios to the incumbent, times the incumbent's time, so that all times are comparable."""
     p20_s: float
     p80_s: float
     samples: int
     error: float
+    """Largest deviation from the float64 reference, relative to the reference's largest magnitude."""
     waited: float = 0.0
-    """Share of the timed span for which its threads waited for a core: other work was running."""
+    """Share of the time for which its threads waited for a core because other work was running."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialFailed:
-    """A choice of numbers that gave no timed kernel."""
+    """A choice of parameters resulted in no timed kernel."""
 
     trial: str
     candidate: str
@@ -299,7 +310,7 @@ class TrialFailed:
 
 @dataclass(frozen=True, slots=True)
 class IncumbentImproved:
-    """A kernel beat every kernel before it."""
+    """A kernel was faster than every kernel before it."""
 
     trial: str
     candidate: str
@@ -308,20 +319,20 @@ class IncumbentImproved:
 
 @dataclass(frozen=True, slots=True)
 class PlayedOff:
-    """The fastest trials ran once more, all in the same rounds, half of them leaving at a time.
+    """The fastest trials were timed again in the same rounds, by successive halving.
 
-    Where the winner is not the incumbent, it is measured again beside it, in new rounds: that follows.
+    A winner that is not the incumbent is then measured against the incumbent in new rounds; its events follow.
     """
 
     order: tuple[str, ...]
-    """Trials, the winner first; the first to leave come last."""
+    """The trials, the winner first, the first eliminated ones last."""
     rounds: int
-    """In how many the last two ran."""
+    """The number of rounds of the last two trials."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineMeasured:
-    """A rival's time, measured side by side with the incumbent's."""
+    """The time of a baseline in the final race, in the same rounds as the best kernel."""
 
     name: str
     time_s: float
@@ -330,29 +341,31 @@ class BaselineMeasured:
     samples: int
     note: str = ""
     ratio: float = 0.0
-    """Median over the rounds of its time over the incumbent's; 0 where it was not measured."""
+    """The median over the rounds of its time divided by the best kernel's; 0 where it was not measured."""
     ratio_p25: float = 0.0
     ratio_p75: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """Somebody accepted, rejected or preferred, or took a steering step back."""
+    """A steering step of the user."""
 
     action: Literal["accept", "reject", "prefer", "undo", "redo"]
     subject: str
-    """A family; of `prefer` also a text, for every family that has it in its graph."""
+    """A family; for `prefer` also a text, which selects every family whose graph contains it."""
     python: str
-    """The call that does the same."""
+    """The same step as a Python call."""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplorationFinished:
-    """A search ended, and why; the claim says what was and was not shown."""
+    """A search ended."""
 
     stop: Literal["exhausted", "budget", "cancelled"]
+    """Why it ended."""
     claim: str
+    """What the search showed and what it did not; see `events.claim`."""
 
 
 Event: TypeAlias = (

@@ -1,14 +1,16 @@
-"""The nearest misses of a search that proved nothing: what came farthest, and what stopped each.
+"""The near misses of a search without a proof: the candidates, families and partial graphs that came furthest.
 
-From near to far: candidates that were not decided, candidates that were refuted, families that no maps
-fit, and partial graphs, the deepest of each rule; first those that ran into a budget, a limit or the memory,
-which may be raised, then those that could not become the program. Each names the restriction that stopped it.
+Input: events. Output: at most five near misses, nearest first, each with the restriction that stopped it. The order is:
+candidates without a verdict of the prover, refuted candidates, families without legal maps, and per pruning rule the
+deepest partial graph that it pruned. Of the partial graphs, those come first that a budget, a limit or the memory
+stopped, because those can be raised.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Literal, TypeAlias
 
 from prism_explore.events.kinds import (
@@ -25,47 +27,50 @@ from prism_explore.events.kinds import (
 Stage: TypeAlias = Literal["unknown", "refuted", "maps", "graph"]
 
 SHOWN = 5
-"""How many misses are named."""
-_RAISED = ("budget.", "limit.", "mem.")
-"""Rules that cut what may well be right, and would pass with a larger number."""
-_NO_RESTRICTION = "dup.canonical"
-"""What is cut by it is met elsewhere."""
-_LONGEST = 80
+"""Largest number of near misses."""
+_CAN_BE_RAISED = ("budget.", "limit.", "mem.")
+"""Prefixes of the rules that a larger number in the space or a larger target satisfies."""
+_DUPLICATE = "dup.canonical"
+"""The rule that prunes duplicates: it stops nothing, because an equal graph is expanded elsewhere."""
+_MAX_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class NearMiss:
-    """Something that came far, and what stopped it."""
+    """A candidate, family or partial graph that came far, and the restriction that stopped it."""
 
     subject: str
-    """A candidate, a family or a region."""
+    """The id of a candidate, a family or a region."""
     stage: Stage
     rule: str
-    """The restriction: a rule, a constraint, or the verifier's word."""
+    """The restriction: a pruning rule, a constraint on maps, or the verdict."""
     description: str
     """What happened, as a sentence without its full stop."""
     reopens: str
-    """What would let it pass; empty where nothing would, because it is wrong."""
+    """The change that would let it pass; empty for what is wrong."""
 
 
 class NearMissFold:
-    """Collects misses fact by fact, in memory that does not grow with the number of regions."""
+    """Finds the near misses from events one by one; its memory does not grow with the number of regions."""
 
     def __init__(self) -> None:
         self._depths: dict[str, int] = {"": -1}
+        """Per node of the search tree, its depth."""
         self._regions: dict[str, tuple[int, RegionPruned]] = {}
-        """Per rule, the first of its deepest cuts, so that one rule does not hide the others."""
-        self._verdicts: dict[str, VerdictReached] = {}
+        """Per rule, the first of the deepest regions that it pruned, with its depth."""
         self._families: dict[str, None] = {}
-        self._fitted: set[str] = set()
-        self._forbidden: dict[str, tuple[str, Reason]] = {}
+        self._candidates: dict[str, str] = {}
+        """Per candidate, its family."""
+        self._verdicts: dict[str, VerdictReached] = {}
+        self._rejected: dict[str, tuple[str, Reason]] = {}
+        """Per family, the last choice of maps that a constraint rejected, as text, and the reason."""
 
     def add(self, event: Event) -> None:
-        """Take one fact; those that say nothing of misses are passed over."""
+        """Add one event."""
         match event:
             case NodeExpanded():
                 self._depths[event.node] = self._depths.get(event.parent, 0) + 1
-            case RegionPruned() if event.reason.rule != _NO_RESTRICTION:
+            case RegionPruned() if event.reason.rule != _DUPLICATE:
                 depth = self._depths.get(event.parent, 0)
                 deepest = self._regions.get(event.reason.rule)
                 if deepest is None or depth > deepest[0]:
@@ -73,45 +78,62 @@ class NearMissFold:
             case FamilyCompleted():
                 self._families[event.family] = None
             case CandidateInstantiated():
-                self._fitted.add(event.family)
+                self._candidates[event.candidate] = event.family
             case CandidateRejected() if event.reason.rule != "grid.some":
-                self._forbidden[event.family] = (", ".join(event.uses), event.reason)
+                self._rejected[event.family] = (", ".join(event.uses), event.reason)
             case VerdictReached():
                 self._verdicts[event.candidate] = event
             case _:
                 pass
 
     def nearest(self) -> tuple[NearMiss, ...]:
-        """The nearest ones; none where something is proved."""
+        """The near misses, nearest first; none where something is proved."""
         if any(v.verdict == "proved" for v in self._verdicts.values()):
             return ()
-        return tuple(miss for _, miss in zip(range(SHOWN), self._ordered(), strict=False))
+        found = chain(
+            self._without_proof("unknown", "the verifier could decide it"),
+            self._without_proof("refuted", ""),
+            self._without_maps(),
+            self._pruned(),
+        )
+        return tuple(islice(found, SHOWN))
 
-    def _ordered(self) -> Iterator[NearMiss]:
-        for word in ("unknown", "refuted"):
-            for family in self._families:
-                mine = [v for c, v in self._verdicts.items() if c.split(".")[0] == family and v.verdict == word]
-                if mine:
-                    reopens = "the verifier could decide it" if word == "unknown" else ""
-                    more = f" ({len(mine)} candidates of {family} alike)" if len(mine) > 1 else ""
-                    detail = _short(mine[0].detail)
-                    yield NearMiss(mine[0].candidate, word, word, f"{word}: {detail}{more}", reopens)
+    def _without_proof(self, word: Literal["unknown", "refuted"], reopens: str) -> Iterator[NearMiss]:
         for family in self._families:
-            if family not in self._fitted and family in self._forbidden:
-                uses, why = self._forbidden[family]
-                says = f"no choice of maps is legal, {uses or 'every choice'} by {why.rule}: {_short(why.sentence)}"
-                yield NearMiss(family, "maps", why.rule, says, why.would_reopen_if)
-        rows = self._regions.values()
-        for depth, fact in sorted(rows, key=lambda row: (not row[1].reason.rule.startswith(_RAISED), -row[0])):
-            why = fact.reason
-            shown = f": {_short(why.formula)}" if why.formula else ""
-            found = why.substitution.get("e", "")
-            shown += f", where e is {_short(found)}" if found else ""
+            verdicts = [v for c, v in self._verdicts.items() if v.verdict == word and self._candidates.get(c) == family]
+            if verdicts:
+                first = verdicts[0]
+                others = f" ({len(verdicts)} candidates of {family} alike)" if len(verdicts) > 1 else ""
+                yield NearMiss(first.candidate, word, word, f"{word}: {_short(first.detail)}{others}", reopens)
+
+    def _without_maps(self) -> Iterator[NearMiss]:
+        instantiated = set(self._candidates.values())
+        for family in self._families:
+            if family not in instantiated and family in self._rejected:
+                uses, reason = self._rejected[family]
+                choice = uses or "every choice"
+                description = f"no choice of maps is legal, {choice} by {reason.rule}: {_short(reason.sentence)}"
+                yield NearMiss(family, "maps", reason.rule, description, reason.would_reopen_if)
+
+    def _pruned(self) -> Iterator[NearMiss]:
+        for depth, region in sorted(
+            self._regions.values(), key=lambda row: (not row[1].reason.rule.startswith(_CAN_BE_RAISED), -row[0])
+        ):
+            reason = region.reason
+            formula = f": {_short(reason.formula)}" if reason.formula else ""
+            e = reason.substitution.get("e", "")
+            where = f", where e is {_short(e)}" if e else ""
             steps = f"{depth} {'step' if depth == 1 else 'steps'} deep"
-            says = f"{_short(fact.operator)}, {steps}, cut by {why.rule} [{why.soundness}]{shown}"
-            yield NearMiss(fact.region, "graph", why.rule, says, why.would_reopen_if)
+            operator, cut = (_short(region.operator), f"cut by {reason.rule} [{reason.soundness}]")
+            yield NearMiss(
+                region.region,
+                "graph",
+                reason.rule,
+                f"{operator}, {steps}, {cut}{formula}{where}",
+                reason.would_reopen_if,
+            )
 
 
 def _short(text: str) -> str:
     text = " ".join(text.split()).rstrip(".")
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+    return text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 4]} ..."

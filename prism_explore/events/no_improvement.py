@@ -1,7 +1,7 @@
-"""A search that had a time to beat and found nothing below it: whose time that is, and what came nearest.
+"""The outcome of a search with a time to beat in which nothing can be faster, by the modelled lower bounds.
 
-Nearest is the proved candidate with the least bound, for it is a whole program; where none came so far, the partial
-graph with the least. Bounds of partial graphs only grow, so that one is no estimate of what it would have become.
+Input: events. Output: the time to beat, and the candidate or region with the least bound. A proved candidate counts
+before any partial graph, because it is a complete program; the bound of a partial graph can only grow.
 """
 
 from __future__ import annotations
@@ -12,57 +12,61 @@ from prism_explore.events.format import parse_seconds, seconds_text
 from prism_explore.events.kinds import CandidateBounded, Event, RegionPruned
 
 TIME_BOUND_RULE = "cost.floor"
+"""The rule that prunes by a lower bound on the time."""
 TIME_TO_BEAT = "time to beat"
-"""What the reason of a cut calls it; the incumbent's time is called otherwise."""
+"""The key of the time to beat in a reason; reasons that compare with the incumbent lack it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NothingFaster:
-    """Nothing that was searched is below the time to beat, by its bound."""
+    """No graph of the search has a lower bound below the time to beat."""
 
     baseline: str
-    """The rival whose time it is; empty where seconds were given."""
+    """The baseline whose time it is; empty where the time was given as a number."""
     time_to_beat: str
+    """With its unit."""
     nearest: str
-    """A candidate or a region, by its id."""
+    """The id of the candidate or region with the least bound."""
     bound: str
-    """What that takes at least, by its bound."""
+    """Its lower bound, with its unit."""
 
     def __str__(self) -> str:
-        """The outcome as a sentence."""
-        whose = f"that of {self.baseline}, {self.time_to_beat}" if self.baseline else self.time_to_beat
+        """The outcome as a sentence; the claim of a search stores it."""
+        time = f"that of {self.baseline}, {self.time_to_beat}" if self.baseline else self.time_to_beat
         stays = f"{self.baseline} remains the best" if self.baseline else "there is nothing to put in its place"
         return (
-            f"Nothing that was searched is below the time to beat, {whose}: {self.nearest} came nearest, "
+            f"Nothing that was searched is below the time to beat, {time}: {self.nearest} came nearest, "
             f"with a bound of {self.bound}; {stays}."
         )
 
 
 class TimeToBeatFold:
-    """Collects what was cut because of a time to beat."""
+    """Collects the candidates and regions that the time to beat excludes."""
 
     def __init__(self) -> None:
-        self.candidates: dict[str, float] = {}
+        self.bounds_s: dict[str, float] = {}
+        """Per excluded candidate, its lower bound."""
         self._region: tuple[float, str] | None = None
+        """The least lower bound of an excluded region, and the region."""
         self._time = ""
 
     def add(self, event: Event) -> None:
-        """Take one fact; those of other cuts are passed over."""
+        """Add one event; other exclusions are ignored."""
         match event:
             case RegionPruned() if event.reason.rule == TIME_BOUND_RULE:
-                told = event.reason.substitution
-                self._time = self._time or told.get(TIME_TO_BEAT, "")
-                found = (parse_seconds(told["e"]), event.region)
-                if self._region is None or found[0] < self._region[0]:
-                    self._region = found
+                values = event.reason.substitution
+                self._time = self._time or values.get(TIME_TO_BEAT, "")
+                bound_s = parse_seconds(values["e"])
+                if self._region is None or bound_s < self._region[0]:
+                    self._region = (bound_s, event.region)
             case CandidateBounded() if TIME_TO_BEAT in event.reason.substitution:
                 self._time = self._time or seconds_text(event.best_s)
-                self.candidates[event.candidate] = event.floor_s
+                self.bounds_s[event.candidate] = event.floor_s
             case _:
                 pass
 
-    def outcome(self, by: str) -> NothingFaster | None:
-        """What came nearest to the time to beat; None where nothing was held against one."""
-        candidates = ((floor_s, candidate) for candidate, floor_s in self.candidates.items())
-        whole = min(candidates, key=lambda found: found[0], default=self._region)
-        return None if whole is None else NothingFaster(by, self._time, whole[1], seconds_text(whole[0]))
+    def outcome(self, baseline: str) -> NothingFaster | None:
+        """The outcome, with the name of the baseline whose time is to be beaten; None where nothing was excluded."""
+        candidates = ((bound_s, candidate) for candidate, bound_s in self.bounds_s.items())
+        nearest = min(candidates, key=lambda found: found[0], default=self._region)
+        return None if nearest is None else NothingFaster(baseline, self._time, nearest[1], seconds_text(nearest[0]))

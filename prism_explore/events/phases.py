@@ -1,4 +1,4 @@
-"""Which stage of a search a fact belongs to, and how long each took."""
+"""The stage of a search that an event belongs to, and the time that each stage took."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PHASES: tuple[Phase, ...] = ("generate", "instantiate", "verify", "tune")
 
 
 def phase_of(event: Event) -> Phase | None:
-    """The stage whose work led to this fact; None for facts that no stage worked for."""
+    """The stage that produced an event; None for events of no stage, such as the start of the search."""
     match event:
         case NodeExpanded() | RegionPruned() | FamilyCompleted() | SpaceCounted():
             return "generate"
@@ -64,15 +64,15 @@ def phase_of(event: Event) -> Phase | None:
 
 
 def seconds_per_stage(entries: Iterable[Entry]) -> Mapping[Phase, float]:
-    """Time between a fact and the one before it, given to the stage that the fact belongs to.
+    """Per stage, the sum of the times between its events and the events before them, in seconds.
 
-    A pause between two steps is therefore part of the stage that went on behind it. Units: s.
+    A pause counts for the stage of the next event.
     """
     total: dict[Phase, float] = dict.fromkeys(PHASES, 0.0)
-    before = 0.0
+    previous_s = 0.0
     for entry in entries:
         stage = phase_of(entry.event)
         if stage is not None:
-            total[stage] += entry.at_s - before
-        before = entry.at_s
+            total[stage] += entry.at_s - previous_s
+        previous_s = entry.at_s
     return total

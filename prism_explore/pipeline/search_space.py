@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 from prism_explore.errors import ShapeError
+from prism_explore.events.kinds import MISSING_OPERATORS
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.elementwise import BinaryFn, UnaryFn
 from prism_explore.ir.ops import (
@@ -271,7 +272,7 @@ class Space:
             "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs, "
             f"{self.time_s:g} s for trying families in floating point",
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",
-            **({"operators of the program that it lacks": ", ".join(lacking)} if lacking else {}),
+            **({MISSING_OPERATORS: ", ".join(lacking)} if lacking else {}),
         }
 
 

@@ -1,1 +1,1 @@
-"""What a search hands out: a callable kernel, dispatch by size, saved kernels."""
+"""The results of a search: callable kernels, dispatch by size, saved kernels."""

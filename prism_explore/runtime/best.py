@@ -1,8 +1,8 @@
-"""What a search offers: a callable with its evidence.
+"""The best kernel of a search with its evidence, as a callable; `Session.best` returns it.
 
-`Best` is what `sess.best()` returns. It holds three independent evidences for a kernel (the proof, the refuter's
-evaluations, the float comparison made before timing) and the figures of one side-by-side run. A call runs what was
-fastest in that run: the kernel, or the torch code that it was made from, see `events/fastest.py`.
+There are three independent kinds of evidence that the kernel is correct: the proof, the trials of the refuter, and the
+comparison with the reference before timing. A call runs the kernel, or torch where that was faster in the final race;
+see `events/fastest.py`.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from prism_explore.verify.normal_form.equalities import Equalities, of_verified
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
 
-_NOT_CALLED = "faster, and a call does not run it: it is tuned and packs its weights beforehand"
+_AUTOTUNED_NOTE = "faster, but a call does not run it: it is tuned and packs its weights beforehand"
 
 
 @dataclass(frozen=True)
 class Best:
     """The fastest checked kernel, or torch where that was faster; call it with the arguments of the function.
 
-    `runs` says which of the two a call runs, and printing it says why. `kernel` is the kernel in any case; `source`,
-    `proof`, `error` and `check` are about it.
+    `implementation` names what a call runs, and `why` states the reason where that is torch. `kernel` is always the
+    kernel; `source`, `proof`, `error` and `check` refer to it.
 
     Example:
         >>> import prism_explore as px
@@ -60,54 +60,54 @@ class Best:
     timed: Timed
     """The kernel and its time."""
     verified: Verified
-    """With the certificate's lemmas."""
+    """The proof of the kernel's candidate, with its certificate."""
     proved: tuple[Verified, ...]
-    """Every proved candidate that nobody rejected; a GPU may want another than this machine."""
+    """All proved candidates that the user did not reject; on a GPU another one may be the fastest."""
     baselines: tuple[BaselineMeasured, ...]
-    """Measured in one run with this kernel, which is the row named `ours`."""
+    """The rows of the final race; the kernel is the row named `ours`."""
     traced: Traced | None
     """The torch code; None where the program was not traced from torch."""
     compiled: Loaded
-    """The kernel on the program's inputs, in their order."""
+    """The compiled kernel; it takes the inputs of the program in their order."""
     machine: str
-    """Where it was timed."""
+    """The name of the target on which it was timed."""
     versions: tuple[tuple[str, str], ...]
-    """Per package its version."""
+    """Package names and versions."""
     floats: Assessment | None = None
-    """How its family fares in floating point, on inputs made to break it; a test apart from the proof."""
+    """The assessment of its family in floating point, with hostile inputs; the proof is over the real numbers."""
     ranges: Ranges = UNBOUNDED
-    """Of the program's symbols, as they were declared."""
+    """The declared ranges of the program's symbols."""
     library_call: LibraryCall | None = None
-    """The library call that it was raced against, if one was given or found."""
+    """The library call among the baselines, if one was passed or found."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result on torch tensors or NumPy arrays, with the torch code's gradient where one is recorded.
+        """The result on torch tensors or NumPy arrays; gradients are those of the torch code.
 
-        Arrays always go to the kernel, for the torch code takes tensors. Both take the same shapes, for at others
-        nobody knows which is faster.
+        NumPy arrays always go to the kernel, because the torch code takes tensors. Torch code, too, is called at the
+        tuned shapes only, because it is not known which is faster at others.
 
         Raises:
-            ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a symbol is
-                outside its range.
+            ShapeError: an argument is missing, a dim, dtype or stride differs from those of the tuned kernel, or a
+                symbol is outside its range.
         """
         traced, code = self.traced, self._faster_torch
         if code is None and not self.ranges.bounds:
             return self.kernel(*args, **kwargs)
-        given = bind_inputs(self.kernel.signature, args, kwargs, self.kernel.parameters)
+        inputs = bind_inputs(self.kernel.signature, args, kwargs, self.kernel.parameters)
         if self.ranges.bounds:
             program = self.verified.candidate.family.program
-            found = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in given))
-            self.ranges.check(found, program.name)
-        if traced is None or code is None or any(isinstance(x, np.ndarray) for x in given):
+            sizes = sizes_of((i.type for i in program.inputs), (tuple(getattr(x, "shape", ())) for x in inputs))
+            self.ranges.check(sizes, program.name)
+        if traced is None or code is None or any(isinstance(x, np.ndarray) for x in inputs):
             return self.kernel(*args, **kwargs)
-        self.compiled.check(*given)
+        self.compiled.check(*inputs)
         return single_result(code(*traced.signature.in_order(args, kwargs)))
 
     @property
     def faster_baseline(self) -> FasterBaseline | None:
-        """Who was faster than the kernel in the side-by-side run, beyond its noise, and by how much.
+        """The fastest torch baseline that beat the kernel in the final race by more than the noise; None if none did.
 
-        Of those whose code is here; where no code is, of all.
+        Baselines whose code is available come first.
         """
         return find_faster_baseline(self.baselines, available=self._torch_functions) or find_faster_baseline(
             self.baselines
@@ -116,42 +116,43 @@ class Best:
     @property
     def implementation(self) -> str:
         """What a call with tensors runs: the kernel's id, `torch eager`, `torch.compile` or `torch library call`."""
-        by = self.faster_baseline
-        return by.baseline.name if by is not None and by.baseline.name in self._torch_functions else self.candidate
+        faster = self.faster_baseline
+        name = "" if faster is None else faster.baseline.name
+        return name if name in self._torch_functions else self.candidate
 
     @property
     def why(self) -> str:
-        """Why a call does not run the kernel, or why it does though torch was faster; empty where nothing was."""
-        by = self.faster_baseline
+        """The reason why a call runs torch, or runs the kernel although torch was faster; empty if torch was not."""
+        faster = self.faster_baseline
         match self.implementation:
-            case _ if by is None:
+            case _ if faster is None:
                 return ""
             case self.candidate:
-                return f"{by}; a call runs the kernel, for that code is not here (Session.load takes it)"
+                return f"{faster}; a call runs the kernel, because the torch code is missing (pass it to Session.load)"
             case name:
-                spelled = self.library_call.call_text if self.library_call is not None else ""
-                library = f", {spelled}, which is proved equal" if spelled else ", which was compared, not proved"
-                more = {COMPILED: ", compiled at its first call", LIBRARY: library}
-                return f"{by}; a call runs {name}{more.get(name, '')}, and best.kernel is the kernel"
+                text = self.library_call.call_text if self.library_call is not None else ""
+                library = f", {text}, which is proved equal" if text else ", which was compared, not proved"
+                details = {COMPILED: ", compiled at its first call", LIBRARY: library}
+                return f"{faster}; a call runs {name}{details.get(name, '')}, and best.kernel is the kernel"
 
     @property
     def _torch_functions(self) -> dict[str, Callable[..., Any]]:
-        """Torch's ways to compute it, as far as their code is here."""
+        """Per torch baseline, its code, where that is available."""
         return torch_functions(self.traced, self.library_call)
 
     @cached_property
     def _faster_torch(self) -> Callable[..., Any] | None:
-        """The code in the way that was faster; None where a call runs the kernel."""
+        """The torch function that a call runs; None where a call runs the kernel."""
         return torch_function(self.traced, self.library_call, self.implementation)
 
     @property
     def legal_values(self) -> SatisfiedValues | None:
-        """At which values of the ranges the kernel's own grid and loop sizes are legal, so that it may be built there.
+        """The values of the ranges for which the kernel's grid and loop sizes are legal.
 
-        None where nothing has a range, or where there are too many values to count.
+        None where no symbol has a range, or where there are too many values to count.
         """
-        numbers = {**dict(self.timed.kernel.shapes), **self.timed.kernel.parameters.numbers}
-        return self.ranges.evaluate(self.verified.candidate.conditions, numbers) if self.ranges.bounds else None
+        sizes = {**dict(self.timed.kernel.shapes), **self.timed.kernel.parameters.numbers}
+        return self.ranges.evaluate(self.verified.candidate.conditions, sizes) if self.ranges.bounds else None
 
     def graph(self) -> MultiDiGraph[str]:
         """The kernel's graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`.
@@ -163,7 +164,7 @@ class Best:
 
     @cached_property
     def kernel(self) -> SavedKernel:
-        """The kernel apart from its search, called like the function whatever was faster; it can be saved."""
+        """The kernel without its search; it is called like the function, and can be saved."""
         traced, timed = self.traced, self.timed
         measured: dict[str, Any] = {
             "time_s": timed.time_s,
@@ -183,10 +184,10 @@ class Best:
         return SavedKernel(timed.kernel, self.compiled, traced.signature, traced.parameters, code, measured)
 
     def save(self, path: str | Path) -> Path:
-        """Write the kernel to a file that `load_kernel` opens, proves again and compiles anywhere.
+        """Write the kernel to a file that `load_kernel` opens, proves again and compiles for its machine.
 
-        The weights of a module are not in it, and torch code is not: where torch was faster, the file says so, and a
-        warning does now.
+        The file contains neither the weights of a module nor torch code. Where torch was faster, a warning states that,
+        and the file does.
 
         Args:
             path: the file; an existing one is replaced.
@@ -200,7 +201,7 @@ class Best:
 
     @property
     def source(self) -> str:
-        """The kernel for people: its tiles and loops; headed by why, where a call does not run it."""
+        """The kernel as readable text, its tiles and loops; the first line is `why` where that is not empty."""
         return f"{self._heading}{self.timed.kernel.source}"
 
     @property
@@ -208,10 +209,10 @@ class Best:
         return f"# {self.why}\n" if self.why else ""
 
     def on_gpu(self, name: str = "h100") -> GpuKernel | None:
-        """A Triton kernel of a proved family for a GPU, with numbers that the model chose; it is not timed.
+        """A Triton kernel of a proved family for a GPU, with sizes that the cost model chose; it is not timed.
 
-        It agreed with the reference in Triton's interpreter and was compiled ahead of time. None where no
-        choice of numbers came that far.
+        It agreed with the reference in Triton's interpreter and was compiled ahead of time. None where no choice of
+        sizes gave such a kernel.
 
         Args:
             name: the name of a GPU, such as `h100`.
@@ -227,22 +228,22 @@ class Best:
     @property
     def triton(self) -> str:
         """Triton source for an H100, see `on_gpu`; a comment with the reason where there is none."""
-        made = self.on_gpu()
-        return made.source if made is not None else "# no choice of numbers gives a kernel that compiles"
+        kernel = self.on_gpu()
+        return kernel.source if kernel is not None else "# no choice of sizes gives a kernel that compiles"
 
     @property
     def candidate(self) -> str:
-        """Which candidate it is, such as f1.c2."""
+        """The id of its candidate, such as f1.c2."""
         return self.verified.candidate.id
 
     @property
     def error(self) -> float:
-        """Largest deviation from the float64 reference, over the reference's largest magnitude."""
+        """The largest deviation from the float64 reference, relative to the reference's largest magnitude."""
         return self.timed.error
 
     @property
     def proof(self) -> str:
-        """The claim that was proved, how, every step with its axioms, and what the refuter tried in vain."""
+        """The statement that was proved, the method, every step with its axioms, and the trials of the refuter."""
         proof = self.verified.proof
         lines = [
             f"{self._heading}proved by {proof.method}",
@@ -258,14 +259,14 @@ class Best:
 
     @property
     def equalities(self) -> Equalities:
-        """What is equal to what in kernel and program, and the e-graph of every lemma, step by step."""
+        """The equal tensors of kernel and program, and the e-graph of every lemma, step by step."""
         return of_verified(self.verified)
 
     @property
     def ratios(self) -> dict[str, float]:
-        """How many times faster than each rival that was timed: medians over the rounds of one run.
+        """The speed-up over each timed baseline: the median over the rounds of the final race.
 
-        The roofline's is at most about 1, because no kernel beats it but by noise.
+        That of the roofline is about 1 at most, because no kernel can beat it except by noise.
         """
         return {r.name: r.ratio for r in self.baselines if r.name != OURS and r.samples}
 
@@ -283,18 +284,19 @@ class Best:
 
     def __repr__(self) -> str:
         us = 1e6
+        legal = self.legal_values
         lines = [
             *([self.why] if self.why else []),
             f"{self.candidate} at {self.timed.kernel.parameters}",
             f"  {self.timed.time_s * us:,.0f} us measured, error {self.error:.1e}, "
             f"roofline {self.timed.floor_s * us:,.0f} us modelled",
             f"  {self.verified.proof.claim}",
-            *([f"  with these numbers {held}"] if (held := self.legal_values) is not None else []),
+            *([f"  with these sizes {legal}"] if legal is not None else []),
             *([f"  {explain(self.floats)}"] if self.floats is not None else []),
         ]
         for r in self.baselines:
             ratio = f"  ours is {self.ratios[r.name]:.2f}x as fast" if r.name in self.ratios else ""
-            notes = [n for n in (r.note, _NOT_CALLED if r.name == AUTOTUNED and 0 < r.ratio_p75 < 1 else "") if n]
+            notes = [n for n in (r.note, _AUTOTUNED_NOTE if r.name == AUTOTUNED and 0 < r.ratio_p75 < 1 else "") if n]
             note = f"  ({'; '.join(notes)})" if notes else ""
             time = f"{r.time_s * us:>10,.0f} us" if r.samples else "  not timed"
             lines.append(f"  {r.name:<28} {time}{ratio}{note}")
@@ -302,7 +304,7 @@ class Best:
 
 
 def torch_functions(traced: Traced | None, library_call: LibraryCall | None) -> dict[str, Callable[..., Any]]:
-    """Torch's ways to compute a program that a call can run, by the names of rivals, as far as their code is here."""
+    """Per torch baseline that a call can run, its code, where that is available."""
     if traced is None:
         return {}
     own = {EAGER: traced.reference, COMPILED: traced.reference}
@@ -310,6 +312,6 @@ def torch_functions(traced: Traced | None, library_call: LibraryCall | None) -> 
 
 
 def torch_function(traced: Traced | None, library_call: LibraryCall | None, name: str) -> Callable[..., Any] | None:
-    """The code of one of these ways, by its rival's name, ready to be called; None where it is not here."""
+    """The code of a torch baseline by its name, ready to be called; None where it is not available."""
     code = torch_functions(traced, library_call).get(name)
     return torch_compiled(code) if code is not None and name == COMPILED else code

@@ -1,15 +1,14 @@
-"""One search for all values of a symbol: tuned at chosen points, and dispatched by value.
+"""Dispatch over the values of one symbol: kernels are tuned at a few points, and a call takes the nearest point.
 
-A proof holds for every value, a kernel's numbers are good for some. So a family is tuned at a few points, and a call
-takes the numbers of the nearest one, where "near" is a matter of ratios: between 4 and 16 the border is 8. Machine
-code is made for each value that is met, and is compared with the program's float64 meaning before it is used. Where
-the nearest point's numbers do not divide a value, other legal numbers of its candidate do, or the next point's.
+A proof holds for every value, but the sizes of a kernel are fast for some values only. Distance is a ratio: between
+the points 4 and 16 the border is 8. Code is generated for each value when it first occurs, and is compared with the
+reference in float64 before it is used. Where the sizes of the nearest point are not legal for a value, other legal
+sizes of its candidate are used, or the next point.
 
-At a point where the torch code was faster beside the kernel (`events/fastest.py`), it runs instead, there and at the
-values that are nearest to it. Eager and a library call are asked: compiled code would be compiled anew for each value
-that is met.
+Where torch was faster than the kernel at a point (`events/fastest.py`), calls near that point run torch. Only eager
+code and the library call count here, because torch.compile would compile again for every value.
 
-Beyond the first and the last point nothing was tuned. There the torch code runs, with one warning.
+Outside the tuned range the torch code runs, with one warning.
 """
 
 from __future__ import annotations
@@ -41,37 +40,37 @@ from prism_explore.tune.runner.torch_code import on_program_inputs
 from prism_explore.tune.space.parameters import legal_sizes
 from prism_explore.tune.space.time_model import model_of
 
-MOST_LOADED = 64
-"""Values whose machine code is kept."""
-MOST_TRIED = 2_000
-"""Legal sizes that are ranked where a point's own do not fit."""
+MAX_LOADED = 64
+"""Number of values whose compiled kernels are kept."""
+MAX_RANKED = 2_000
+"""Number of legal sizes that are ranked where those of a point are not legal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value that was tuned for."""
+    """A value for which a kernel was tuned."""
 
     value: int
     timed: Timed
     up_to: float
-    """The largest value that takes these numbers first; infinite for the last."""
+    """The largest value for which this point is the nearest; infinite for the last point."""
     faster_baseline: FasterBaseline | None = None
-    """Where torch was faster here, by how much; then it is called, not the kernel."""
+    """The torch baseline that was faster here and is called instead of the kernel; None where none was."""
 
     def __str__(self) -> str:
         kernel = self.timed.kernel
         border = "and beyond" if math.isinf(self.up_to) else f"up to {self.up_to:.4g}"
-        took = f"{self.timed.time_s * 1e6:,.0f} us measured at {self.value}"
+        measured = f"{self.timed.time_s * 1e6:,.0f} us measured at {self.value}"
         instead = (
             f"{self.faster_baseline.baseline.name} runs, not the kernel: {self.faster_baseline}; "
             if self.faster_baseline is not None
             else ""
         )
-        return f"{border}: {instead}{kernel.verified.candidate.id} at {kernel.parameters}, {took}"
+        return f"{border}: {instead}{kernel.verified.candidate.id} at {kernel.parameters}, {measured}"
 
 
 class Dispatch:
-    """A callable over a range of values of one symbol; made by `Session.dispatch`."""
+    """A callable for a range of values of one symbol; `Session.dispatch` returns it."""
 
     def __init__(
         self,
@@ -84,17 +83,17 @@ class Dispatch:
         race_rows: Mapping[int, Sequence[BaselineMeasured]] | None = None,
         library_call: LibraryCall | None = None,
     ) -> None:
-        """Begin with nothing loaded.
+        """Nothing is compiled yet.
 
         Args:
-            program: what is computed.
-            symbol: the one that has many values.
-            shapes: numbers for the others.
-            timed: per value the fastest kernel there, in ascending order.
+            program: the program.
+            symbol: the symbol to dispatch on.
+            shapes: the values of the other symbols.
+            timed: values in ascending order, each with its fastest kernel.
             target: the machine.
             traced: the torch code, if there is any.
-            race_rows: per value the rows of its race, if there was one.
-            library_call: the library call that took part.
+            race_rows: per value, the rows of its race, if there was one.
+            library_call: the library call among the baselines.
         """
         self.program, self.symbol = program, symbol
         borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
@@ -108,20 +107,21 @@ class Dispatch:
         self._signature = None if traced is None else traced.signature
         self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
         self._reference = None if traced is None else on_program_inputs(traced)
-        self._place = _find_dim(program, symbol)
+        self._symbol_dim = _find_dim(program, symbol)
         self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
         self._lock = Lock()
         self._warned = False
 
     @property
     def range(self) -> tuple[int, int]:
-        """The smallest and the largest value that a kernel takes."""
+        """The smallest and the largest value for which there are kernels."""
         return self.points[0].value, self.points[-1].value
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The result, by the kernel for the value at hand, or by torch where that was faster at the nearest point.
+        """The result, computed by the kernel for the symbol's value, or by torch where that was faster.
 
-        Outside the range, or where no kernel is legal, it is torch as well. Arrays go to the kernel where there is one.
+        Torch also runs outside the range and where no kernel is legal. NumPy arrays are computed by the kernel where
+        there is one.
 
         Raises:
             ShapeError: an argument is missing, a dim, dtype or stride does not fit, or there is no torch code to
@@ -132,14 +132,14 @@ class Dispatch:
         kernel = self.kernel(value)
         if isinstance(kernel, str):
             return self._call_torch(inputs, kernel)
-        by = self.at(value).faster_baseline
-        if by is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
+        faster = self.at(value).faster_baseline
+        if faster is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
             return call_with_gradient(kernel, self._reference, inputs)
         kernel.check(*inputs)
-        return single_result(self._torch_functions[by.baseline.name](*self._signature.in_order(args, kwargs)))
+        return single_result(self._torch_functions[faster.baseline.name](*self._signature.in_order(args, kwargs)))
 
     def at(self, value: int) -> Point:
-        """The point whose numbers a value takes first.
+        """The point whose kernel is used for a value.
 
         Args:
             value: a value of the symbol.
@@ -150,7 +150,7 @@ class Dispatch:
         return next(point for point in self.points if value <= point.up_to)
 
     def kernel(self, value: int) -> Loaded | str:
-        """The kernel for a value of the symbol, made when it is first met; or why there is none.
+        """The kernel for a value of the symbol, compiled when it is first needed; or the reason why there is none.
 
         Args:
             value: a value of the symbol.
@@ -164,7 +164,7 @@ class Dispatch:
         with self._lock:
             if value not in self._loaded:
                 self._loaded[value] = self._compile(value)
-                if len(self._loaded) > MOST_LOADED:
+                if len(self._loaded) > MAX_LOADED:
                     self._loaded.popitem(last=False)
             self._loaded.move_to_end(value)
             return self._loaded[value]
@@ -172,7 +172,7 @@ class Dispatch:
     def _compile(self, value: int) -> Loaded | str:
         shapes = {**self._shapes, self.symbol: value}
         cases = None
-        reason = "no numbers are legal there"
+        reason = "no sizes are legal there"
         for point in sorted(self.points, key=lambda p: abs(math.log(value / p.value))):
             for kernel in self._kernels(point, shapes):
                 cases = cases or reference_cases(self.program, shapes, 0)
@@ -184,27 +184,27 @@ class Dispatch:
         return f"{self.symbol}={value}: {reason}"
 
     def _kernels(self, point: Point, shapes: Mapping[str, int]) -> list[Kernel]:
-        """The point's numbers where they are legal at these shapes; else what the model likes best there."""
+        """The point's kernel where its sizes are legal at these shapes; else the best one by the cost model."""
         kernel = point.timed.kernel
         own = emit_cpu(kernel.verified, kernel.parameters, shapes)
         if isinstance(own, Kernel):
             return [own]
         candidate = kernel.verified.candidate
         model = model_of(candidate, shapes, self._target)
-        legal = list(islice(legal_sizes(candidate, shapes, self._target), MOST_TRIED))
+        legal = list(islice(legal_sizes(candidate, shapes, self._target), MAX_RANKED))
         for sizes in sorted(legal, key=lambda s: (model.estimate(dict(s)).time_s, s))[:8]:
             for schedule in (kernel.parameters.schedule, ()):
-                made = emit_cpu(kernel.verified, Parameters(sizes, schedule), shapes)
-                if isinstance(made, Kernel):
-                    return [made]
+                other = emit_cpu(kernel.verified, Parameters(sizes, schedule), shapes)
+                if isinstance(other, Kernel):
+                    return [other]
         return []
 
     def _call_torch(self, inputs: Sequence[Any], reason: str) -> Any:
         if self._reference is None:
             raise ShapeError(f"{reason}, and there is no torch code to fall back to")
         with self._lock:
-            said, self._warned = self._warned, True
-        if not said:
+            warned, self._warned = self._warned, True
+        if not warned:
             warnings.warn(f"{self.program.name} runs in torch: {reason}", stacklevel=3)
         return self._reference(*inputs)
 
@@ -212,7 +212,7 @@ class Dispatch:
         names = [i.name for i in self.program.inputs]
         if len(inputs) != len(names):
             raise ShapeError(f"{self.program.name} takes {len(names)} inputs ({', '.join(names)}), found {len(inputs)}")
-        number, position = self._place
+        number, position = self._symbol_dim
         shape = tuple(getattr(inputs[number], "shape", ()))
         if len(shape) <= position:
             raise ShapeError(f"{names[number]!r} must have {self.symbol} as dim {position}, found the shape {shape}")
@@ -225,9 +225,9 @@ class Dispatch:
 
 
 def _find_dim(program: TensorProgram, symbol: str) -> tuple[int, int]:
-    """An input and a dim of it that is the symbol alone."""
-    for number, given in enumerate(program.inputs):
-        for position, size in enumerate(given.type.dims):
+    """The position of an input, and of a dim of it that is just the symbol."""
+    for number, tensor in enumerate(program.inputs):
+        for position, size in enumerate(tensor.type.dims):
             if str(size) == symbol:
                 return number, position
     raise ShapeError(f"no input of {program.name} has a dim that is {symbol!r} alone")

@@ -1,6 +1,6 @@
-"""What `best` gives where nothing came below the time to beat: torch's own code, and why it stays.
+"""The result of a search in which no kernel can be faster than the time to beat: the torch code itself.
 
-`NoImprovement` stands where a `Best` would: it is called like the function, and says what was found. It has no kernel.
+`Session.best` returns it instead of a `Best`. It is called like the function and states the outcome; it has no kernel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from prism_explore.runtime.best import torch_function, torch_functions
 
 @dataclass(frozen=True)
 class NoImprovement:
-    """Nothing that was searched is below the time to beat; a call runs torch, in the fastest way that it can.
+    """No kernel of the search is below the time to beat; a call runs the fastest torch code that is available.
 
     Example:
         >>> import prism_explore as px
@@ -36,22 +36,22 @@ class NoImprovement:
     """
 
     outcome: NothingFaster
-    """Whose time it was, and what came nearest."""
+    """The baseline whose time is to be beaten, and the candidate or region that came nearest."""
     baselines: tuple[RivalTimed, ...]
-    """Timed before anything grew; none where the time to beat was given as a number."""
+    """The baselines, timed before the enumeration; none where the time to beat was given as a number."""
     traced: Traced | None
     """The torch code; None where the program was not traced from torch."""
     library_call: LibraryCall | None = None
-    """The library call that was a rival, if one was given or found."""
+    """The library call among the baselines, if one was passed or found."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The torch code's own result and gradient, on whatever that code takes.
+        """The result and gradient of the torch code, for any arguments that it takes.
 
         Raises:
             ShapeError: there is no torch code, or an argument is missing, unknown, or given twice.
         """
         if self._torch_function is None or self.traced is None:
-            raise ShapeError(f"{self.outcome} There is no torch code here to call; px.Session.load takes it")
+            raise ShapeError(f"{self.outcome} There is no torch code to call; pass it to px.Session.load")
         return single_result(self._torch_function(*self.traced.signature.in_order(args, kwargs)))
 
     @property
@@ -64,7 +64,7 @@ class NoImprovement:
 
     @property
     def why(self) -> str:
-        """What was found, as a sentence, and what a call runs where that is not the rival itself."""
+        """The outcome as a sentence, and what a call runs where that is not the fastest baseline."""
         if not self.implementation or self.implementation == self.outcome.baseline:
             return str(self.outcome)
         not_called = (

@@ -1,9 +1,9 @@
-"""A kernel apart from its search: a callable that can be saved, sent, and opened where the search is not.
+"""Saved kernels: a callable kernel that does not need its search, and its file.
 
-The file is a zip of plain data: program and sGraph in the textual form, numbers, how arguments become inputs,
-what was measured where, and the source for people. Nothing in it is believed. Opening it proves the sGraph
-equal to its program again, tries to refute it again, compiles it for this machine, and compares the result
-with the program's float64 meaning. Weights are not saved: they are passed again, or taken from a module.
+The file is an archive of plain data: program and sGraph as text, parameters, the binding of arguments to inputs,
+measurements, and the source for people. Opening a file trusts nothing in it: the sGraph is proved equal to its program
+and tested by the refuter again, compiled for this machine, and compared with the reference in float64. Weights are not
+saved; pass them again, or a module that has them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.codegen.triton.emit import emit_triton
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
-from prism_explore.events.archive import read_archive, write_archive
+from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import Binding, Signature, bind_inputs
 from prism_explore.frontend.autograd import call_with_gradient
@@ -33,16 +33,16 @@ from prism_explore.tune.runner.inputs import copies_in_layout, random_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.verify.prover import Prover
 
-FORM, VERSION, WHAT = "prism-kernel", 1, ("saved kernel", ".kernel")
+FORMAT = FileFormat("prism-kernel", 1, "saved kernel", ".kernel")
 _DATA, _SOURCE = "kernel.json", "kernel.txt"
 _DAMAGED = (ValueError, KeyError, TypeError, IndexError, ParseError, ShapeError, RecursionError, AssertionError)
-"""What reading a text of anybody's making can raise."""
-_NO_CODE = "torch was faster where it was tuned, and no torch code is in the file: the kernel runs"
+"""What reading damaged data can raise."""
+_TORCH_WAS_FASTER = "torch was faster where it was tuned, and no torch code is in the file: the kernel runs"
 
 
 @dataclass(frozen=True)
 class SavedKernel:
-    """A proved and checked kernel; call it as the code that it replaces was called.
+    """A proved and checked kernel; it is called like the code that it replaces.
 
     Example:
         >>> import numpy as np
@@ -59,27 +59,27 @@ class SavedKernel:
     kernel: Kernel
     """The kernel with its proof, sizes and source."""
     compiled: Loaded
-    """On the program's inputs, in their order."""
+    """The compiled kernel; it takes the inputs of the program in their order."""
     signature: Signature | None = None
-    """None: called with the program's inputs by position."""
+    """The signature of the torch function or module; None for a kernel that takes the program's inputs by position."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """A module's own tensors by their dotted names."""
+    """The parameters and buffers of the module, by their dotted names."""
     reference: Callable[..., Any] | None = None
-    """The torch code as a function of the program's inputs; gradients go through it."""
+    """The torch code as a function of the program's inputs; it computes gradients."""
     measured: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What the search measured, on which machine, with which versions; about that machine alone."""
+    """The measurements of the search, with the machine and the package versions."""
     note: str = ""
-    """What is different here from where it was tuned; empty where nothing is."""
+    """The differences from the kernel that was tuned; empty where there are none."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on torch tensors or NumPy arrays.
 
-        Where torch records gradients and an input requires one, the kernel computes the result and the
-        torch code, run again, its gradient.
+        Where an input requires a gradient, the kernel computes the result, and the torch code, which is executed as
+        well, computes the gradient.
 
         Raises:
-            ShapeError: an argument is missing, a dim, dtype or stride is not what was tuned for, or a gradient
-                is wanted of a kernel without torch code.
+            ShapeError: an argument is missing, a dim, dtype or stride differs from those of the tuned kernel, or an
+                input requires a gradient and the kernel has no torch code.
         """
         return call_with_gradient(
             self.compiled, self.reference, bind_inputs(self.signature, args, kwargs, self.parameters)
@@ -87,17 +87,17 @@ class SavedKernel:
 
     @property
     def program(self) -> TensorProgram:
-        """What it computes."""
+        """The program that it computes."""
         return self.kernel.verified.candidate.family.program
 
     @property
     def source(self) -> str:
-        """The kernel for people: its tiles and loops."""
+        """The kernel as readable text: its tiles and loops."""
         return self.kernel.source
 
     @property
     def claim(self) -> str:
-        """The sentence that was proved."""
+        """The statement that was proved."""
         return self.kernel.verified.proof.claim
 
     def check(self, n: int = 5, seed: int = 0) -> tuple[float, ...]:
@@ -115,14 +115,14 @@ class SavedKernel:
         errors: list[float] = []
         for _ in range(n):
             inputs = random_inputs(self.program, sizes, rng)
-            laid = [copies_in_layout(inputs[i.name], i.type, 1)[0] for i in self.program.inputs]
-            wanted = evaluate(self.program, {k: v.astype(np.float64) for k, v in inputs.items()})
-            found = np.asarray(self.compiled(*laid), dtype=np.float64)
-            errors.append(float(np.abs(found - wanted).max() / np.abs(wanted).max()))
+            arguments = [copies_in_layout(inputs[i.name], i.type, 1)[0] for i in self.program.inputs]
+            expected = evaluate(self.program, {k: v.astype(np.float64) for k, v in inputs.items()})
+            result = np.asarray(self.compiled(*arguments), dtype=np.float64)
+            errors.append(float(np.abs(result - expected).max() / np.abs(expected).max()))
         return tuple(errors)
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file that `load_kernel` opens; the weights of a module are not in it.
+        """Write the kernel to a file for `load_kernel`; the file does not contain the weights of a module.
 
         Args:
             path: the file; an existing one is replaced.
@@ -139,38 +139,38 @@ class SavedKernel:
             "measured": dict(self.measured),
         }
         members = {_DATA: json.dumps(data, indent=1), _SOURCE: self.source}
-        return write_archive(path, FORM, VERSION, members, {"program": self.program.name})
+        return write_archive(path, FORMAT, members, {"program": self.program.name})
 
     def __repr__(self) -> str:
         candidate = self.kernel.verified.candidate.id
-        took = self.measured.get("time_s")
+        time_s = self.measured.get("time_s")
         lines = [
             f"kernel {candidate} of {self.program.name} at {self.kernel.parameters}, "
             f"for {', '.join(f'{s}={n}' for s, n in self.kernel.shapes) or 'the program as it is'}",
             f"  {self.claim}",
         ]
-        if isinstance(took, float):
-            lines.append(f"  {took * 1e6:,.0f} us measured on {self.measured.get('machine', 'another machine')}")
-        if outrun := self.measured.get("outrun"):
-            lines.append(f"  {outrun}; this runs the kernel")
+        if isinstance(time_s, float):
+            lines.append(f"  {time_s * 1e6:,.0f} us measured on {self.measured.get('machine', 'another machine')}")
+        if faster := self.measured.get("outrun"):
+            lines.append(f"  {faster}; this runs the kernel")
         return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
 
 
 def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> SavedKernel:
-    """The kernel that was saved: proved again, compiled for this machine, and compared with its program.
+    """Load a saved kernel: prove it again, compile it for this machine, and compare it with its program.
 
     Args:
-        path: of the file.
-        module: the torch module whose parameters it uses, where it was made from one.
+        path: the file.
+        module: the torch module whose parameters it uses, for a kernel of a module.
         seed: for the refuter and for the comparison.
 
     Returns:
         The kernel, ready to be called.
 
     Raises:
-        JournalVersionError: not a saved kernel, damaged, or of a version this code does not read.
-        ShapeError: what it says is not proved here, its numbers do not fit, or the module lacks a parameter.
-        TargetUnavailable: it is for a machine that is not here, or what is compiled here gives wrong numbers.
+        JournalVersionError: the file is no saved kernel, is damaged, or has a version that this code does not read.
+        ShapeError: the kernel is not proved again, its parameters are not legal, or the module lacks a parameter.
+        TargetUnavailable: this machine cannot run the kernel, or the compiled kernel computes wrong values.
 
     Example:
         >>> import tempfile
@@ -186,7 +186,7 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         >>> str(kernel).startswith("kernel f1.c1 of twice")
         True
     """
-    _, (text, _) = read_archive(path, FORM, VERSION, (_DATA, _SOURCE), WHAT)
+    _, (text, _) = read_archive(path, FORMAT, (_DATA, _SOURCE))
     try:
         data = json.loads(text)
         saved = kernel_from_plain(data["kernel"])
@@ -194,27 +194,27 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         measured = cast("dict[str, Any]", dict(data["measured"]))
     except _DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
-    verified = _proved_again(path, saved, seed)
+    verified = _verify_again(path, saved, seed)
     parameters, note = _parameters(module, signature, path), ""
     emit = emit_triton if saved.backend == "triton" else emit_cpu
     kernel = emit(verified, saved.parameters, dict(saved.shapes))
     if isinstance(kernel, Infeasible):
-        note = f"tuned for another machine, and not possible here: {kernel.reason}; it runs with usual choices"
+        note = f"tuned for another machine, and not possible here: {kernel.reason}; it runs with the default schedule"
         kernel = emit(verified, Parameters(saved.parameters.sizes), dict(saved.shapes))
     if isinstance(kernel, Infeasible):
         raise ShapeError(f"{path} cannot be compiled here: {kernel.reason}")
     if not note and kernel.source != saved.source:
-        note = "the same tiles and loops are written otherwise by this version or for this machine"
+        note = "this version generates other code for the same tiles and loops on this machine"
     if measured.get("outrun"):
-        note = f"{note}; {_NO_CODE}" if note else _NO_CODE
-    made = SavedKernel(kernel, load(kernel), signature, parameters, None, measured, note)
-    checked = check_results(made.compiled, reference_cases(made.program, dict(kernel.shapes), seed))
+        note = f"{note}; {_TORCH_WAS_FASTER}" if note else _TORCH_WAS_FASTER
+    loaded = SavedKernel(kernel, load(kernel), signature, parameters, None, measured, note)
+    checked = check_results(loaded.compiled, reference_cases(loaded.program, dict(kernel.shapes), seed))
     if isinstance(checked, Failure):
         raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")
-    return made
+    return loaded
 
 
-def _proved_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
+def _verify_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
     graph = saved.verified.candidate.sgraph
     candidate = replace(saved.verified.candidate, conditions=graph.conditions())
     match Prover(candidate.family.program).verify(candidate, Journal(), seed):
@@ -231,16 +231,16 @@ def _signature(plain: Any) -> Signature | None:
     if plain is None:
         return None
     name, arguments, bindings = plain
-    made = tuple(Binding(str(n), str(source), tuple(int(d) for d in permute)) for n, source, permute in bindings)
-    return Signature(str(name), tuple(map(str, arguments)), made)
+    read = tuple(Binding(str(n), str(source), tuple(int(d) for d in permute)) for n, source, permute in bindings)
+    return Signature(str(name), tuple(map(str, arguments)), read)
 
 
 def _parameters(module: Any, signature: Signature | None, path: str | Path) -> dict[str, Any]:
-    wanted = signature.parameters if signature is not None else ()
-    held = dict(module.state_dict()) if module is not None else {}
-    if missing := [p for p in wanted if p not in held]:
+    names = signature.parameters if signature is not None else ()
+    tensors = dict(module.state_dict()) if module is not None else {}
+    if missing := [name for name in names if name not in tensors]:
         raise ShapeError(
             f"{path} was made from a module and uses its {', '.join(missing)}; "
             + ("pass it: load_kernel(path, module)" if module is None else "this module has none of that name")
         )
-    return {p: held[p].detach() for p in wanted}
+    return {name: tensors[name].detach() for name in names}

@@ -57,7 +57,6 @@ class Tuning(Sequence[Trial]):
             rows.append(
                 {
                     **row,
-                    "family": t.family,
                     "parameters": dict(t.parameters),
                     "failure": "" if reason is None else reason.code,
                     "reason": "" if reason is None else reason.sentence,

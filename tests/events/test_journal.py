@@ -85,7 +85,7 @@ def test_what_is_not_a_fact_is_refused(word: str, change: dict[str, object]) -> 
 @pytest.mark.parametrize(
     ("word", "files"),
     [
-        ("names another format", {"manifest.json": '{"format": "zip"}', "events.jsonl": ""}),
+        ("states another format", {"manifest.json": '{"format": "zip"}', "events.jsonl": ""}),
         ("has version 99", {"manifest.json": '{"format": "prism-journal", "version": 99}', "events.jsonl": ""}),
         ("expected a .prism file", {"manifest.json": '{"format": "prism-journal", "version": 1}'}),
         ("line 1 of events", {"manifest.json": '{"format": "prism-journal", "version": 1}', "events.jsonl": "{}"}),

@@ -144,7 +144,7 @@ def test_a_saved_search_decides_the_same_from_the_same_facts(slower, tmp_path):
     assert best.why == again.best().why
 
     assert best.candidate == alone.best().implementation
-    assert f"{SAID}; a call runs the kernel, for that code is not here" in repr(alone.best())
+    assert f"{SAID}; a call runs the kernel, because the torch code is missing" in repr(alone.best())
     torch.testing.assert_close(best.kernel(*given()), alone.best()(*given()))
     again.close()
     alone.close()
@@ -228,7 +228,7 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
     assert EAGER == replace(best, library_call=None).implementation
     lost = replace(best, baselines=raced(eager=1.2, library=0.5), library_call=None)
     assert best.candidate == lost.implementation
-    assert "a call runs the kernel, for that code is not here" in lost.why
+    assert "a call runs the kernel, because the torch code is missing" in lost.why
 
 
 def test_a_result_in_a_tuple_is_the_tensor_whoever_runs(slower):

@@ -168,7 +168,7 @@ def test_values_to_dispatch_by_are_whole_numbers(sess, values):
 
 # ---------------------------------------------------------------- files
 def test_a_place_that_nothing_can_be_written_to_is_named(sess, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"is a folder; name a file in a folder that there is"):
+    with pytest.raises(FileNotFoundError, match=r"is a folder; name a file in an existing folder"):
         sess.save(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere; name a file"):
         sess.save(tmp_path / "nowhere" / "run.prism")

@@ -1,20 +1,12 @@
-"""What the events of a search add up to: counts per stage and rule, trials, families, steering, the best kernel.
+"""The ledger of a search: counts per stage and rule, trials, families, steering, the best kernel.
 
 Input: events, one by one (`Fold`) or all at once (`ledger`). Output: one frozen `Ledger`. Widgets, tables and the
-command line read their counts from it and compute none, so that they agree.
+command line read all counts from it, so that they agree.
 """
 
 from prism_explore.events.ledger.fold import Fold, family_rows, ledger, prune_counts
 from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown, was_limited_by_budget
-from prism_explore.events.ledger.rows import (
-    FamilyRow,
-    Ledger,
-    Stop,
-    Trial,
-    family_of,
-    fastest_baseline,
-    withheld,
-)
+from prism_explore.events.ledger.rows import FamilyRow, Ledger, Stop, Trial, fastest_baseline, withheld
 from prism_explore.events.ledger.steering import Steering
 
 __all__ = [
@@ -27,7 +19,6 @@ __all__ = [
     "Steering",
     "Stop",
     "Trial",
-    "family_of",
     "family_rows",
     "fastest_baseline",
     "ledger",

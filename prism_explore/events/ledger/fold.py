@@ -40,7 +40,6 @@ from prism_explore.events.ledger.rows import (
     Ledger,
     Status,
     Trial,
-    family_of,
     fastest_baseline,
     fastest_trial,
     withheld,
@@ -51,7 +50,7 @@ from prism_explore.events.no_improvement import NothingFaster, TimeToBeatFold
 
 
 def ledger(events: Iterable[Event]) -> Ledger:
-    """What these facts add up to."""
+    """The ledger of these events."""
     fold = Fold()
     for event in events:
         fold.add(event)
@@ -59,45 +58,47 @@ def ledger(events: Iterable[Event]) -> Ledger:
 
 
 def prune_counts(events: Iterable[Event]) -> tuple[PruneCount, ...]:
-    """Cuts per rule and reason, most frequent first."""
+    """The pruned regions, maps, families and candidates per rule and reason, most frequent first."""
     return ledger(events).prune_counts
 
 
 def family_rows(events: Iterable[Event]) -> tuple[FamilyRow, ...]:
-    """The families in order of birth."""
+    """The families, in the order in which they were found."""
     return ledger(events).families
 
 
 class Fold:
-    """Adds up facts one by one."""
+    """Computes a ledger from events one by one."""
 
     def __init__(self) -> None:
         self._started: ExplorationStarted | None = None
         self._finished: ExplorationFinished | None = None
         self._counts: Counter[str] = Counter()
-        self._cuts = PruneCounter()
+        self._pruned = PruneCounter()
         self._families: dict[str, FamilyCompleted] = {}
         self._candidates: dict[str, str] = {}
+        """Per candidate, its family."""
         self._maps_rejected: Counter[str] = Counter()
         self._verdicts: dict[str, VerdictReached] = {}
         self._trials: dict[str, Trial] = {}
         self._ended: list[str] = []
-        self._floors: dict[str, float] = {}
+        self._bounds_s: dict[str, float] = {}
+        """Per family, the least roofline bound of its candidates."""
         self._incumbents: list[Improvement] = []
-        self._rivals: dict[str, RivalTimed] = {}
-        self._baselines: dict[str, dict[str, BaselineMeasured]] = {}
-        """Rows of side-by-side runs, per trial that was raced."""
+        self._initial_baselines: dict[str, RivalTimed] = {}
+        self._races: dict[str, dict[str, BaselineMeasured]] = {}
+        """Per trial that was raced against the baselines, the rows by name."""
         self._steering = Steering()
         self._floats: dict[str, FloatsAssessed] = {}
         self._dominated: dict[str, FamilyDominated] = {}
-        self._misses = NearMissFold()
-        self._held = TimeToBeatFold()
+        self._near_misses = NearMissFold()
+        self._time_to_beat = TimeToBeatFold()
         self._space: SpaceCounted | None = None
 
     def add(self, event: Event) -> None:
-        """Take one fact."""
-        self._misses.add(event)
-        self._held.add(event)
+        """Add one event."""
+        self._near_misses.add(event)
+        self._time_to_beat.add(event)
         match event:
             case ExplorationStarted():
                 self._started, self._finished = event, None
@@ -105,7 +106,7 @@ class Fold:
                 self._counts["expanded"] += 1
             case RegionPruned():
                 self._counts["pruned"] += 1
-                self._cuts.add(event.reason, "region", event.stood_for, event.region)
+                self._pruned.add(event.reason, "region", event.stood_for, event.region)
             case FamilyCompleted():
                 self._families[event.family] = event
             case SpaceCounted():
@@ -114,18 +115,19 @@ class Fold:
                 self._candidates[event.candidate] = event.family
             case CandidateRejected():
                 self._maps_rejected[event.family] += 1
-                self._cuts.add(event.reason, "maps", 1.0, event.family)
+                self._pruned.add(event.reason, "maps", 1.0, event.family)
             case CandidateBounded():
                 self._counts["bounded"] += 1
-                self._cuts.add(event.reason, "candidate", 1.0, event.candidate)
-                self._floor(event.candidate, event.floor_s)
+                self._pruned.add(event.reason, "candidate", 1.0, event.candidate)
+                self._add_bound(event.candidate, event.floor_s)
             case VerdictReached():
                 self._verdicts[event.candidate] = event
             case ParametersProposed():
-                trial = Trial(event.trial, event.candidate, event.parameters, event.modelled_s)
-                self._trials[event.trial] = replace(trial, floor_s=event.floor_s or None)
+                self._trials[event.trial] = replace(
+                    self._trial(event), modelled_s=event.modelled_s, floor_s=event.floor_s or None
+                )
                 if event.floor_s:
-                    self._floor(event.candidate, event.floor_s)
+                    self._add_bound(event.candidate, event.floor_s)
             case TrialMeasured():
                 self._trials[event.trial] = replace(
                     self._trial(event),
@@ -146,7 +148,7 @@ class Fold:
                 self._incumbents.append(Improvement(number, event.trial, event.candidate, event.time_s))
             case BaselineMeasured():
                 raced = self._fastest()
-                self._baselines.setdefault(raced.trial if raced else "", {})[event.name] = event
+                self._races.setdefault(raced.trial if raced else "", {})[event.name] = event
             case Steered():
                 self._steering = self._steering.after(event)
             case ExplorationFinished():
@@ -155,26 +157,29 @@ class Fold:
                 self._floats[event.family] = event
             case FamilyDominated():
                 if event.left_out and event.family not in self._dominated:
-                    self._cuts.add(event.reason, "family", 1.0, event.family)
+                    self._pruned.add(event.reason, "family", 1.0, event.family)
                 self._dominated[event.family] = event
             case RivalTimed():
-                self._rivals[event.name] = event
+                self._initial_baselines[event.name] = event
             case SaturationStepped() | CertificateReplayed() | KernelGenerated() | PlayedOff():
                 pass
 
     def _fastest(self) -> Trial | None:
         return fastest_trial(self._trials.values(), self._steering, withheld(self._floats.values(), self._steering))
 
-    def _floor(self, candidate: str, floor_s: float) -> None:
-        family = family_of(candidate)
-        self._floors[family] = min(floor_s, self._floors.get(family, math.inf))
+    def _family(self, candidate: str) -> str:
+        return self._candidates.get(candidate, "")
 
-    def _trial(self, event: TrialMeasured | TrialFailed) -> Trial:
+    def _add_bound(self, candidate: str, bound_s: float) -> None:
+        family = self._family(candidate)
+        self._bounds_s[family] = min(bound_s, self._bounds_s.get(family, math.inf))
+
+    def _trial(self, event: ParametersProposed | TrialMeasured | TrialFailed) -> Trial:
         known = self._trials.get(event.trial)
-        return known or Trial(event.trial, event.candidate, event.parameters)
+        return known or Trial(event.trial, event.candidate, event.parameters, family=self._family(event.candidate))
 
     def value(self) -> Ledger:
-        """What the facts so far add up to."""
+        """The ledger of the events so far."""
         words = Counter(v.verdict for v in self._verdicts.values())
         trials = tuple(self._trials.values())
         best = self._fastest()
@@ -195,30 +200,30 @@ class Fold:
             self._started,
             self._finished,
             funnel,
-            self._cuts.rows(),
+            self._pruned.rows(),
             self._family_rows(trials),
             trials,
             tuple(self._incumbents),
-            tuple(self._baselines.get(best.trial if best else "", {}).values()),
+            tuple(self._races.get(best.trial if best else "", {}).values()),
             dict(self._verdicts),
             self._steering,
             dict(self._floats),
-            self._misses.nearest(),
-            self._cuts.space_breakdown(self._space, len(self._families)) if self._space is not None else None,
-            tuple(self._rivals.values()),
-            self._unbeaten(),
+            self._near_misses.nearest(),
+            self._pruned.space_breakdown(self._space, len(self._families)) if self._space is not None else None,
+            tuple(self._initial_baselines.values()),
+            self._nothing_faster(),
         )
 
-    def _unbeaten(self) -> NothingFaster | None:
+    def _nothing_faster(self) -> NothingFaster | None:
         out = {*withheld(self._floats.values(), self._steering), *self._steering.named("rejected")}
-        proved = (c for c, v in self._verdicts.items() if v.verdict == "proved" and family_of(c) not in out)
-        if self._trials or any(c not in self._held.candidates for c in proved):
+        proved = (c for c, v in self._verdicts.items() if v.verdict == "proved" and self._family(c) not in out)
+        if self._trials or any(c not in self._time_to_beat.bounds_s for c in proved):
             return None
-        by = fastest_baseline(self._rivals.values())
-        return self._held.outcome(by.name if by is not None else "")
+        fastest = fastest_baseline(self._initial_baselines.values())
+        return self._time_to_beat.outcome(fastest.name if fastest is not None else "")
 
     def _dominated_by(self, family: str) -> str:
-        """Nobody that was rejected dominates."""
+        """The family that dominates this one, unless the user rejected that; else empty."""
         known = self._dominated.get(family)
         return known.by if known and known.by not in self._steering.named("rejected") else ""
 
@@ -226,33 +231,33 @@ class Fold:
         candidates = Counter(self._candidates.values())
         words: dict[str, Counter[str]] = {f: Counter() for f in self._families}
         for name, verdict in self._verdicts.items():
-            words.setdefault(family_of(name), Counter())[verdict.verdict] += 1
+            words.setdefault(self._family(name), Counter())[verdict.verdict] += 1
         measured: dict[str, list[Trial]] = {}
         for trial in trials:
             measured.setdefault(trial.family, []).append(trial)
         best = self._fastest()
         choices = self._steering.choices
         rows: list[FamilyRow] = []
-        for family, born in self._families.items():
-            seen = words[family]
-            mine = measured.get(family, [])
-            times = [t.time_s for t in mine if t.time_s is not None]
+        for family, completed in self._families.items():
+            verdicts = words[family]
+            own_trials = measured.get(family, [])
+            times = [t.time_s for t in own_trials if t.time_s is not None]
             rows.append(
                 FamilyRow(
                     family,
-                    born.node,
-                    born.sgraph,
-                    _status(seen, candidates[family], self._maps_rejected[family]),
+                    completed.node,
+                    completed.sgraph,
+                    _status(verdicts, candidates[family], self._maps_rejected[family]),
                     choices.get(family, ""),
                     candidates[family],
                     self._maps_rejected[family],
-                    seen["proved"],
-                    seen["refuted"],
-                    seen["unknown"],
-                    len(mine),
-                    sum(t.failure is not None for t in mine),
+                    verdicts["proved"],
+                    verdicts["refuted"],
+                    verdicts["unknown"],
+                    len(own_trials),
+                    sum(t.failure is not None for t in own_trials),
                     min(times, default=None),
-                    self._floors.get(family),
+                    self._bounds_s.get(family),
                     best is not None and family == best.family,
                     self._floats[family].outcome if family in self._floats else "",
                     self._dominated_by(family),
@@ -262,7 +267,7 @@ class Fold:
 
 
 def _status(words: Counter[str], candidates: int, maps_rejected: int) -> Status:
-    """Proved by one candidate; refuted only by all; unknown is never rounded to no."""
+    """Proved if one candidate is proved; refuted only if all are; one unknown candidate makes the rest unknown."""
     if words["proved"]:
         return "proved"
     if words["unknown"]:

@@ -1,4 +1,4 @@
-"""Counts of a search per stage (`Funnel`), per pruning rule (`Cut`), and over the complete space (`Account`)."""
+"""Counts per stage (`Funnel`), per pruning rule (`PruneCount`), and over the full search space (`SpaceBreakdown`)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from prism_explore.events.kinds import (
 )
 
 What: TypeAlias = Literal["region", "maps", "family", "candidate"]
-"""What was cut: partial graphs, choices of maps, or families and candidates that were proved and not tuned."""
+"""What was pruned: partial graphs, choices of maps, or proved families and candidates that are not tuned."""
 PruneKey: TypeAlias = tuple[str, str, Soundness, What]
-"""Code, rule, soundness, what was cut."""
+"""Code, rule, soundness, kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class PruneCount:
-    """All cuts by one rule for one reason."""
+    """How often one rule pruned for one reason."""
 
     code: str
     rule: str
@@ -34,30 +34,30 @@ class PruneCount:
     what: What
     count: int
     stood_for: float
-    """Programs, mostly an estimate."""
+    """The number of graphs, mostly an estimate."""
     sentence: str
-    """The first one's."""
+    """The reason, as for the example."""
     example: str
-    """The first region, or the first family whose maps were cut."""
+    """The first region, or the first family whose maps were rejected."""
     formula: str = ""
-    """The test that failed; its numbers are those of the example."""
+    """The test that failed, as for the example."""
     reopens: str = ""
-    """What would have to change, as for the first one."""
+    """The change after which the example would pass."""
 
     @property
     def regions(self) -> int:
-        """How many regions of the search tree; none where it was about something else."""
+        """The number of regions of the search tree; 0 for the other kinds."""
         return self.count if self.what == "region" else 0
 
     @property
     def things(self) -> str:
-        """What was cut, in the plural."""
+        """The kind, in the plural."""
         return {"region": "regions", "maps": "maps", "family": "families", "candidate": "candidates"}[self.what]
 
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """How many things came as far as each stage."""
+    """How many items reached each stage."""
 
     expanded: int = 0
     pruned: int = 0
@@ -74,38 +74,38 @@ class Funnel:
 
 @dataclass(frozen=True, slots=True)
 class SpaceBreakdown:
-    """How the whole space came to its end, in graphs as they are spelled: any operator on any operands."""
+    """What happened to the graphs of the full space; graphs with any operator on any operands are counted."""
 
     total: float
     pruned: float
-    """By rules, user included."""
+    """Graphs that a rule or the user excluded."""
     out_of_budget: float
-    """By budget."""
+    """Graphs that were not searched because a budget was spent."""
     families: int
     unfinished: int
-    """Kept on the way, and no program."""
+    """Graphs that were extended and are no family."""
     invalid: float
-    """Spellings that are no graphs."""
+    """Ill-formed graphs."""
 
     @property
     def adds_up(self) -> bool:
-        """Whether every graph of the space is in one of the rows, up to the rounding of large numbers."""
+        """Whether the parts add up to the total, up to rounding."""
         return math.isclose(
             self.total, self.pruned + self.out_of_budget + self.families + self.unfinished + self.invalid, rel_tol=1e-9
         )
 
 
 class PruneCounter:
-    """Adds up cuts one by one, per rule and reason."""
+    """Counts prunings per rule and reason."""
 
     def __init__(self) -> None:
         self._first: dict[PruneKey, tuple[str, str, str, str]] = {}
-        """Sentence, example, formula and what reopens it, of the first cut of each kind."""
+        """Per key, sentence, example, formula and `reopens` of the first one."""
         self._counts: Counter[PruneKey] = Counter()
         self._stood_for: defaultdict[PruneKey, float] = defaultdict(float)
 
     def add(self, reason: Reason, what: What, stood_for: float, example: str) -> None:
-        """Count one cut."""
+        """Count one pruning."""
         key = (reason.code, reason.rule, reason.soundness, what)
         self._first.setdefault(key, (reason.sentence, example, reason.formula, reason.would_reopen_if))
         self._counts[key] += 1
@@ -119,7 +119,7 @@ class PruneCounter:
         )
 
     def space_breakdown(self, space: SpaceCounted, families: int) -> SpaceBreakdown:
-        """How the complete space splits into cut graphs, graphs that a budget left out, and what was found."""
+        """The breakdown of the full space."""
         regions = {True: 0.0, False: 0.0}
         for (_, _, soundness, what), stood_for in self._stood_for.items():
             if what == "region":
@@ -128,7 +128,7 @@ class PruneCounter:
 
 
 def was_limited_by_budget(events: Iterable[Event]) -> bool:
-    """Whether some region, choice of maps or candidate was left out because a budget was spent."""
+    """Whether a spent budget left a region, a choice of maps or a verdict out."""
     return any(
         e.reason.soundness == "budget"
         if isinstance(e, RegionPruned | CandidateRejected)

@@ -1,4 +1,4 @@
-"""The rows that a journal adds up to: trials, families, improvements, and the `Ledger` that holds all of them."""
+"""The rows of a ledger (trials, families, improvements) and the `Ledger` itself."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from prism_explore.events.near_misses import NearMiss
 from prism_explore.events.no_improvement import NothingFaster
 
 Status: TypeAlias = Literal["open", "proved", "unknown", "refuted", "impossible"]
-"""Of a family: what its best candidate came to; impossible where the constraints admit no maps."""
+"""The status of a family, that of its best candidate; impossible where no maps are legal."""
 Stop: TypeAlias = Literal["exhausted", "budget", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One choice of numbers, from proposal to outcome."""
+    """One choice of parameters, with its outcome once that is known."""
 
     trial: str
     candidate: str
     parameters: tuple[tuple[str, int], ...]
     modelled_s: float | None = None
-    """The likely time, by a model."""
+    """The time by the cost model."""
     time_s: float | None = None
     p20_s: float | None = None
     p80_s: float | None = None
@@ -45,19 +45,15 @@ class Trial:
     error: float | None = None
     failure: Reason | None = None
     waited: float = 0.0
-    """Share of the timed span for which it waited for a core: other work was running."""
+    """Share of the time for which its threads waited for a core because other work was running."""
     floor_s: float | None = None
     """The roofline bound of its candidate, modelled."""
-
-    @property
-    def family(self) -> str:
-        """The family it belongs to."""
-        return family_of(self.candidate)
+    family: str = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyRow:
-    """A family at a glance."""
+    """A family with its counts and times."""
 
     family: str
     node: str
@@ -74,21 +70,21 @@ class FamilyRow:
     best_s: float | None
     """Measured."""
     floor_s: float | None
-    """The lowest roofline bound seen, modelled."""
+    """The least roofline bound of its candidates, modelled."""
     is_best: bool
-    """Whether the fastest kernel that nobody rejected is one of its."""
+    """Whether the best kernel belongs to it."""
     floats: FloatsWord | Literal[""] = ""
-    """What it came to in floating point; empty where that was not asked yet."""
+    """Its assessment in floating point; empty where there is none yet."""
     dominated_by: str = ""
-    """A family that costs no more in the cost model, whatever the sizes; empty where none is known."""
+    """A family that costs no more in the cost model for all sizes; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Improvement:
-    """A point of the incumbent's curve."""
+    """A trial that became the incumbent."""
 
     number: int
-    """How many trials had ended, this one included."""
+    """The number of trials that had ended, including this one."""
     trial: str
     candidate: str
     time_s: float
@@ -96,7 +92,7 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What a journal adds up to."""
+    """The result of all events of a search."""
 
     started: ExplorationStarted | None = None
     finished: ExplorationFinished | None = None
@@ -107,34 +103,34 @@ class Ledger:
     trials: tuple[Trial, ...] = ()
     incumbents: tuple[Improvement, ...] = ()
     final_race: tuple[BaselineMeasured, ...] = ()
-    """Of the run in which the present best was raced."""
+    """The rows of the race of the best kernel against the baselines."""
     verdicts: Mapping[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
-    """Per candidate, the last one."""
+    """Per candidate, its last verdict."""
     steering: Steering = field(default_factory=Steering)
     floats: Mapping[str, FloatsAssessed] = field(default_factory=dict[str, FloatsAssessed])
-    """Per family, the last one."""
+    """Per family, its last assessment."""
     near_misses: tuple[NearMiss, ...] = ()
-    """What came farthest, nearest first; none where something is proved."""
+    """The near misses, nearest first; none where something is proved."""
     space_breakdown: SpaceBreakdown | None = None
-    """Once all has grown."""
+    """The number of graphs per outcome; None until the enumeration has ended."""
     initial_baselines: tuple[RivalTimed, ...] = ()
-    """Timed before anything grew, where the fastest of them is the time to beat."""
+    """The baselines timed before the enumeration; the fastest of them is the time to beat."""
     nothing_faster: NothingFaster | None = None
-    """What the search says so far, where all that was proved and may win was cut because of a time to beat."""
+    """Set where the time to beat excludes all proved candidates that may win."""
 
     @property
     def best(self) -> Trial | None:
-        """The fastest trial of a family that nobody rejected and that is not withheld; the first of equals."""
+        """The fastest trial of a family that is neither rejected nor withheld; the first of equally fast ones."""
         return fastest_trial(self.trials, self.steering, self.withheld)
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """Families that are unsafe in floating point, and that nobody allowed or accepted."""
+        """Families that are unsafe in floating point and neither allowed nor accepted."""
         return withheld(self.floats.values(), self.steering)
 
     @property
     def best_s(self) -> float | None:
-        """The incumbent's time: side by side with its rivals once that was done, else as tuning found it."""
+        """The time of the best kernel: from the final race where there was one, else from tuning."""
         if self.best is None:
             return None
         ours = next((b for b in self.final_race if b.name == OURS and b.samples), None)
@@ -142,36 +138,31 @@ class Ledger:
 
     @property
     def faster_baseline(self) -> FasterBaseline | None:
-        """Who beat the best kernel in the side-by-side run, and is called instead of it."""
+        """The torch baseline that beat the best kernel in the final race; None where none did."""
         return find_faster_baseline(self.final_race)
 
     def by_soundness(self) -> Mapping[Soundness, int]:
-        """How many regions and maps were cut, per soundness class."""
+        """The number of prunings per soundness class."""
         counts: Counter[Soundness] = Counter()
-        for cut in self.prune_counts:
-            counts[cut.soundness] += cut.count
+        for row in self.prune_counts:
+            counts[row.soundness] += row.count
         return dict(counts)
 
 
 def withheld(assessed: Iterable[FloatsAssessed], steering: Steering) -> tuple[str, ...]:
-    """Families that are unsafe in floating point, and that nobody allowed or accepted, in order."""
+    """Families that are unsafe in floating point and neither allowed nor accepted, in order."""
     accepted = steering.named("accepted")
     unsafe = {e.family: e for e in assessed if e.outcome == "unsafe" and not e.allowed}
     return tuple(family for family in unsafe if family not in accepted)
 
 
-def fastest_trial(trials: Iterable[Trial], steering: Steering, but: Collection[str] = ()) -> Trial | None:
-    """The fastest trial of a family that nobody rejected and that is not in `but`; the first of equals."""
-    out = {*steering.named("rejected"), *but}
+def fastest_trial(trials: Iterable[Trial], steering: Steering, excluded: Collection[str]) -> Trial | None:
+    """The fastest trial of a family that is neither rejected nor excluded; the first of equally fast ones."""
+    out = {*steering.named("rejected"), *excluded}
     timed = [(t.time_s, n, t) for n, t in enumerate(trials) if t.time_s is not None and t.family not in out]
     return min(timed, key=lambda row: row[:2])[2] if timed else None
 
 
-def family_of(candidate: str) -> str:
-    """The family that a candidate's id names: f1.c2 belongs to f1."""
-    return candidate.split(".")[0]
-
-
-def fastest_baseline(rivals: Iterable[RivalTimed]) -> RivalTimed | None:
-    """The fastest rival of those that were timed before anything grew."""
-    return min((r for r in rivals if r.samples), key=lambda r: r.time_s, default=None)
+def fastest_baseline(baselines: Iterable[RivalTimed]) -> RivalTimed | None:
+    """The fastest of the baselines that were timed before the enumeration; None where none was timed."""
+    return min((b for b in baselines if b.samples), key=lambda b: b.time_s, default=None)

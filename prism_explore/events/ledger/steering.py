@@ -16,24 +16,24 @@ _FAMILY = re.compile(r"f[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """What was decided by hand and still stands, oldest first."""
+    """The steering steps in force, oldest first, and those that were undone."""
 
     standing: tuple[Steered, ...] = ()
     undone: tuple[Steered, ...] = ()
-    """What redo would put back, the next one last."""
+    """The steps that redo would restore, the next one last."""
 
     @property
     def choices(self) -> Mapping[str, Choice]:
         """Per subject, the last decision."""
-        words: dict[str, Choice] = {}
+        choices: dict[str, Choice] = {}
         for step in self.standing:
             if step.action != "prefer":
-                words.pop(step.subject, None)
-                words[step.subject] = "accepted" if step.action == "accept" else "rejected"
-        return words
+                choices.pop(step.subject, None)
+                choices[step.subject] = "accepted" if step.action == "accept" else "rejected"
+        return choices
 
     def prefers(self, family: str, text: str) -> bool:
-        """Whether a family was preferred, by its name or by something that its graph says."""
+        """Whether a family was preferred, by its id or by a text that its graph contains."""
         wanted = (step.subject for step in self.standing if step.action == "prefer")
         return any(w == family or (w in text and not _FAMILY.fullmatch(w)) for w in wanted)
 
@@ -42,7 +42,7 @@ class Steering:
         return tuple(s for s, c in self.choices.items() if c == choice)
 
     def after(self, step: Steered) -> Steering:
-        """With one more step."""
+        """The steering after one more step."""
         match step.action:
             case "undo":
                 return Steering(self.standing[:-1], (*self.undone, *self.standing[-1:]))

@@ -14,7 +14,7 @@ from typing import get_args
 from prism_explore.diagnose.jobs import Question, QuestionKind
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Entry
-from prism_explore.events.ledger import Fold, Ledger, family_of
+from prism_explore.events.ledger import Fold, Ledger
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
@@ -194,7 +194,7 @@ def graph_of(subject: str, events: EventIndex) -> SGraph | None:
 
 def best_candidate(family: str, events: EventIndex, ledger: Ledger) -> str:
     """The fastest candidate of a family, else a proved one, else one with a verdict, else any."""
-    timed = [t for t in ledger.trials if family_of(t.candidate) == family and t.time_s is not None]
+    timed = [t for t in ledger.trials if t.family == family and t.time_s is not None]
     if timed:
         return min(timed, key=lambda t: t.time_s or 0.0).candidate
     candidates = events.candidates_of(family)

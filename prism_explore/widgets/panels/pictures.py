@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from prism_explore.events.ledger import family_of
 from prism_explore.widgets.panels.context import Context, graph_of
 from prism_explore.widgets.panels.sections import GraphSection, Link, MapSection
 from prism_explore.widgets.views.pruning_reasons import reasons_scene
@@ -27,7 +26,8 @@ def graph_panel(context: Context) -> GraphSection:
         scene = context.memo.program_scene(context.search.program)
         return GraphSection("program", "the program", (), None, scene)
     collapsed = context.view.collapsed
-    family = family_of(subject)
+    candidate = events.candidates.get(subject)
+    family = candidate.family if candidate is not None else subject
     alternatives = (Link(family, f"{family}, open maps"), *(Link(c, c) for c in events.candidates_of(family)))
     if subject in events.families:
         caption = f"{subject}: maps are open"
