@@ -1,4 +1,4 @@
-"""Maps put into a block graph, and how a choice of them is told."""
+"""Apply a choice of maps to block graphs and kernel graphs, and describe the choice as text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _GRID = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Maps:
-    """One admissible choice for one custom kernel."""
+    """A legal choice of maps for one custom kernel."""
 
     uses: tuple[AxisUse, ...]
     block: BlockGraph
-    """With these maps."""
+    """The block graph with these maps."""
 
 
 def with_maps(
@@ -31,15 +31,15 @@ def with_maps(
     taken: tuple[str, ...],
     sizes: Mapping[str, Dim] | None = None,
 ) -> BlockGraph:
-    """A block graph with the maps that a choice of cuts makes.
+    """A block graph with the maps for a choice of partitioned axes.
 
     Args:
-        typed: maps open.
-        uses: how each of its axes is cut.
-        rank: how many grid dims there are.
-        number: of the kernel, from 1 on; its sizes' names tell it.
-        taken: names that are no longer free.
-        sizes: of parallel dims that are shared with another kernel, by name.
+        typed: the block graph without maps.
+        uses: how each of its axes is partitioned.
+        rank: the number of grid dims.
+        number: the number of the kernel, from 1 on; names of sizes contain it.
+        taken: names of sizes that are in use.
+        sizes: sizes of parallel dims that are shared with another kernel, by the names of the dims.
     """
     sizes = sizes or {}
     suffix = str(number) if number > 1 else ""
@@ -68,20 +68,20 @@ def with_maps(
 
 
 def unused_size(name: str, taken: tuple[str, ...]) -> Dim:
-    """A size named like this, or longer where the name is taken."""
+    """A size with this name, extended by underscores where the name is in use."""
     while name in taken:
         name += "_"
     return dim(name)
 
 
 def replace_blocks(graph: SGraph, chosen: tuple[Maps, ...]) -> SGraph:
-    """A kernel graph with these block graphs in its custom kernels, in order."""
-    left = iter(chosen)
-    nodes = tuple(Node(Custom(next(left).block), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes)
+    """A kernel graph whose custom kernels have the block graphs of the chosen maps, in order."""
+    remaining = iter(chosen)
+    nodes = tuple(Node(Custom(next(remaining).block), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes)
     return SGraph(nodes, graph.output)
 
 
 def describe_uses(chosen: tuple[Maps, ...]) -> tuple[str, ...]:
-    """How the axes are cut, as text; of several kernels each says which."""
+    """How the axes are partitioned, as text; with several kernels, each text starts with the number of its kernel."""
     prefix = [f"kernel {k}: " if len(chosen) > 1 else "" for k in range(1, len(chosen) + 1)]
     return tuple(f"{p}{u}" for p, maps in zip(prefix, chosen, strict=True) for u in maps.uses)

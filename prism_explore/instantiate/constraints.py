@@ -1,9 +1,9 @@
-"""What operators and the machine demand of the maps of one custom kernel.
+"""Constraints of operators and target on the maps of one custom kernel.
 
-The unknowns are index axes, not tensor dims: each is whole, cut by one grid dim, or cut by the loop.
-So the published constraints on maps (a parallel dim cuts at most one dim of a tensor, a dim is cut by
-at most one grid dim, matching dims are cut alike) hold by construction; what is left is the table here
-and the one in `ir.flow`.
+The variables are index axes, not dims of tensors: an axis is unpartitioned, or partitioned by one grid dim or by the
+loop. The published constraints on maps then hold by construction: a parallel dim partitions at most one dim of a
+tensor, a dim is partitioned by at most one grid dim, and matching dims are partitioned alike. The remaining
+constraints are those of `CONSTRAINTS`; the ones of loops are in `ir.analysis.loop_flow`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from prism_explore.ir.text import show_node
 
 
 class Machine(Protocol):
-    """What instantiation needs to know about a target."""
+    """The part of a target that instantiation needs."""
 
     @property
     def shared_memory_bytes(self) -> int:
-        """Memory that one block can hold its tiles in."""
+        """Memory for the tiles of one block."""
         ...
 
 
@@ -52,41 +52,44 @@ CONSTRAINTS: dict[str, str] = {
     "split.whole": "A grid dim splits an axis of which a result is no sum, so its blocks do not store shares of it.",
     "mem.smem": "Two tiles that are needed at once exceed the shared memory, however fine the cuts.",
 }
-"""What a choice of maps must not do, by name."""
+"""Per constraint, what a choice of maps must not do; events store these sentences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A constraint that a choice breaks, and where."""
+    """A constraint that a choice of maps violates, and the operator."""
 
     rule: str
     node: int | None = None
-    """Position in the block graph."""
+    """The position of the operator in the block graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedBlock:
-    """A block graph with the axes of its tensors."""
+    """A block graph and the index axes of its tensors."""
 
     block: BlockGraph
     axes: tuple[AxisNames, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every axis of the block once, in order of appearance."""
+        """The names of all axes, in order of their first occurrence."""
         return tuple(dict.fromkeys(a for axes in self.axes for a in axes if a))
 
 
 def loop_violation(typed: TypedBlock, looped: frozenset[str]) -> Violation | None:
-    """What cutting exactly these axes by the loop breaks, or None if it is legal."""
+    """The violation if the loop partitions exactly these axes; None if that is legal."""
     states = loop_states(typed.block.nodes, typed.axes, looped)
-    return next((Violation(made, at) for at, made in enumerate(states) if not isinstance(made, Flow)), None)
+    return next((Violation(state, at) for at, state in enumerate(states) if not isinstance(state, Flow)), None)
 
 
 def grid_violation(typed: TypedBlock, axis: str, by_one: bool = False) -> Violation | None:
-    """What cutting an axis by a grid dim breaks, or None if it is legal.
+    """The violation if a grid dim partitions an axis; None if that is legal.
 
-    With `by_one` a result that has the axis is enough: of one that has no part in it all blocks store the same.
+    Args:
+        typed: the block graph.
+        axis: the axis.
+        by_one: whether one result with the axis suffices; all blocks then store the same for results without it.
     """
     for position, axes in enumerate(typed.axes):
         if axes.count(axis) > 1:
@@ -112,16 +115,17 @@ def grid_violation(typed: TypedBlock, axis: str, by_one: bool = False) -> Violat
 def memory_violation(
     block: BlockGraph, types: tuple[TensorType, ...], limit_bytes: int
 ) -> tuple[Violation, int] | None:
-    """Where the two largest tiles alive at one operator exceed shared memory at the finest cuts.
+    """The violation if the two largest tiles that one operator needs exceed the shared memory for all sizes.
 
-    A dim that a grid or loop size divides can be cut down to 1; a dim that is whole stays whole, and
-    counts as 1 while its size is a symbol.
+    The tiles are as small as possible: a dim that a grid or loop size divides counts as 1. An unpartitioned dim counts
+    in full, or as 1 if its size is a symbol.
 
-    Units: bytes.
+    Returns:
+        The violation and the sum of both tiles in bytes; None if they fit.
     """
     parallel = {s for p in block.parallel for s in p.size.symbols}
 
-    def least(t: TensorType) -> int:
+    def least_bytes(t: TensorType) -> int:
         size = TensorType((), t.dtype).bytes.constant or 1
         for d in t.dims:
             size *= 1 if parallel & set(d.symbols) else d.constant or 1
@@ -131,28 +135,28 @@ def memory_violation(
         alive = set(node.args)
         if not isinstance(node.op, Unary | Scalar | Binary | ViewOp | Store):
             alive.add(position)
-        total = sum(sorted(least(types[i]) for i in alive)[-2:])
+        total = sum(sorted(least_bytes(types[i]) for i in alive)[-2:])
         if total > limit_bytes:
             return Violation("mem.smem", position), total
     return None
 
 
-def rejection_reason(broken: Violation, block: BlockGraph, formula: str, substitution: Mapping[str, str]) -> Reason:
-    """The reason card of a broken constraint."""
+def rejection_reason(violation: Violation, block: BlockGraph, formula: str, substitution: Mapping[str, str]) -> Reason:
+    """The reason of a rejection, as events store it."""
     where = dict(substitution)
-    if broken.node is not None:
-        where["operator"] = f"%{broken.node} = {show_node(block.nodes[broken.node])}"
-    code = {"grid.some": "dup.canonical", "mem.smem": "mem.smem"}.get(broken.rule, "map.constraint")
+    if violation.node is not None:
+        where["operator"] = f"%{violation.node} = {show_node(block.nodes[violation.node])}"
+    code = {"grid.some": "dup.canonical", "mem.smem": "mem.smem"}.get(violation.rule, "map.constraint")
     reopens = {
         "mem.smem": "the target had more shared memory",
         "grid.some": "single blocks were wanted as candidates of their own",
-    }.get(broken.rule, "a tensor of the kernel could be cut in two ways")
+    }.get(violation.rule, "a tensor of the kernel could be cut in two ways")
     return Reason(
         code=code,
         layer="instantiate",
         soundness="sound",
-        rule=broken.rule,
-        sentence=CONSTRAINTS[broken.rule],
+        rule=violation.rule,
+        sentence=CONSTRAINTS[violation.rule],
         formula=formula,
         substitution=where,
         would_reopen_if=reopens,

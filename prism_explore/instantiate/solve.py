@@ -1,12 +1,11 @@
-"""Every choice of maps that the constraints admit, in a stable order.
+"""Enumerate the legal choices of maps of a family, in a stable order.
 
-For each custom kernel: a set of axes that the loop cuts (one, as a rule), and a set of axes that grid
-dims cut, one each. Grid dims are interchangeable, so x takes the first axis of the set, y the second:
-permutations never arise. Both sets come smallest first, then in the order of the axes. A few dozen cases
-at most, where enumerating the maps tensor by tensor has millions.
+Input: a family. Output: candidates, and events for rejected choices. Method: for each custom kernel, enumerate the set
+of axes that the loop partitions and the set of axes that grid dims partition, one each. Grid dims are interchangeable,
+so x takes the first axis of the set and y the second; permutations do not occur. Both sets are enumerated by size, then
+in the order of the axes. That is a few dozen cases at most; enumerating maps per tensor would be millions.
 
-A forbidden choice is told once per constraint and operator that it breaks, not once per way to complete
-it.
+A rejected choice is reported once per constraint and operator, not once per completion of the choice.
 """
 
 from __future__ import annotations
@@ -53,9 +52,9 @@ from prism_explore.support.union_find import UnionFind
 
 
 def instantiate(family: Family, space: Space, target: Machine, journal: Journal) -> Iterator[Candidate]:
-    """The family's candidates: one per admissible choice of cut axes, for all custom kernels together.
+    """The family's candidates: one per legal choice of maps for all custom kernels.
 
-    Two kernels behind a split share one choice; kernels that were grown side by side have their own.
+    The two kernels of a split share one choice; other kernels have a choice each.
     """
     if family.sequence is not None:
         yield from _sequence_candidates(family, family.sequence, space, target, journal)
@@ -64,8 +63,8 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
     pair = find_split_pair(family.sgraph) if space.results else None
     choices: Iterator[tuple[Maps, ...]] = iter(())
     if pair is None or len(typed) <= space.custom_kernels:
-        apart = [list(_admissible(family, t, k, space, target, journal)) for k, t in enumerate(typed, 1)]
-        choices = product(*apart)
+        per_kernel = [list(_admissible(family, t, k, space, target, journal)) for k, t in enumerate(typed, 1)]
+        choices = product(*per_kernel)
     if pair is not None:
         choices = chain(choices, _split(family, typed, pair, space, target, journal))
     for count, chosen in enumerate(choices, 1):
@@ -84,10 +83,10 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
 def _sequence_candidates(
     family: Family, sequence: KernelSequence, space: Space, target: Machine, journal: Journal
 ) -> Iterator[Candidate]:
-    """The candidates of kernels in a row: every kernel with its first choice, then one at a time with another.
+    """The candidates of a kernel sequence: first the first choice of every kernel, then another choice for one kernel.
 
-    Of a kernel's choices those count whose grid cuts most axes: the others are theirs with some sizes 1. The
-    largest kernels take turns, and `Space.row_maps` candidates are made: each is proved as a whole.
+    Only choices whose grid partitions the most axes are used; the others are special cases with some sizes 1. Largest
+    kernels are changed first. There are `Space.row_maps` candidates at most, because each is proved as a full program.
     """
     alone = replace(space, results=0, custom_kernels=1)
     choices: list[list[Candidate]] = []
@@ -105,9 +104,11 @@ def _sequence_candidates(
         graphs = {number: c.sgraph for (number, _), c in zip(sequence.families, row, strict=True)}
         graph = sequence.full_graph(graphs)
         candidate = Candidate(f"{family.id}.c{count}", family, graph, (), graph.conditions())
-        told = tuple(f"kernel {k}: {use}" for k, c in enumerate(row, 1) for uses in c.uses for use in uses)
+        described = tuple(f"kernel {k}: {use}" for k, c in enumerate(row, 1) for uses in c.uses for use in uses)
         journal.append(
-            CandidateInstantiated(candidate.id, family.id, show(graph), told, tuple(map(str, candidate.conditions)))
+            CandidateInstantiated(
+                candidate.id, family.id, show(graph), described, tuple(map(str, candidate.conditions))
+            )
         )
         yield candidate
 
@@ -119,33 +120,33 @@ def _grid_rank(candidate: Candidate) -> int:
 def _admissible(
     family: Family, typed: TypedBlock, number: int, space: Space, target: Machine, journal: Journal
 ) -> Iterator[Maps]:
-    """The choices for one kernel; notes what it forbids, each constraint and operator once."""
-    told: set[tuple[str, int | None]] = set()
+    """The legal choices for one kernel; rejections are reported once per constraint and operator."""
+    reported: set[tuple[str, int | None]] = set()
 
-    def tell(broken: Violation, uses: tuple[AxisUse, ...], formula: str, **substitution: str) -> None:
-        if (broken.rule, broken.node) not in told:
-            told.add((broken.rule, broken.node))
-            card = rejection_reason(broken, typed.block, formula, substitution)
-            journal.append(CandidateRejected(family.id, tuple(map(str, uses)), card))
+    def reject(violation: Violation, uses: tuple[AxisUse, ...], formula: str, **substitution: str) -> None:
+        if (violation.rule, violation.node) not in reported:
+            reported.add((violation.rule, violation.node))
+            reason = rejection_reason(violation, typed.block, formula, substitution)
+            journal.append(CandidateRejected(family.id, tuple(map(str, uses)), reason))
 
-    cuttable: list[str] = []
+    grid_axes: list[str] = []
     for axis in typed.names:
-        broken = grid_violation(typed, axis)
-        if broken is None:
-            cuttable.append(axis)
+        violation = grid_violation(typed, axis)
+        if violation is None:
+            grid_axes.append(axis)
         else:
-            tell(broken, (AxisUse(axis, 0),), "axis may be cut by a grid dim", axis=axis)
+            reject(violation, (AxisUse(axis, 0),), "axis may be cut by a grid dim", axis=axis)
     loops: list[frozenset[str]] = []
     for looped in _subsets(typed.names, len(typed.names)):
-        broken = loop_violation(typed, frozenset(looped))
-        if broken is None:
+        violation = loop_violation(typed, frozenset(looped))
+        if violation is None:
             loops.append(frozenset(looped))
         else:
             uses = tuple(AxisUse(a, looped=True) for a in looped)
-            tell(broken, uses, "axes may be cut by the loop", axes=", ".join(looped) or "none")
-    grids = [g for g in _subsets(cuttable, space.grid_dims) if g or not cuttable]
-    if loops and cuttable:
-        tell(Violation("grid.some"), (), "some axis is cut by the grid", cut="none", may_be_cut=", ".join(cuttable))
+            reject(violation, uses, "axes may be cut by the loop", axes=", ".join(looped) or "none")
+    grids = [g for g in _subsets(grid_axes, space.grid_dims) if g or not grid_axes]
+    if loops and grid_axes:
+        reject(Violation("grid.some"), (), "some axis is cut by the grid", cut="none", may_be_cut=", ".join(grid_axes))
     operands = _operands(family.sgraph, family.sgraph.customs[number - 1][0])
     for looped in loops:
         for grid in grids:
@@ -157,40 +158,40 @@ def _admissible(
             if excess is None:
                 yield Maps(uses, block)
             else:
-                broken, total = excess
+                violation, total = excess
                 limit = f"{target.shared_memory_bytes} B"
-                tell(broken, uses, "least sum ≤ shared memory", least_sum=f"{total} B", shared_memory=limit)
+                reject(violation, uses, "least sum ≤ shared memory", least_sum=f"{total} B", shared_memory=limit)
 
 
 def _split(
     family: Family, typed: tuple[TypedBlock, ...], pair: Pair, space: Space, target: Machine, journal: Journal
 ) -> Iterator[tuple[Maps, Maps]]:
-    """The choices for two kernels behind a split; notes what is forbidden, each axis and each excess once."""
-    told: set[tuple[str, int, Violation]] = set()
-    for made in split_maps(family.sgraph, typed, pair, space.grid_dims):
-        if not isinstance(made, SplitMaps):
-            axis, number, broken = made
-            card = rejection_reason(broken, typed[number].block, "a grid dim may split the axis", {"axis": axis})
-            journal.append(CandidateRejected(family.id, (f"{axis}<->split",), card))
+    """The legal choices for the two kernels of a split; rejections are reported once per axis and constraint."""
+    reported: set[tuple[str, int, Violation]] = set()
+    for choice in split_maps(family.sgraph, typed, pair, space.grid_dims):
+        if not isinstance(choice, SplitMaps):
+            axis, number, violation = choice
+            reason = rejection_reason(violation, typed[number].block, "a grid dim may split the axis", {"axis": axis})
+            journal.append(CandidateRejected(family.id, (f"{axis}<->split",), reason))
             continue
-        for chosen in _visits(family.sgraph, made.maps, pair):
+        for chosen in _visits(family.sgraph, choice.maps, pair):
             graph = replace_blocks(family.sgraph, chosen)
             fits = True
             for number, (position, block) in enumerate(graph.customs):
                 types = block_types(block, _operands(graph, position))
                 excess = memory_violation(block, types, target.shared_memory_bytes)
                 fits &= excess is None
-                if excess is not None and (made.axis, number, excess[0]) not in told:
-                    told.add((made.axis, number, excess[0]))
-                    numbers = {"least_sum": f"{excess[1]} B", "shared_memory": f"{target.shared_memory_bytes} B"}
-                    card = rejection_reason(excess[0], block, "least sum ≤ shared memory", numbers)
-                    journal.append(CandidateRejected(family.id, describe_uses(chosen), card))
+                if excess is not None and (choice.axis, number, excess[0]) not in reported:
+                    reported.add((choice.axis, number, excess[0]))
+                    values = {"least_sum": f"{excess[1]} B", "shared_memory": f"{target.shared_memory_bytes} B"}
+                    reason = rejection_reason(excess[0], block, "least sum ≤ shared memory", values)
+                    journal.append(CandidateRejected(family.id, describe_uses(chosen), reason))
             if fits:
                 yield chosen
 
 
 def _visits(graph: SGraph, maps: tuple[Maps, Maps], pair: Pair) -> Iterator[tuple[Maps, Maps]]:
-    """How the second kernel may visit the shares: one per iteration, or all at once."""
+    """The ways in which the second kernel may read the partial results: one per iteration, or all in one tile."""
     yield maps
     if (block := without_loop(replace_blocks(graph, maps), pair)) is not None:
         first, second = maps
@@ -208,14 +209,14 @@ def _subsets(axes: tuple[str, ...] | list[str], largest: int) -> Iterator[tuple[
 
 
 def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
-    """The axes of every block tensor of a family, named as in its program.
+    """Per custom kernel of a family, its block graph with the index axes of all tensors, named as in the program.
 
-    Where an operator aligns dims that are different axes of the program (a match of sizes only), the two
-    are one axis here, since they can be cut only alike. A view gives what it gives in the program; a dim that one
-    takes apart which the program does not have has no axis behind it, so nothing cuts it there.
+    Where an operator aligns two different axes (dims that match by size only), they are merged, because they can only
+    be partitioned alike. A view has the axes that it has in the program; a dim that only a new view creates has no
+    axis, so it is not partitioned.
     """
-    told = duplicate_inputs(family.program)
-    program = told.program.graph
+    duplicated = duplicate_inputs(family.program)
+    program = duplicated.program.graph
     table = axes_of(program)
     known = {
         node.op.name: axes for node, axes in zip(program.nodes, table.of, strict=True) if isinstance(node.op, Input)
@@ -238,13 +239,13 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
             case Store():
                 return args[0]
             case Input() | Band() | Load() | Custom() | Result():
-                raise AssertionError("these have their axes from elsewhere")
+                raise AssertionError("the caller handles these")
             case op:
                 return result_axes(op, args, absent=None, fresh=lambda _: None, align=unify, contract=unify)
 
     blocks: list[tuple[BlockGraph, list[AxisNames], int]] = []
     kernel: list[AxisNames] = []
-    for position, node in enumerate(told.restore_copies(family.sgraph).nodes):
+    for position, node in enumerate(duplicated.restore_copies(family.sgraph).nodes):
         match node.op:
             case Input(name, _):
                 kernel.append(known[name])

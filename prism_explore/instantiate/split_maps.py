@@ -1,12 +1,13 @@
-"""Maps of two kernels of which the second adds up what the first's blocks store of a split axis.
+"""Maps of a split pair: the blocks of the first kernel store partial results, which the second kernel adds up.
 
-One choice is made for both. An axis is split: the first kernel's last grid dim cuts it, in every tensor that has
-it. Each result is laid out along one of its dims, share by share, and along that dim the second kernel's loop
-cuts it again, so the number of shares is that loop's range. No other parallel dim cuts the axis of such a dim.
+One choice covers both kernels. The last grid dim of the first kernel partitions the split axis in every tensor that has
+it. The partial results (shares) of one tensor are stored next to each other along one of its dims, and the loop of the
+second kernel partitions that dim, so the number of shares is the range of the loop. No other parallel dim partitions
+the axis of that dim.
 
-    visits       one share per iteration of the loop; or no loop, all shares in one tile, which is reduced
-    which dim    one of size 1; else one that no grid dim of the first kernel could cut anyway; else each in turn
-    grids        as many dims as may be: a grid with fewer is the case of sizes 1
+    loop         one share per iteration; or no loop, all shares in one tile, which is reduced (`without_loop`)
+    dim          one of size 1; else one that no grid dim of the first kernel can partition; else every dim
+    grids        as many grid dims as possible, because fewer dims are the special case of sizes 1
 """
 
 from __future__ import annotations
@@ -29,23 +30,26 @@ from prism_explore.ir.ops import Accumulate, Binary, BlockGraph, Custom, Load, N
 
 @dataclass(frozen=True, slots=True)
 class SplitMaps:
-    """One choice for both kernels."""
+    """A choice of maps for both kernels."""
 
     axis: str
-    """Which is split."""
+    """The split axis."""
     maps: tuple[Maps, Maps]
 
 
 def split_maps(
     graph: SGraph, typed: Sequence[TypedBlock], pair: Pair, grid_dims: int
 ) -> Iterator[SplitMaps | tuple[str, int, Violation]]:
-    """Every choice, in order of axes, loops, layouts, grids; an axis that cannot be split with why not, and in which.
+    """Every legal choice, in the order of axes, loops, layouts, grids.
 
     Args:
-        graph: maps open.
-        typed: its two kernels.
-        pair: how they are linked.
-        grid_dims: of one kernel, at most.
+        graph: the kernel graph without maps.
+        typed: the block graphs of its two kernels.
+        pair: how the kernels are linked.
+        grid_dims: the largest number of grid dims of one kernel.
+
+    Yields:
+        A choice; or an axis that cannot be split, with the number of the kernel and the violation.
     """
     first, second = typed
     names = first.names
@@ -53,24 +57,24 @@ def split_maps(
         if (broken := _why_not_split(first, second, pair, axis)) is not None:
             yield axis, *broken
             continue
-        cuttable = [a for a in names if a != axis and grid_violation(first, a, by_one=True) is None]
-        behind = [a for a in second.names if grid_violation(second, a) is None]
+        first_grid_axes = [a for a in names if a != axis and grid_violation(first, a, by_one=True) is None]
+        second_grid_axes = [a for a in second.names if grid_violation(second, a) is None]
         loops = (frozenset(c) for size in range(len(names) + 1) for c in combinations(names, size))
         legal = [looped for looped in loops if loop_violation(first, looped) is None]
         stored = [first.axes[share.store] for share in pair.shares]
-        for looped, lays in product(legal, product(*(_dims(axes, cuttable) for axes in stored))):
-            laid = {axes[d] for axes, d in zip(stored, lays, strict=True)}
-            free = [a for a in cuttable if a not in laid | looped]
-            later = [a for a in behind if a not in laid]
+        for looped, share_dims in product(legal, product(*(_dims(axes, first_grid_axes) for axes in stored))):
+            share_axes = {axes[d] for axes, d in zip(stored, share_dims, strict=True)}
+            free = [a for a in first_grid_axes if a not in share_axes | looped]
+            later = [a for a in second_grid_axes if a not in share_axes]
             grids = combinations(free, min(grid_dims - 1, len(free)))
             for grid, after in product(grids, combinations(later, min(grid_dims, len(later)))):
                 uses = _uses(names, (*grid, axis), looped)
                 more = (*_uses(second.names, after, frozenset()), AxisUse(share_axis(axis), looped=True))
-                yield SplitMaps(axis, _close_pair(graph, typed, pair, lays, axis, uses, more))
+                yield SplitMaps(axis, _close_pair(graph, typed, pair, share_dims, axis, uses, more))
 
 
 def _why_not_split(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str) -> tuple[int, Violation] | None:
-    """Why an axis cannot be the one that is split, and in which kernel."""
+    """The violation if an axis is split, with the number of the kernel; None if it can be split."""
     twice = next((at for at, axes in enumerate(first.axes) if axes.count(axis) > 1), None)
     if twice is not None:
         return 0, Violation("grid.once", twice)
@@ -87,10 +91,10 @@ def _why_not_split(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str)
     return None
 
 
-def _dims(axes: AxisNames, cuttable: Sequence[str]) -> list[int]:
-    """The dims along which a result's shares may lie."""
+def _dims(axes: AxisNames, grid_axes: Sequence[str]) -> list[int]:
+    """The dims along which the shares of a result may be stored."""
     single = [d for d, a in enumerate(axes) if a is None]
-    idle = [d for d, a in enumerate(axes) if a not in cuttable]
+    idle = [d for d, a in enumerate(axes) if a not in grid_axes]
     return single[-1:] or idle[-1:] or list(range(len(axes)))
 
 
@@ -98,25 +102,25 @@ def _close_pair(
     graph: SGraph,
     typed: Sequence[TypedBlock],
     pair: Pair,
-    lays: Sequence[int],
+    share_dims: Sequence[int],
     axis: str,
     first: tuple[AxisUse, ...],
     second: tuple[AxisUse, ...],
 ) -> tuple[Maps, Maps]:
-    """Both kernels with their maps. Where its shares lie, a result's dim is the split axis, or that of its parts."""
+    """Both kernels with their maps; a dim of shares has the split axis in the first, the share axis in the second."""
     taken = graph.data_symbols
     count = unused_size("s", taken)
-    stores = {share.store: along for share, along in zip(pair.shares, lays, strict=True)}
-    loads = {share.load: along for share, along in zip(pair.shares, lays, strict=True)}
+    stores = {share.store: along for share, along in zip(pair.shares, share_dims, strict=True)}
+    loads = {share.load: along for share, along in zip(pair.shares, share_dims, strict=True)}
     last = "xyz"[_rank(first) - 1]
     one = with_maps(_with_share_axis(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
     two = with_maps(_with_share_axis(typed[1], loads, share_axis(axis)), second, _rank(second), 2, taken, {"i": count})
     return Maps(first, one), Maps(second, two)
 
 
-def _with_share_axis(typed: TypedBlock, lays: dict[int, int], axis: str) -> TypedBlock:
+def _with_share_axis(typed: TypedBlock, share_dims: dict[int, int], axis: str) -> TypedBlock:
     axes = list(typed.axes)
-    for position, along in lays.items():
+    for position, along in share_dims.items():
         axes[position] = (*axes[position][:along], axis, *axes[position][along + 1 :])
     return replace(typed, axes=tuple(axes))
 
@@ -130,12 +134,13 @@ def _rank(uses: tuple[AxisUse, ...]) -> int:
 
 
 def without_loop(graph: SGraph, pair: Pair) -> BlockGraph | None:
-    """The second kernel without its loop: each block has all shares of its part in one tile, and reduces them.
+    """The second kernel without its loop: each block loads all its shares in one tile and reduces them.
 
-    None where sums and the maxima that they are relative to do not lie along the same dim, the maxima one by one.
+    None where a sum relative to a maximum and that maximum are stored along different dims, or the maximum has a tile
+    of more than one element along it.
 
     Args:
-        graph: maps closed.
+        graph: the kernel graph with maps.
         pair: its two kernels.
     """
     node = graph.nodes[pair.second]
@@ -153,42 +158,42 @@ def without_loop(graph: SGraph, pair: Pair) -> BlockGraph | None:
         scale = share.scale
         if scale is not None and not (along[scale] == along[share.load] and tiles[scale][along[scale]].is_one):
             return None
-    made: list[Node] = []
+    nodes: list[Node] = []
     at: dict[int, int] = {}
 
-    def put(op: Op, *args: int) -> int:
-        made.append(Node(op, args))
-        return len(made) - 1
+    def add(op: Op, *args: int) -> int:
+        nodes.append(Node(op, args))
+        return len(nodes) - 1
 
-    def apart(value: int, dims: tuple[Dim, ...], d: int) -> int:
-        """A tensor whose dim `d` is so many shares of a size, as one that has a dim of shares before that size."""
-        return put(Reshape((*dims[:d], loop.size, *dims[d:])), value)
+    def split_dim(value: int, dims: tuple[Dim, ...], d: int) -> int:
+        """Split dim `d` into a dim of shares and a dim of one share."""
+        return add(Reshape((*dims[:d], loop.size, *dims[d:])), value)
 
-    def reduced(fn: Literal["sum", "max"], value: int, dims: tuple[Dim, ...], d: int) -> int:
+    def reduce(fn: Literal["sum", "max"], value: int, dims: tuple[Dim, ...], d: int) -> int:
         if dims[d].is_one:
-            return put(Reduce(fn, d), value)
-        return put(Reshape(dims), put(Reduce(fn, d), value))
+            return add(Reduce(fn, d), value)
+        return add(Reshape(dims), add(Reduce(fn, d), value))
 
     factors: dict[int, int] = {}
-    wholes = {share.complete: share for share in pair.shares if share.complete is not None}
+    complete = {share.complete: share for share in pair.shares if share.complete is not None}
     between = {p for share in pair.shares for p in share.between}
     for position, inner in enumerate(block.nodes):
-        share = wholes.get(position)
+        share = complete.get(position)
         if share is not None:
             dims, d, value = tiles[share.load], along[share.load], at[share.load]
             if (scale := share.scale) is not None:
                 if scale not in factors:
-                    largest = put(Reduce("max", d), at[scale])
-                    factors[scale] = put(Unary("exp"), put(Binary("sub"), at[scale], largest))
+                    largest = add(Reduce("max", d), at[scale])
+                    factors[scale] = add(Unary("exp"), add(Binary("sub"), at[scale], largest))
                 factor = factors[scale]
                 if not dims[d].is_one:
-                    value, factor = apart(value, dims, d), apart(factor, tiles[scale], d)
-                at[position] = reduced("sum", put(Binary("mul"), value, factor), dims, d)
+                    value, factor = split_dim(value, dims, d), split_dim(factor, tiles[scale], d)
+                at[position] = reduce("sum", add(Binary("mul"), value, factor), dims, d)
             else:
                 op = inner.op
                 assert isinstance(op, Accumulate) and op.fn in ("sum", "max"), "shares are added up, or compared"
-                at[position] = reduced(op.fn, value if dims[d].is_one else apart(value, dims, d), dims, d)
+                at[position] = reduce(op.fn, value if dims[d].is_one else split_dim(value, dims, d), dims, d)
         elif position not in between:
             op = replace(inner.op, fmap=None) if isinstance(inner.op, Load) else inner.op
-            at[position] = put(op, *(at[a] for a in inner.args))
-    return BlockGraph(block.grid, None, tuple(made))
+            at[position] = add(op, *(at[a] for a in inner.args))
+    return BlockGraph(block.grid, None, tuple(nodes))

@@ -1,8 +1,7 @@
-"""The search space in one place: operators, limits, and which pruning rules are on.
+"""The search space: operators, limits, budgets, and the pruning rules that are on.
 
-A graph that a search does not consider is excluded by the space or cut by a named rule. `describe` is the statement
-of the space; it goes into the journal's first event, so that the claim "the best of the stated space" can be read
-back.
+The space or a named rule excludes every graph that a search does not consider. `Space.describe` states the space as
+text; the first event of a search stores it, because the claim "the best of the stated space" refers to it.
 """
 
 from __future__ import annotations
@@ -45,20 +44,20 @@ from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 
 Level: TypeAlias = Literal["kernel", "block", "split"]
-"""Where a step of the search is taken: in a kernel graph, in a block graph, or at a whole one that is split."""
+"""Where the search adds an operator: in a kernel graph or a block graph; `split` partitions a complete one."""
 
 Accumulator: TypeAlias = Literal["plain", "sum", "mean", "rms", "max", "rescaled"]
-"""`plain` adds up the iterations' tiles, the others reduce one dim of the tile as well.
+"""`plain` adds up the tiles of the iterations; the others also reduce one dim of the tile.
 
-`rescaled` is running maxima along each dim, and sums relative to them, with and without a dim."""
+`rescaled` stands for running maxima along each dim, and for sums relative to them, with or without reducing a dim."""
 
 MATCH_BY_AXIS = "shape.mismatch"
-"""The pruning rule that states how dims match; the other rules are named in `generate.pruning.rules` alone."""
+"""The pruning rule by which dims match; all rules are listed in `generate.pruning.rules`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operators:
-    """The operators that one level may use, in the order in which they are tried."""
+    """The operators of one level, in the order in which they are tried."""
 
     unary: tuple[UnaryFn, ...] = ()
     scalars: tuple[Scalar, ...] = ()
@@ -69,10 +68,10 @@ class Operators:
     """Along every dim that is not of literal size 1."""
     accumulators: tuple[Accumulator, ...] = ()
     views: tuple[ViewOp, ...] = ()
-    """Only those that the program itself has, of tensors with the axes that they have there."""
+    """Only views of the program, applied to tensors with the same axes as in the program."""
 
     def has(self, op: Op) -> bool:
-        """Whether an operator of a program is among them; what is given, such as an input, always is."""
+        """Whether an operator of a program is included; inputs and bands always are."""
         match op:
             case Unary(fn):
                 return fn in self.unary
@@ -92,7 +91,7 @@ class Operators:
                 raise AssertionError("a tensor program has compute operators only")
 
     def without(self, other: Operators) -> Operators:
-        """Those that `other` lacks."""
+        """The operators that `other` lacks."""
         return Operators(
             tuple(x for x in self.unary if x not in other.unary),
             tuple(x for x in self.scalars if x not in other.scalars),
@@ -119,7 +118,7 @@ class Operators:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Which sGraphs a search considers.
+    """The sGraphs that a search considers.
 
     Example:
         >>> from dataclasses import replace
@@ -139,42 +138,42 @@ class Space:
     kernel_ops: int = 5
     """Largest number of kernel-level operators, custom ones included."""
     predefined_kernels: int = 0
-    """How many of them may be predefined operators, before or behind the custom kernels."""
+    """Largest number of predefined operators among them, before or after the custom kernels."""
     custom_kernels: int = 1
-    """How many of them may be custom kernels; at least one is."""
+    """Largest number of custom kernels among them; at least one is custom."""
     block_ops: int = 11
-    """Largest number of operators in a block graph: loads count, the store does not."""
+    """Largest number of operators in a block graph; loads count, the store does not."""
     block_inputs: int = 3
-    """Largest number of tensors that a custom kernel reads; each is loaded once, or once along each of the axes that
-    one dim of it is in the program (`ir.apart`), which count as several."""
+    """Largest number of tensors that a custom kernel reads. Each is loaded once; a tensor that the program reads along
+    several axes counts, and is loaded, once for each (`ir.transforms.duplicate_inputs`)."""
     accumulators: int = 3
-    """Largest number of accumulators in a block graph, a running maximum not counted; a tensor is accumulated at
-    most once."""
+    """Largest number of accumulators in a block graph, running maxima not counted; a tensor is accumulated at most
+    once."""
     grid_dims: int = 3
     """Largest number of grid dims of a custom kernel: 1 to 3."""
     results: int = 3
-    """Largest number of partial results of a kernel that is split over an axis; 0: none is split.
+    """Largest number of partial results of a kernel that is split over an axis; 0: no kernel is split.
 
-    A kernel that sums over an axis may be split into two: see `generate.split`. This opens a second custom kernel
-    behind the first, whatever `custom_kernels` says of those that grow side by side.
+    A kernel that sums over an axis may be split into two, see `generate.split_kernels`. The second kernel does not
+    count for `custom_kernels`.
     """
     rows: int = 3
-    """Largest number of families of kernels in a row, one for each part of the program: see `pieces`. They are tried
-    where no kernel is proved; 0: never."""
+    """Largest number of kernel sequences ("kernels in a row"), which have one kernel for each part of the program, see
+    `search.kernel_sequence`. They are searched only where no single kernel is proved; 0: never."""
     row_kernels: int = 2
-    """Largest number of kernels for one part; the first that are proved count."""
+    """Largest number of kernels for one part of a kernel sequence: the first ones that are proved."""
     row_maps: int = 3
-    """Largest number of candidates of one row."""
+    """Largest number of candidates of one kernel sequence."""
     row_nodes: int = 150
-    """Budget: how many partial sGraphs are expanded for one part."""
+    """Budget: the number of partial sGraphs that are expanded for one part of a kernel sequence."""
     nodes: int = 6_000
-    """Budget: how many partial sGraphs are expanded before the search gives up."""
+    """Budget: the number of partial sGraphs that are expanded."""
     patience: int = 1_000
-    """Budget: how many of them before the first family. What the program says comes first, so a program that has none
-    by then has no kernel that is near it; most workloads meet theirs within a hundred."""
+    """Budget: the number of them that are expanded without finding a family. Graphs close to the program are expanded
+    first; most workloads find their first family within a hundred."""
     time_s: float = 300.0
-    """Budget: seconds of growing graphs, as many of proving, and as many of trying families in floating point;
-    pauses and tuning do not count."""
+    """Budget: seconds for the enumeration, the same again for proofs, and again for float assessments; pauses and
+    tuning do not count."""
     rules_off: frozenset[str] = frozenset()
     """Names of pruning rules that are switched off, for ablations and audits."""
 
@@ -185,7 +184,7 @@ class Space:
             value = getattr(self, field.name)
             counts = field.type in (int, "int")
             if (counts and type(value) is not int) or (isinstance(value, int | float) and value < 0):
-                raise ShapeError(f"{field.name} counts something, from 0 on; found {value!r}")
+                raise ShapeError(f"{field.name} is a number from 0 on; found {value!r}")
 
     def active(self, rule: str) -> bool:
         """Whether a pruning rule is on.
@@ -200,13 +199,13 @@ class Space:
 
     @property
     def matches_by_axis(self) -> bool:
-        """Whether dims match only where they are the same index axis; else where their sizes agree."""
+        """Whether dims match only where they are the same index axis; otherwise equal sizes suffice."""
         return self.active(MATCH_BY_AXIS)
 
     def lacks(self, program: TensorProgram) -> tuple[str, ...]:
-        """The operators of a program's core that no level of the space has, by name, each once, in order.
+        """The names of the operators of a program that no level of the space has; views at its boundary do not count.
 
-        A family may do without one, as a product does without an `expand`; where it may not, none is found.
+        A family may not need one, as a product does not need an `expand`; if every family needs it, none is found.
 
         Args:
             program: the program.
@@ -221,10 +220,10 @@ class Space:
         return tuple(dict.fromkeys(map(op_name, missing)))
 
     def describe(self, program: TensorProgram | None = None) -> dict[str, str]:
-        """The statement for people and for the journal's first event, with what `program` has and it lacks.
+        """The space as text, for people and for the first event of a search.
 
         Args:
-            program: if not None, the operators that it has and the space lacks are listed too.
+            program: if not None, the operators of it that the space lacks are listed, too.
 
         Returns:
             Per aspect of the space, one or more sentences.
@@ -277,24 +276,23 @@ class Space:
 
 
 LIMITS: tuple[str, ...] = tuple(f.name for f in fields(Space) if f.type in (int, "int"))
-"""The numbers of a space, by name."""
+"""The names of the fields of a space that are integers."""
 
 CLASSIC_UNARY: tuple[UnaryFn, ...] = ("exp", "square", "sqrt", "silu")
 CLASSIC_BINARY: tuple[BinaryFn, ...] = ("add", "mul", "div")
 CLASSIC_REDUCTIONS: tuple[ReduceFn, ...] = ("sum", "mean", "rms")
 
-
 CLASSIC_OPS = 11
 LARGEST_OPS = 23
-"""Where a program takes more operators than this in one kernel, the default space does not try to hold it."""
+"""A program that needs more operators in one kernel has no single kernel in its default space."""
 
 
 def fused_ops(program: TensorProgram) -> int:
-    """How many operators a block graph has that computes a program as it is written, with one loop.
+    """The number of operators of a block graph that computes a program operator by operator, with one loop.
 
-    Its loads, its operators, and its accumulators: those of reductions take the reductions' places, and where products
-    of matrices are summed along the axis of the loop, each has one; so of the axis that most of them are summed along.
-    Repetitions and views around the core are none, √ of the mean of squares is one.
+    It counts loads, operators and accumulators. The accumulator of a reduction replaces the reduction. Matrix products
+    that sum over the axis of the loop have one accumulator each; the loop is over the axis that most of them sum over.
+    Repetitions and views at the boundary do not count, and √ of the mean of squares counts as one operator.
     """
     graph = duplicate_inputs(program).program.graph
     nodes = graph.nodes
@@ -313,11 +311,11 @@ def fused_ops(program: TensorProgram) -> int:
 
 
 def default_space(program: TensorProgram) -> Space:
-    """The classic operators and limits, and whatever the program itself uses.
+    """The published operators and limits, and the operators of the program.
 
-    Scalar constants come from the program alone; running maxima are tried where it has a maximum. A custom
-    kernel may read as many tensors as the program has inputs and bands, and three at least, and may have as
-    many operators as the program itself takes in one: with fewer, a single kernel could never compute it.
+    Scalar constants are those of the program; running maxima are included if the program has a maximum. A custom kernel
+    may read as many tensors as the program has inputs and bands, and at least three. It may have as many operators as
+    the program needs in one kernel (`fused_ops`), up to `LARGEST_OPS`.
 
     Args:
         program: the program.

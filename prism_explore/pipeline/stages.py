@@ -31,7 +31,7 @@ class Family:
     """An sGraph with open maps: operators and wiring are fixed, maps and sizes are not."""
 
     id: str
-    """f1, f2, ... in order; stable over a search."""
+    """f1, f2, ... in the order in which they are found."""
     program: TensorProgram
     sgraph: SGraph
     sequence: KernelSequence | None = None
@@ -83,9 +83,9 @@ class Lemma:
     replayed: bool
     """Whether egglog derived it from axioms alone and the checker agreed."""
     note: str = ""
-    """Why not, where it was not replayed; where it was, whether its axioms may be more than it takes."""
+    """Why it was not replayed; for a replayed lemma, whether fewer axioms may suffice."""
     statement: str = ""
-    """Both sides as expressions over named axes, for the checker; see `verify.statement`."""
+    """Both sides as expressions over named axes, for the checker; see `verify.certificate.lemma`."""
 
 
 class EClass(NamedTuple):
@@ -112,7 +112,7 @@ class Proof:
     """The certificate; empty until it is requested."""
 
     def broken_at(self, sizes: Mapping[str, int]) -> tuple[str, ...]:
-        """Those of the conditions that these numbers break; a condition on data, not on sizes, is not among them.
+        """The conditions on sizes that these sizes violate; conditions on data are not checked.
 
         Raises:
             ShapeError: a symbol of a condition has no number.
@@ -138,10 +138,10 @@ class Trial:
     seed: int
     relative_error: float
     input_range: tuple[float, float] = (-0.65, 0.75)
-    """Inputs were drawn uniformly from here, where they are floats."""
+    """The interval from which floating-point inputs are drawn uniformly."""
     arithmetic: Arithmetic = "float64"
     error_bound: float | None = None
-    """Of an exact trial: the probability that it shows two different functions alike is at most this."""
+    """Of an exact trial: a bound on the probability that two different functions agree in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Counterexample:
     """As in `Trial`."""
     seed: int
     index: tuple[int, ...]
-    """Where in the result."""
+    """The element of the result."""
     expected: float
     found: float
     """NaN where blocks wrote different values to one place."""
@@ -171,7 +171,7 @@ class Verified:
     proof: Proof
     trials: tuple[Trial, ...]
     why_no_exact_trial: str = ""
-    """Why there was no exact trial, where there was none."""
+    """The reason why there was no exact trial; empty where there was one."""
 
     @property
     def evidence(self) -> str:
@@ -180,11 +180,11 @@ class Verified:
         exact = [t.error_bound for t in self.trials if t.error_bound is not None]
         worst = max((t.relative_error for t in floats), default=0.0)
         kinds = [a for a in ("float64", "decimals") if any(t.arithmetic == a for t in floats)] or ["float64"]
-        said = f"It survived {_counted(len(floats), 'random trial')} in {' and '.join(kinds)}"
-        said += f" (relative error {worst:.0e} at most)"
+        text = f"It survived {_counted(len(floats), 'random trial')} in {' and '.join(kinds)}"
+        text += f" (relative error {worst:.0e} at most)"
         if exact:
-            said += f" and {_counted(len(exact), 'exact trial')} in prime fields (error at most {prod(exact):.1g})"
-        return f"{said}." + (
+            text += f" and {_counted(len(exact), 'exact trial')} in prime fields (error at most {prod(exact):.1g})"
+        return f"{text}." + (
             f" No exact trial: {self.why_no_exact_trial}." if self.why_no_exact_trial and not exact else ""
         )
 
@@ -218,9 +218,9 @@ class Unknown:
     nearest: tuple[str, str] = ("", "")
     """The two normal forms that differ, as printed."""
     shared: tuple[Shared, ...] = ()
-    """The last values that both sides still have in common: nothing that is computed from one is shared."""
+    """The last values that both sides compute: no value computed from one of them is shared."""
     unmatched: tuple[tuple[str, str], ...] = ()
-    """The first tensors of the program, then of the candidate, without a partner: name and form."""
+    """The first tensors of the program, then of the candidate, that the other side lacks: name and normal form."""
     case: str = ""
     """Where prover and refuter disagree: a text that `verify.replay.replay_counterexample` runs again."""
 
@@ -246,7 +246,7 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """Source for one choice of parameters, made by `codegen`."""
+    """Generated code for one choice of parameters."""
 
     verified: Verified
     parameters: Parameters
@@ -254,7 +254,7 @@ class Kernel:
     """Sizes of the program's own symbols, such as the batch."""
     backend: Literal["cpu", "triton"]
     source: str
-    """For people: tiles and loops, or Triton."""
+    """Readable text: tiles and loops, or Triton code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ class Timed:
 
     kernel: Kernel
     time_s: float
-    """Median of the rounds' ratios to the incumbent, times the incumbent's own time; so times compare."""
+    """The median of its ratios to the incumbent, times the incumbent's time, so that all times are comparable."""
     p20_s: float
     p80_s: float
     samples: int
@@ -272,7 +272,7 @@ class Timed:
     floor_s: float
     """The roofline's lower bound for these sizes (modelled)."""
     waited: float = 0.0
-    """Share of the timed span for which its threads waited for a core: other work was running."""
+    """Share of the time for which its threads waited for a core because other work was running."""
 
 
 @dataclass(frozen=True, slots=True)

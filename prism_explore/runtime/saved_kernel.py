@@ -222,7 +222,7 @@ def _verify_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
             return verified
         case Refuted(_, counterexample):
             sizes = ", ".join(f"{s}={n}" for s, n in counterexample.sizes)
-            raise ShapeError(f"{path} does not compute what it says: refuted at {sizes}")
+            raise ShapeError(f"{path} does not compute its program: refuted at {sizes}")
         case Unknown(_, limit):
             raise ShapeError(f"{path} could not be proved again: {limit}")
 

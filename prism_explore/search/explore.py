@@ -68,32 +68,31 @@ class Task:
     seed: int
     budget: Budget
     reference: Traced | None = None
-    """The torch code that the result is raced against; None where the program was written by hand."""
+    """The traced torch code, for the race against the baselines; None for a program that was not traced."""
     baselines: tuple[str, ...] = ()
-    """How torch runs it in that race, by names of `tune.runner.baseline_table.BASELINES`."""
+    """The baselines of that race, by their names in `tune.runner.baseline_table.BASELINES`."""
     versions: tuple[tuple[str, str], ...] = ()
     allow_unsafe: bool = False
     """Whether a family that is unsafe in floating point may win without being accepted."""
     time_to_beat_s: float | Literal["baselines"] | None = None
-    """A time that a kernel has to beat to be of interest, such as an earlier search's; or that of the fastest rival,
-    which is then measured first.
+    """The time that a kernel has to beat: seconds, or "baselines" for that of the fastest baseline, measured first.
 
-    What cannot, by its bound, is cut: partial graphs while they grow, candidates before they are tuned.
+    Partial graphs and candidates whose lower bound is not below it are pruned.
     """
     library: Library = field(default_factory=Library)
-    """One more rival: torch code of the same value, such as one library call that does all of it."""
+    """One more baseline: torch code that computes the same, such as a library call."""
     ranges: Ranges = UNBOUNDED
-    """Of the program's own symbols; what is found holds at all values, and is called at these."""
+    """The ranges of the program's symbols, for which kernels may be called; proofs hold for all values."""
     database: Database | None = None
-    """Where trials are remembered from search to search."""
+    """Stores trials for later searches."""
     dominated: Literal["later", "left out"] = "later"
-    """Whether a family that costs no less than another in the model comes behind what is as likely, or is left out.
+    """Whether a family that another one dominates in the cost model is tuned later, or not at all.
 
-    That is no proof about time: the fastest kernel may be of such a family, so only the first way loses nothing.
+    The cost model is not the measured time: with "left out" the fastest kernel may be missed.
     """
     executor: Executor | None = None
-    """Whose workers settle families while this process grows more, and run the trials of a flight, where the budget has
-    several at once; this process alone where it is None. The facts are the same, but for what a stop-watch measured."""
+    """Its workers verify families while this process enumerates more, and run trials where the budget allows several at
+    once. None: this process does everything. The events are the same, except for measured times."""
 
     def __post_init__(self) -> None:
         require_known_rules(self.space.rules_off, RULES)
@@ -116,11 +115,11 @@ class Progress:
     certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
     compared: list[Timed] = field(default_factory=list[Timed])
     assessed: dict[str, Assessment] = field(default_factory=dict[str, Assessment])
-    """Per family, how it fares in floating point; not for what a saved search knew."""
+    """Per family, its assessment in floating point; a replayed search has only the events."""
     dominated: dict[str, str] = field(default_factory=dict[str, str])
-    """Per family, the one that costs no more in the cost model; of those that may win."""
+    """Per family that may win, the family that dominates it."""
     floats: list[FloatsAssessed] = field(default_factory=list[FloatsAssessed])
-    """The same as it was noted."""
+    """The assessments as events."""
 
 
 def explore(
@@ -175,11 +174,11 @@ def _families(task: Task, journal: Journal, progress: Progress) -> Iterator[Fami
             enumerate_families(task, journal, replay.time_is_up(journal, watch), lambda: bool(progress.proved))
         )
     pool = progress.workers = WorkerPool(task.executor, task.space, task.target, task.seed, progress.proof_timer)
-    notes = Journal()
-    growing = enumerate_families(
-        task, notes, watch.is_over, lambda: None if pool.is_waiting() else bool(progress.proved)
+    buffered = Journal()
+    enumeration = enumerate_families(
+        task, buffered, watch.is_over, lambda: None if pool.is_waiting() else bool(progress.proved)
     )
-    return pool.in_order(watch.during(growing), notes, journal)
+    return pool.in_order(watch.during(enumeration), buffered, journal)
 
 
 def enumerate_families(
@@ -213,15 +212,15 @@ def _verify_family(
     if family.id in progress.decided or not allows(steering(), family):
         return
     progress.decided.add(family.id)
-    assert progress.prover is not None, "families are settled by a search that began"
+    assert progress.prover is not None, "the search was started"
     if progress.workers is not None and (answer := progress.workers.take_verdicts(family)) is not None:
         for decided in answer.candidates:
             verdict = adopt_verdict(decided, family, progress.prover, journal, task.seed)
             if isinstance(verdict, Verified):
                 progress.proved.append(verdict)
             yield
-        for fact in answer.events_after:
-            journal.append(fact)
+        for event in answer.events_after:
+            journal.append(event)
         return
     for candidate in instantiate(family, task.space, task.target, journal):
         if saved := replay.replay_verdict(journal, candidate, progress.prover, task.seed):
@@ -330,7 +329,7 @@ def _assess(
             with progress.assessment_timer:
                 found = progress.assessed[family.id] = assessor.assess(verified)
         reasons, evidence = (found.reasons, found.evidence) if isinstance(found, Unsafe) else ((), ())
-        fact = FloatsAssessed(
+        event = FloatsAssessed(
             family.id,
             candidate.id,
             "safe" if isinstance(found, Safe) else "unsafe" if isinstance(found, Unsafe) else "unassessed",
@@ -340,8 +339,8 @@ def _assess(
             tuple(map(str, evidence)),
             task.allow_unsafe,
         )
-        progress.floats.append(fact)
-        journal.append(fact)
+        progress.floats.append(event)
+        journal.append(event)
         yield
 
 
@@ -372,7 +371,7 @@ def _certify_and_compare(
 
 
 def _time_baselines(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:
-    """Time the baselines before the enumeration; a saved search has their times."""
+    """Time the baselines before the enumeration, unless a saved search is replayed."""
     if not replay.replay_baselines(journal) and task.reference is not None:
         for row in time_baselines(
             task.reference,
@@ -398,16 +397,16 @@ def _to_beat(task: Task) -> dict[str, str]:
             return {"time to beat": seconds_text(seconds)}
 
 
-def with_time_to_beat(task: Task, facts: Iterable[Event]) -> Task:
-    """The task with what its rivals took as its time to beat, where that was asked for; None where none was timed."""
+def with_time_to_beat(task: Task, events: Iterable[Event]) -> Task:
+    """The task with a number as its time to beat: the time of the fastest baseline, or None where none was timed."""
     if task.time_to_beat_s != "baselines":
         return task
-    fastest = fastest_baseline(e for e in facts if isinstance(e, RivalTimed))
+    fastest = fastest_baseline(e for e in events if isinstance(e, RivalTimed))
     return replace(task, time_to_beat_s=fastest.time_s if fastest is not None else None)
 
 
 def _seconds_to_beat(task: Task) -> float | None:
-    assert task.time_to_beat_s != "baselines", "their time is known once they were measured"
+    assert task.time_to_beat_s != "baselines", "with_time_to_beat replaced it"
     return task.time_to_beat_s
 
 
@@ -423,24 +422,24 @@ def time_to_beat(task: Task) -> TimeToBeat | None:
 
 
 def allows(steering: Steering, family: Family) -> bool:
-    """Whether work may go into a family."""
+    """Whether the user did not reject a family."""
     return steering.choices.get(family.id) != "rejected"
 
 
 def prefers(steering: Steering, family: Family) -> bool:
-    """Whether a family is tuned before others that nobody accepted."""
+    """Whether the user preferred a family, which is then tuned before others."""
     return steering.prefers(family.id, show(family.sgraph))
 
 
 def may_win(progress: Progress, steering: Steering, family: Family) -> bool:
-    """Whether a kernel of a family may be offered: nobody rejected it, and it is safe, or accepted or allowed."""
+    """Whether a kernel of a family may become the best: it is not rejected, and it is safe, accepted or allowed."""
     return allows(steering, family) and family.id not in withheld(progress.floats, steering)
 
 
 def incumbent(progress: Progress, steering: Steering) -> Timed | None:
     """The fastest timed kernel of a family that may win."""
-    open_now = [t for t in progress.timed if may_win(progress, steering, t.kernel.verified.candidate.family)]
-    return min(open_now, key=lambda t: t.time_s, default=None)
+    eligible = [t for t in progress.timed if may_win(progress, steering, t.kernel.verified.candidate.family)]
+    return min(eligible, key=lambda t: t.time_s, default=None)
 
 
 def _not_reached(limit_s: float) -> str:

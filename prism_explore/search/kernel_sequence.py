@@ -47,7 +47,7 @@ from prism_explore.verify.prover import Prover
 
 @dataclass(frozen=True, slots=True)
 class SequenceTimeToBeat:
-    """A time that the full sequence has to stay below, at some shapes."""
+    """The time that a kernel sequence has to beat, at some shapes."""
 
     time_s: float
     shapes: Mapping[str, int]
@@ -59,10 +59,10 @@ class _Search:
 
     time_to_beat: TimeToBeat | None
     families: list[Family] = field(default_factory=list[Family])
-    slow: list[RegionPruned] = field(default_factory=list[RegionPruned])
-    """Regions that were cut because of the time to beat."""
-    left: list[RegionPruned] = field(default_factory=list[RegionPruned])
-    """Regions that the node budget left."""
+    too_slow: list[RegionPruned] = field(default_factory=list[RegionPruned])
+    """Regions that were pruned because of the time to beat."""
+    out_of_budget: list[RegionPruned] = field(default_factory=list[RegionPruned])
+    """Regions that were not searched because the node budget was spent."""
 
 
 def kernel_sequences(
@@ -81,32 +81,32 @@ def kernel_sequences(
         target: the machine.
         seed: of proofs.
         over: whether the time for the enumeration is spent.
-        to_beat: a time that the sequence has to stay below.
+        to_beat: the time that the sequence has to beat.
     """
-    held = to_beat if space.active(TIME_BOUND.name) else None
+    limit = to_beat if space.active(TIME_BOUND.name) else None
     allowed = space.kernel_ops if space.kernel_ops < default_space(program).kernel_ops else None
     cheaper = reassociate_matmuls(hoist_views(program), never_above)
     for same in dict.fromkeys((cheaper, program)):
-        made = 0
-        for found in _covered(same, space, target, seed, over, held):
+        count = 0
+        for found in _covered(same, space, target, seed, over, limit):
             if not isinstance(found, _Covered):
                 yield found
                 if found is not None and found.reason.code == TIME_SPENT:
                     return
                 continue
-            for row in islice(_rows_of(found), space.rows - made):
-                made += 1
+            for row in islice(_rows_of(found), space.rows - count):
+                count += 1
                 if allowed is None or _kernels(row) <= allowed:
-                    yield (_too_slow(row, program, space, target, held) if held else None) or row
-            if made == space.rows:
+                    yield (_too_slow(row, program, space, target, limit) if limit else None) or row
+            if count == space.rows:
                 return
-        if made:
+        if count:
             return
 
 
 @dataclass(frozen=True, slots=True)
 class _Covered:
-    """A program in parts, with proved families of each part that is searched."""
+    """A partitioned program, with proved families of each part that is searched."""
 
     program: TensorProgram
     parts: tuple[Part, ...]
@@ -142,22 +142,22 @@ def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
 
 
 def _too_slow(
-    row: KernelSequence, program: TensorProgram, space: Space, target: Target, held: SequenceTimeToBeat
+    row: KernelSequence, program: TensorProgram, space: Space, target: Target, limit: SequenceTimeToBeat
 ) -> PrunedSequence | None:
-    """The cut of a sequence with no candidate below the time to beat; None where there is one."""
+    """The event that prunes a sequence without a candidate below the time to beat; None where there is one."""
     graph = row.full_graph({number: family.sgraph for number, family in row.families})
     candidates = instantiate(Family("f0", program, graph, row), space, target, Journal())
-    least_s = min((time_bound_of(c, held.shapes, target).time_s for c in candidates), default=0.0)
-    if least_s < held.time_s:
+    least_s = min((time_bound_of(c, limit.shapes, target).time_s for c in candidates), default=0.0)
+    if least_s < limit.time_s:
         return None
     detail = f"{rates_of(target)} This is the least of the row's choices of maps."
-    return PrunedSequence(sequence_text(row.parts), _slower(seconds_text(least_s), held, target, detail), 1.0)
+    return PrunedSequence(sequence_text(row.parts), _slower(seconds_text(least_s), limit, target, detail), 1.0)
 
 
-def _slower(told: str, held: SequenceTimeToBeat, target: Target, detail: str) -> Reason:
-    common = {"time to beat": seconds_text(held.time_s), "machine": target.name}
-    failure = Failure("e < time to beat", told, detail, heuristic=target.measured)
-    return reason(Cut(TIME_BOUND, failure), {"e": told, **common})
+def _slower(bound: str, limit: SequenceTimeToBeat, target: Target, detail: str) -> Reason:
+    common = {"time to beat": seconds_text(limit.time_s), "machine": target.name}
+    failure = Failure("e < time to beat", bound, detail, heuristic=target.measured)
+    return reason(Cut(TIME_BOUND, failure), {"e": bound, **common})
 
 
 def _covered(
@@ -166,74 +166,76 @@ def _covered(
     target: Target,
     seed: int,
     over: Callable[[], bool],
-    held: SequenceTimeToBeat | None,
+    limit: SequenceTimeToBeat | None,
 ) -> Iterator[_Covered | PrunedSequence | None]:
     """The partitions of a program where each searched part has a proved family, with the families; best first."""
     found: dict[str, _Search] = {}
-    looks: dict[str, bool] = {}
-    told: set[tuple[Part, ...]] = set()
+    may_fit: dict[str, bool] = {}
+    """Per part, whether one kernel may compute it."""
+    yielded: set[tuple[Part, ...]] = set()
 
     def may_be_one(part: TensorProgram) -> bool:
-        if part.name not in looks:
-            looks[part.name] = fits(part)
-        return looks[part.name]
+        if part.name not in may_fit:
+            may_fit[part.name] = fits(part)
+        return may_fit[part.name]
 
     while True:
-        cuts = partitions(program, may_be_one, space.rows)
+        choices = partitions(program, may_be_one, space.rows)
         yield None
-        parts = next((cut for cut in cuts if cut not in told), None)
+        parts = next((choice for choice in choices if choice not in yielded), None)
         if parts is None:
             return
-        times_to_beat = times_to_beat_of_parts(program, parts, held.time_s, held.shapes, target) if held else {}
-        is_whole = True
+        times_to_beat = times_to_beat_of_parts(program, parts, limit.time_s, limit.shapes, target) if limit else {}
+        is_complete = True
         for part in parts:
             key, time_to_beat = canonical_text(part.program), times_to_beat.get(canonical_text(part.program))
             known = found.get(key)
             if (
                 part.searched
-                and (known is None or (known.slow and is_looser(known.time_to_beat, time_to_beat)))
+                and (known is None or (known.too_slow and is_looser(known.time_to_beat, time_to_beat)))
                 and not over()
             ):
                 known = found[key] = yield from _families(
                     part.program, program, space, target, seed, over, time_to_beat
                 )
                 if not over():
-                    yield from _told(parts, part, known, held, target)
+                    yield from _not_searched(parts, part, known, limit, target)
             if over():
-                # A saved search does not store where that was, so only the fact is reported.
+                # Events do not store at which part the time was spent, so that a replayed search has the same events.
                 yield PrunedSequence(sequence_text(parts), time_spent(space.time_s), 1.0)
                 return
             if part.searched and not (known and known.families):
-                is_whole = looks[part.program.name] = False
+                is_complete = may_fit[part.program.name] = False
                 break
-        if is_whole:
-            told.add(parts)
+        if is_complete:
+            yielded.add(parts)
             yield _Covered(program, parts, {key: search.families for key, search in found.items()})
 
 
-def _told(
-    parts: Sequence[Part], part: Part, search: _Search, held: SequenceTimeToBeat | None, target: Target
+def _not_searched(
+    parts: Sequence[Part], part: Part, search: _Search, limit: SequenceTimeToBeat | None, target: Target
 ) -> Iterator[PrunedSequence]:
-    """The unsearched regions of the kernels for a part."""
-    if search.slow and held:
-        yield _slow_graphs(parts, part, search, held, target)
-    if search.left:
-        text, weight = sequence_text(parts, part), sum(e.stood_for for e in search.left)
-        yield PrunedSequence(text, search.left[0].reason, weight)
+    """The regions that were not searched for kernels of a part."""
+    if search.too_slow and limit:
+        yield _slow_graphs(parts, part, search, limit, target)
+    if search.out_of_budget:
+        text, weight = sequence_text(parts, part), sum(e.stood_for for e in search.out_of_budget)
+        yield PrunedSequence(text, search.out_of_budget[0].reason, weight)
 
 
 def _slow_graphs(
-    parts: Sequence[Part], part: Part, search: _Search, held: SequenceTimeToBeat, target: Target
+    parts: Sequence[Part], part: Part, search: _Search, limit: SequenceTimeToBeat, target: Target
 ) -> PrunedSequence:
-    """The cuts by time during the search of a part, as one region."""
-    first = search.slow[0]
-    told = first.reason.substitution.get("e", next(iter(first.reason.substitution.values())))
+    """The regions that the time to beat pruned during the search of a part, as one region."""
+    first = search.too_slow[0]
+    bound = first.reason.substitution.get("e", next(iter(first.reason.substitution.values())))
+    count = len(search.too_slow)
     detail = (
-        f"{rates_of(target)} While a kernel for %{part.result} grew, {len(search.slow):,} regions were cut, the first "
+        f"{rates_of(target)} While a kernel for %{part.result} grew, {count:,} regions were cut, the first "
         f"at {first.operator}; e is of that one, with what the rest of the row takes at least."
     )
     return PrunedSequence(
-        sequence_text(parts, part), _slower(told, held, target, detail), sum(e.stood_for for e in search.slow)
+        sequence_text(parts, part), _slower(bound, limit, target, detail), sum(e.stood_for for e in search.too_slow)
     )
 
 
@@ -248,9 +250,9 @@ def _families(
 ) -> Generator[None, None, _Search]:
     """The first families of a part that are proved for some choice of maps."""
     own = _own_space(part, program, space)
-    prover, journal, facts = Prover(part), Journal(), Journal()
+    prover, journal, enumeration = Prover(part), Journal(), Journal()
     search = _Search(time_to_beat)
-    for family in generate(part, own, target, facts, over, time_to_beat):
+    for family in generate(part, own, target, enumeration, over, time_to_beat):
         candidates = instantiate(family, own, target, journal) if family is not None else iter(())
         first = next(candidates, None)
         if first is not None and isinstance(prover.verify(first, journal, seed), Verified):
@@ -258,9 +260,9 @@ def _families(
             if len(search.families) == space.row_kernels:
                 break
         yield None
-    pruned = [e for e in facts.events if isinstance(e, RegionPruned)]
-    search.slow = [e for e in pruned if e.reason.rule == TIME_BOUND.name]
-    search.left = [e for e in pruned if e.reason.code == "budget.nodes"]
+    pruned = [e for e in enumeration.events if isinstance(e, RegionPruned)]
+    search.too_slow = [e for e in pruned if e.reason.rule == TIME_BOUND.name]
+    search.out_of_budget = [e for e in pruned if e.reason.code == "budget.nodes"]
     return search
 
 

@@ -29,9 +29,9 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.pipeline.stages import Candidate, Family, Verified
 from prism_explore.verify.prover import Prover
 
-MOST_TRIED = 64
-"""How many calls are proved or refuted for one program; each takes some milliseconds."""
-MARK = 0.7310585
+MAX_TRIED = 64
+"""Largest number of calls that are verified for one program; each takes some milliseconds."""
+PLACEHOLDER = 0.7310585
 """A placeholder for a call's constant, so that a call is traced once for all constants; a trace takes 0.1 s."""
 
 Dims: TypeAlias = tuple[Dim, ...]
@@ -45,7 +45,7 @@ class Library:
     traced: Traced | None = None
     """The code to find a call for, where none was passed."""
     saved_texts: frozenset[str] = frozenset()
-    """The call of a saved race as text: its rows hold for no other call."""
+    """The call of a saved race as text, because its rows are valid for that call only; empty without a saved race."""
 
     @cached_property
     def call(self) -> LibraryCall | None:
@@ -57,7 +57,7 @@ class Library:
 
 
 def find_library_call(traced: Traced) -> LibraryCall | None:
-    """The first call of the table that is proved equal to what was traced; None where none is.
+    """The first call of the table that is proved equal to the traced program; None where there is none.
 
     Its code takes the arguments that the traced code takes, in their order; a module's own tensors come from it.
     """
@@ -66,38 +66,38 @@ def find_library_call(traced: Traced) -> LibraryCall | None:
         return None
     program, out = traced.program, traced.program.graph.output_type.dims
     prover: Prover | None = None
-    meaning: dict[tuple[Call, tuple[TensorType, ...]], Traced | None] = {}
-    for call, order, number in islice(_ways(program, sources, out), MOST_TRIED):
+    traced_calls: dict[tuple[Call, tuple[TensorType, ...]], Traced | None] = {}
+    for call, order, number in islice(_applications(program, sources, out), MAX_TRIED):
         types = tuple(sources[s] for s in order)
-        if (call, types) not in meaning:
-            meaning[call, types] = _meaning(call, types)
-        if (found := meaning[call, types]) is None:
+        if (call, types) not in traced_calls:
+            traced_calls[call, types] = _trace_call(call, types)
+        if (found := traced_calls[call, types]) is None:
             continue
         try:
-            graph = _beside(traced, found, order, number)
+            graph = _as_kernel_graph(traced, found, order, number)
             candidate = Candidate("call", Family("call", program, graph), graph, (), graph.conditions())
             prover = prover or Prover(program, saturation=None)
             verdict = prover.verify(candidate, Journal())
         except PrismError:
             continue
         if isinstance(verdict, Verified):
-            return LibraryCall(_spelled(call, number), with_arguments(traced, call.make(float(number)), order))
+            return LibraryCall(_call_text(call, number), with_arguments(traced, call.make(float(number)), order))
     return None
 
 
-def _meaning(call: Call, types: Sequence[TensorType]) -> Traced | None:
-    """What a call computes of tensors of these types; None where torch, or this project, has no such call."""
-    made = call.make(MARK)
-    names = made.__code__.co_varnames[: made.__code__.co_argcount]
+def _trace_call(call: Call, types: Sequence[TensorType]) -> Traced | None:
+    """The program of a call on tensors of these types; None where torch or this package does not support the call."""
+    function = call.make(PLACEHOLDER)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
     try:
-        return trace(made, dict(zip(names, types, strict=True)))
+        return trace(function, dict(zip(names, types, strict=True)))
     except PrismError:
         return None
 
 
 # ---------------------------------------------------------------- ways to call
 def _sources(traced: Traced) -> dict[str, TensorType] | None:
-    """The user's tensors that the program reads, by name; None where it reads one of them in two ways."""
+    """The tensors that the user passes, by name; None where the program reads one of them in two layouts."""
     found: dict[str, TensorType] = {}
     for binding, given in zip(traced.bindings, traced.program.inputs, strict=True):
         if binding.source in found:
@@ -111,10 +111,10 @@ def _permute(binding: Binding, rank: int) -> tuple[int, ...]:
     return binding.permute or tuple(range(rank))
 
 
-def _ways(
+def _applications(
     program: TensorProgram, sources: Mapping[str, TensorType], out: Dims
 ) -> Iterator[tuple[Call, tuple[str, ...], Fraction]]:
-    """Calls of the table, with the inputs in an order that fits and a number that stands in the program."""
+    """The calls of the table, each with an order of the inputs whose dims fit, and a constant of the program."""
     ops = [node.op for node in program.graph.nodes]
     for call in CALLS:
         inputs, result = call.dims.split(" -> ")
@@ -143,7 +143,7 @@ def _fits(patterns: Sequence[Sequence[str]], dims: Sequence[Dims]) -> bool:
 
 
 def _numbers(kind: Number, ops: Sequence[Op], first: Dims) -> list[Fraction]:
-    """What a call's number may be, exactly as the program has it."""
+    """The possible values of the constant of a call, exactly as in the program."""
     scalars = [op for op in ops if isinstance(op, Scalar)]
     match kind:
         case "none":
@@ -158,12 +158,12 @@ def _numbers(kind: Number, ops: Sequence[Op], first: Dims) -> list[Fraction]:
             assert_never(kind)
 
 
-def _spelled(call: Call, number: Fraction) -> str:
+def _call_text(call: Call, number: Fraction) -> str:
     return f"{call.torch}, {call.number} {float(number):.6g}" if call.number != "none" else call.torch
 
 
 # ---------------------------------------------------------------- what a call computes, on the program's inputs
-def _beside(traced: Traced, found: Traced, order: Sequence[str], number: Fraction) -> SGraph:
+def _as_kernel_graph(traced: Traced, found: Traced, order: Sequence[str], number: Fraction) -> SGraph:
     """The call as a kernel graph of the program's own inputs."""
     program = traced.program
     nodes: list[Node] = [Node(given) for given in program.inputs]
@@ -175,15 +175,15 @@ def _beside(traced: Traced, found: Traced, order: Sequence[str], number: Fractio
         op = node.op
         if isinstance(op, Input):
             view = views[op.name]
-            held = place[own[view.source]]
+            operand = place[own[view.source]]
             rank = op.type.rank
-            has, wants = _permute(traced.bindings[held], rank), _permute(view, rank)
-            at[n] = held
+            has, wants = _permute(traced.bindings[operand], rank), _permute(view, rank)
+            at[n] = operand
             if has != wants:
                 at[n] = len(nodes)
-                nodes.append(Node(Permute(tuple(has.index(d) for d in wants)), (held,)))
+                nodes.append(Node(Permute(tuple(has.index(d) for d in wants)), (operand,)))
             continue
-        if isinstance(op, Scalar) and float(op.value) == MARK:
+        if isinstance(op, Scalar) and float(op.value) == PLACEHOLDER:
             op = replace(op, value=number)  # exactly the program's; the call is given the double nearest to it
         at[n] = len(nodes)
         nodes.append(Node(op, tuple(at[a] for a in node.args)))

@@ -34,7 +34,7 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class DecidedCandidate:
-    """A candidate and its verdict, and the events before each."""
+    """A candidate and its verdict, with the events before the candidate and those of the prover."""
 
     events_before: tuple[Event, ...]
     candidate: Candidate
@@ -48,7 +48,7 @@ class FamilyVerdicts:
 
     candidates: tuple[DecidedCandidate, ...]
     events_after: tuple[Event, ...]
-    """The events behind the last candidate."""
+    """The events after the last candidate."""
 
 
 class WorkerPool:
@@ -133,14 +133,14 @@ class WorkerPool:
 
 def adopt_verdict(decided: DecidedCandidate, family: Family, prover: Prover, journal: Journal, seed: int) -> Verdict:
     """Store a worker's verdict and its events; where this prover audits the candidate, its own verdict."""
-    for fact in decided.events_before:
-        journal.append(fact)
+    for event in decided.events_before:
+        journal.append(event)
     candidate = replace(decided.candidate, family=family)
     verdict = prover.adopt(candidate, decided.verdict)
     if verdict is None:
         return prover.verify(candidate, journal, seed)
-    for fact in (*decided.prover_events, verdict_event(verdict)):
-        journal.append(fact)
+    for event in (*decided.prover_events, verdict_event(verdict)):
+        journal.append(event)
     return verdict
 
 
@@ -148,24 +148,24 @@ def adopt_verdict(decided: DecidedCandidate, family: Family, prover: Prover, jou
 def verify_family(family: Family, space: Space, target: Target, seed: int) -> FamilyVerdicts:
     """Choose a family's maps and verify its candidates; runs in a worker."""
     prover, journal = _prover(show(family.program), threading.get_ident()), Journal()
-    told: list[DecidedCandidate] = []
+    decided: list[DecidedCandidate] = []
     received = 0
 
     def new_events() -> tuple[Event, ...]:
         nonlocal received
-        facts = tuple(e.event for e in journal.since(received))
-        received += len(facts)
-        return facts
+        events = tuple(e.event for e in journal.since(received))
+        received += len(events)
+        return events
 
     for candidate in instantiate(family, space, target, journal):
         before = new_events()
         verdict = prover.verify(candidate, journal, seed)
-        told.append(
+        decided.append(
             DecidedCandidate(
                 before, candidate, tuple(e for e in new_events() if not isinstance(e, VerdictReached)), verdict
             )
         )
-    return FamilyVerdicts(tuple(told), new_events())
+    return FamilyVerdicts(tuple(decided), new_events())
 
 
 @memoize(16)

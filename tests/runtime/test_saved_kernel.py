@@ -79,7 +79,7 @@ def test_a_file_whose_graph_was_changed_is_refuted_and_not_run(best, tmp_path):
 
     path = _altered(best.save(tmp_path / "rms.kernel"), wrong)
 
-    with pytest.raises(px.ShapeError, match="does not compute what it says: refuted at"):
+    with pytest.raises(px.ShapeError, match="does not compute its program: refuted at"):
         px.load_kernel(path)
 
 

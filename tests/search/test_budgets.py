@@ -84,5 +84,5 @@ def test_a_time_budget_that_is_not_reached_changes_no_fact_but_the_stated_one():
 
 
 def test_a_negative_budget_is_refused():
-    with pytest.raises(px.ShapeError, match="time_s counts something, from 0 on; found -1"):
+    with pytest.raises(px.ShapeError, match="time_s is a number from 0 on; found -1"):
         replace(default_space(PROGRAM), time_s=-1.0)

@@ -104,9 +104,9 @@ def test_a_budget_counts_from_0_on(given):
 
 def test_a_space_counts_in_whole_numbers(sess):
     for bad in (-1, 2.5, "many"):
-        with pytest.raises(px.ShapeError, match="block_ops counts something, from 0 on; found"):
+        with pytest.raises(px.ShapeError, match="block_ops is a number from 0 on; found"):
             replace(sess.task.space, block_ops=bad)
-        with pytest.raises(px.ShapeError, match="block_ops counts something, from 0 on; found"):
+        with pytest.raises(px.ShapeError, match="block_ops is a number from 0 on; found"):
             sess.what_if(block_ops=bad)
 
 
