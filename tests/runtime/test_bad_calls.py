@@ -175,7 +175,7 @@ def test_a_value_for_which_the_proof_does_not_hold_runs_in_torch():
     made = Dispatch(rmsnorm_linear(), "b", {"b": B}, [(1, limited), (8, limited)], TOY, traced())
     x, g, w = torch.randn(3, K), torch.randn(K), torch.randn(K, N)
 
-    with pytest.warns(UserWarning, match="b=3: no numbers are legal there"):
+    with pytest.warns(UserWarning, match="b=3: no sizes are legal there"):
         torch.testing.assert_close(code(x, g, w), made(x, g, w), rtol=0, atol=0)
     assert not isinstance(made.kernel(2), str)
 

@@ -245,7 +245,7 @@ def test_frozen_weights_are_no_call_and_are_said_to_be_none(slower):
 
     assert [] == calls
     assert best.candidate == best.implementation
-    assert "faster, and a call does not run it: it is tuned and packs its weights beforehand" in repr(best)
+    assert "faster, but a call does not run it: it is tuned and packs its weights beforehand" in repr(best)
 
 
 # ---------------------------------------------------------------- by value, and in a model

@@ -168,7 +168,8 @@ class Fold:
         return fastest_trial(self._trials.values(), self._steering, withheld(self._floats.values(), self._steering))
 
     def _family(self, candidate: str) -> str:
-        return self._candidates.get(candidate, "")
+        """The family of a candidate; a journal of tuning alone has only the candidate's id, which starts with it."""
+        return self._candidates.get(candidate) or candidate.split(".")[0]
 
     def _add_bound(self, candidate: str, bound_s: float) -> None:
         family = self._family(candidate)
