@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
 from prism_explore.errors import JournalVersionError, ShapeError
@@ -58,23 +57,39 @@ def after_steps(journal: Journal, n: int, grain: Grain) -> IsDone:
         raise ShapeError(f"no grain {grain!r}; there are {', '.join(get_args(Grain))}")
     if type(n) is not int or n < 1:
         raise ShapeError(f"a number of steps is a whole number from 1 on, found {n!r}")
-    seen = len(journal)
+    counter = _StepCounter(journal, grain)
+    return lambda: counter.count() >= n
 
-    def count() -> int:
-        since = [e.event for e in journal.since(seen)]
-        match grain:
+
+class _StepCounter:
+    """Counts the steps of a search from now on; every event is read once."""
+
+    def __init__(self, journal: Journal, grain: Grain) -> None:
+        self._journal = journal
+        self._grain: Grain = grain
+        self._unread = len(journal)
+        self._steps = 0
+        last = journal.since(self._unread - 1) if self._unread else ()
+        self._phase = phase_of(last[0].event) if last else None
+
+    def count(self) -> int:
+        """The number of steps so far."""
+        for entry in self._journal.since(self._unread):
+            self._unread += 1
+            self._steps += self._is_step(entry.event)
+        return self._steps
+
+    def _is_step(self, event: Event) -> bool:
+        match self._grain:
             case "event":
-                return len(since)
+                return True
             case "candidate":
-                return sum(isinstance(e, VerdictReached) for e in since)
+                return isinstance(event, VerdictReached)
             case "family":
-                return sum(isinstance(e, FamilyCompleted) for e in since)
+                return isinstance(event, FamilyCompleted)
             case "phase":
-                phases = [phase_of(e) for e in journal.events[max(seen - 1, 0) :]]
-                known = [p for p in phases if p]
-                return sum(a != b for a, b in pairwise(known))
-
-    return lambda: count() >= n
+                before, self._phase = self._phase, phase_of(event) or self._phase
+                return before is not None and before != self._phase
 
 
 def replay_saved(journal: ReplayedJournal, engine: Engine, steering: SteeringLog) -> None:
