@@ -1,1 +1,1 @@
-"""GRAPH -> WORK: what a graph must move, compute and hold, as sizes; and what follows for its time."""
+"""GRAPH -> WORK: symbolic counts of traffic, arithmetic and memory; and bounds on time that follow from them."""

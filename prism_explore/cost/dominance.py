@@ -1,22 +1,25 @@
-"""Dominance: families that another one never exceeds in cost, in the model of `cost.work`; no proof about time.
+"""Dominance: families whose cost is never below that of another family, in the model of `cost.work`.
 
-A candidate *dominates* another if for every legal choice of the other's numbers it has one, at the same shapes, with
-no more traffic, arithmetic, scratch and launches, as written, and with as many blocks: fewer would leave cores idle
-and more may be illegal. A family dominates another if each of the other's candidates is dominated by one of its own.
-How many blocks a predefined operator has is its library's choice, so none are compared with those.
+Dominance is a statement about the cost model, not about time. Parameters are grid sizes and loop ranges.
 
-On one machine a candidate *outdoes* another if one choice of its numbers costs no more than any of the other's. These
-numbers fill the machine: every core has a block of each custom kernel, and a block's scratch is there. So neither
-more blocks nor less scratch are a gain of the other's, and a kernel that is split may outdo one that is not. What a
-last round of blocks leaves idle is not counted, here as there.
+A candidate *dominates* another if for every legal choice of the other's parameters it has a choice, at the same shapes,
+with no more traffic, arithmetic, scratch and launches, as written, and with the same numbers of blocks: fewer blocks
+would leave cores idle, and more may be illegal. A family dominates another if each candidate of the other is dominated
+by one of its own candidates. The library chooses the number of blocks of a predefined operator, so these are not
+compared.
 
-Numbers are matched by axes: a grid size or loop range takes the value of one that cuts the same axis in the other
-candidate, or 1. That is legal where every condition it leads to is a condition of the other candidate, or trivial.
+A candidate *dominates another on a machine* if one choice of its parameters costs no more than any choice of the
+other's. These parameters must fill the machine: each custom kernel has a block for every core, and its scratch fits. So
+more blocks or less scratch would be no advantage of the other, and a split kernel may dominate one that is not split.
+Idle cores in the last round of blocks are not counted, for either candidate.
 
-Costs are sums of products of symbols, so `a <= b` for all legal sizes is shown term by term: each term of a that is
-left over in b - a is paid by terms of b that are never smaller. A product of symbols is never below a number c if it
-is c times a product of symbols, which are at least 1, and of conditions, which are at least 1 as well. That is sound
-and not complete: where it shows nothing, there is no dominance.
+Parameters are matched by axes: each takes the value of a parameter that partitions the same axis in the other
+candidate, or 1. That is legal if every condition that results is trivial or a condition of the other candidate.
+
+Costs are sums of products of symbols, so `a <= b` for all legal sizes is shown term by term: each negative term of
+b - a is covered by positive terms that are never smaller. A product of symbols is at least c if it is c times a product
+of symbols and conditions, all of which are at least 1. The method is sound but not complete: if it shows nothing, there
+is no dominance.
 """
 
 from __future__ import annotations
@@ -27,22 +30,22 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeAlias
 
-from prism_explore.cost.work import least_scratch, total_of, work_of
+from prism_explore.cost.work import least_scratch, work_of
 from prism_explore.events.kinds import Reason
 from prism_explore.ir.analysis.split_reduction import stores_shares
-from prism_explore.ir.dims import ONE, Dim, Monomial, dim
+from prism_explore.ir.dims import ONE, ZERO, Dim, Monomial, dim, is_natural
 from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
 
 Assignment: TypeAlias = tuple[tuple[str, Dim], ...]
-"""What each of one candidate's numbers becomes, in those of another."""
+"""A value for each parameter of a candidate, in the parameters of another candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a candidate costs as written, for any sizes."""
+    """The symbolic cost of a candidate as written."""
 
     traffic: Dim
     """Bytes loaded and stored, over all kernels, blocks and iterations."""
@@ -51,15 +54,15 @@ class Cost:
     """Per custom kernel, bytes of one block."""
     launches: int
     blocks: tuple[Dim, ...]
-    """Per custom kernel."""
+    """Per custom kernel, the number of blocks."""
 
     @property
     def predefined(self) -> int:
-        """Predefined operators."""
+        """The number of predefined operators."""
         return self.launches - len(self.blocks)
 
     def assigned(self, numbers: Assignment) -> Cost:
-        """With its numbers chosen."""
+        """The cost with values for its parameters."""
         return Cost(
             _substitute(self.traffic, numbers),
             _substitute(self.flops, numbers),
@@ -71,14 +74,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Dominance:
-    """One candidate is never dearer than another."""
+    """One candidate never costs more than another."""
 
     better: Candidate
     worse: Candidate
     assignment: Assignment
-    """What the better one's numbers are, in the worse one's."""
+    """The parameters of the better candidate, in those of the worse one."""
     costs: tuple[Cost, Cost]
-    """Of both, in the worse one's numbers."""
+    """The costs of both, in the parameters of the worse one."""
 
 
 def cost_of(candidate: Candidate, staged: bool) -> Cost:
@@ -87,7 +90,7 @@ def cost_of(candidate: Candidate, staged: bool) -> Cost:
 
 
 def cost_of_graph(graph: SGraph, staged: bool) -> Cost:
-    """The cost of any sGraph whose maps are chosen."""
+    """The cost of an sGraph whose maps are chosen; `staged` as in `cost_of`."""
     types, works = graph.types(), work_of(graph)
     scratch = tuple(
         least_scratch(block, tuple(types[a] for a in graph.nodes[at].args), staged) for at, block in graph.customs
@@ -95,50 +98,49 @@ def cost_of_graph(graph: SGraph, staged: bool) -> Cost:
     moved = (b for w in works for b in (w.store_bytes, *(load.bytes for load in w.loads)))
     customs = {at for at, _ in graph.customs}
     blocks = tuple(w.blocks for w in works if w.position in customs)
-    return Cost(total_of(moved), total_of(w.executed_flops for w in works), scratch, len(works), blocks)
+    return Cost(sum(moved, ZERO), sum((w.executed_flops for w in works), ZERO), scratch, len(works), blocks)
 
 
 def find_dominated(candidates: Sequence[Candidate], staged: bool) -> dict[str, tuple[Dominance, ...]]:
-    """Per dominated family, how each of its candidates is dominated by one undominated family; in order of birth.
+    """The dominated families, each with the dominance of all its candidates by one family that is not dominated.
 
     Args:
-        candidates: of any families of one program; a family is taken to have these and no others.
+        candidates: of families of one program; a family is assumed to have no other candidates.
         staged: as in `cost_of`.
     """
     families: dict[str, list[Candidate]] = {}
     for candidate in candidates:
         families.setdefault(candidate.family.id, []).append(candidate)
     costs = {c.id: cost_of(c, staged) for c in candidates}
-    uncut = {family: _unpartitioned_cost(of[0], costs[of[0].id]) for family, of in families.items()}
-
-    ways = _Assignments()
-    forms = {c.id: ways.number(_shape(c, costs[c.id])) for c in candidates}
+    unpartitioned = {family: _unpartitioned_cost(of[0], costs[of[0].id]) for family, of in families.items()}
+    assignments = _Assignments()
+    shapes = {c.id: assignments.number(_shape(c, costs[c.id])) for c in candidates}
 
     @cache
-    def beaten(worse: str, better: str) -> tuple[Dominance, ...] | None:
-        """Numbers of 1 come from numbers of 1, so a quick look at those spares most comparisons."""
-        if any(not never_above(x, y) for x, y in zip(uncut[better], uncut[worse], strict=True)):
+    def dominance(worse: str, better: str) -> tuple[Dominance, ...] | None:
+        # Where all parameters are 1 on one side, they are on the other: a fast test that rejects most pairs.
+        if any(not never_above(x, y) for x, y in zip(unpartitioned[better], unpartitioned[worse], strict=True)):
             return None
-        return _dominate_all(families[better], families[worse], costs, forms, ways)
+        return _dominate_all(families[better], families[worse], costs, shapes, assignments)
 
-    def rivals(worse: str) -> Iterator[str]:
-        """Families that dominate one; of two that dominate each other the first-born stays."""
-        born = list(families)
-        for better in born:
-            earlier = born.index(better) < born.index(worse)
-            if better != worse and beaten(worse, better) and (earlier or not beaten(better, worse)):
+    def dominating(worse: str) -> Iterator[str]:
+        """The families that dominate one; of two that dominate each other, the earlier one."""
+        order = list(families)
+        for better in order:
+            earlier = order.index(better) < order.index(worse)
+            if better != worse and dominance(worse, better) and (earlier or not dominance(better, worse)):
                 yield better
 
-    out = {worse for worse in families if next(rivals(worse), None)}
-    by = {worse: next((better for better in rivals(worse) if better not in out), None) for worse in families}
-    return {worse: steps for worse, better in by.items() if better and (steps := beaten(worse, better))}
+    dominated = {worse for worse in families if next(dominating(worse), None)}
+    by = {worse: next((better for better in dominating(worse) if better not in dominated), None) for worse in families}
+    return {worse: steps for worse, better in by.items() if better and (steps := dominance(worse, better))}
 
 
 def dominance_reason(steps: Sequence[Dominance]) -> Reason:
-    """The reason card of a dominated family: the costs of its first candidate, and how numbers were chosen."""
+    """The reason of a dominated family: the costs of its first candidate, and the choice of parameters."""
     first = steps[0]
     by, family = first.better.family.id, first.worse.family.id
-    ours, theirs = first.costs
+    better, worse = first.costs
     chosen = ", ".join(f"{name}={size}" for name, size in first.assignment) or "none"
     return Reason(
         code="dominated.by",
@@ -152,10 +154,10 @@ def dominance_reason(steps: Sequence[Dominance]) -> Reason:
             "dominated by": by,
             "candidates": ", ".join(f"{s.worse.id} by {s.better.id}" for s in steps),
             f"numbers of {first.better.id}": chosen,
-            "traffic, B": f"{ours.traffic} ≤ {theirs.traffic}",
-            "arithmetic, flops": f"{ours.flops} ≤ {theirs.flops}",
-            "scratch of a block, B": f"{_listed(ours.scratch)} ≤ {_listed(theirs.scratch)}",
-            "launches": f"{ours.launches} ≤ {theirs.launches}",
+            "traffic, B": f"{better.traffic} ≤ {worse.traffic}",
+            "arithmetic, flops": f"{better.flops} ≤ {worse.flops}",
+            "scratch of a block, B": f"{_listed(better.scratch)} ≤ {_listed(worse.scratch)}",
+            "launches": f"{better.launches} ≤ {worse.launches}",
         },
         would_reopen_if=f"{by} were rejected, {family} were accepted, or dominated families were tuned like others",
     )
@@ -169,15 +171,15 @@ def _dominate_all(
     better: Sequence[Candidate],
     worse: Sequence[Candidate],
     costs: Mapping[str, Cost],
-    forms: Mapping[str, int],
-    ways: _Assignments,
+    shapes: Mapping[str, int],
+    assignments: _Assignments,
 ) -> tuple[Dominance, ...] | None:
-    def one(a: Candidate, b: Candidate) -> Dominance | None:
-        return _compare(a, b, costs[a.id], costs[b.id], ways.between(forms[a.id], forms[b.id]))
+    def dominance(a: Candidate, b: Candidate) -> Dominance | None:
+        return _compare(a, b, costs[a.id], costs[b.id], assignments.between(shapes[a.id], shapes[b.id]))
 
     steps: list[Dominance] = []
     for b in worse:
-        step = next((d for a in better if (d := one(a, b))), None)
+        step = next((d for a in better if (d := dominance(a, b))), None)
         if step is None:
             return None
         steps.append(step)
@@ -185,50 +187,52 @@ def _dominate_all(
 
 
 def compare(a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost) -> Dominance | None:
-    """How a is never dearer than b; None where that was not shown."""
+    """The dominance of a over b; None if it was not shown."""
     return _compare(a, b, cost_a, cost_b, _assignments(_shape(a, cost_a), _shape(b, cost_b)))
 
 
 def _compare(
-    a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, renamings: Iterator[Assignment]
+    a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, assignments: Iterator[Assignment]
 ) -> Dominance | None:
     if cost_a.launches > cost_b.launches or cost_a.predefined > cost_b.predefined:
         return None
     conditions = _monomial_conditions(b)
-    for numbers in renamings:
-        here = cost_a.assigned(numbers)
-        if _costs_no_more(here, cost_b, conditions):
-            return Dominance(a, b, numbers, (here, cost_b))
+    for assignment in assignments:
+        cost = cost_a.assigned(assignment)
+        if _costs_no_more(cost, cost_b, conditions):
+            return Dominance(a, b, assignment, (cost, cost_b))
     return None
 
 
 def compare_on_machine(
     a: Candidate, b: Candidate, cost_a: Cost, cost_b: Cost, sizes: Mapping[str, int], target: Target
 ) -> Dominance | None:
-    """How a with some numbers is never dearer than b with any on one machine; None where that was not shown.
+    """The dominance of a over b on one machine; None if it was not shown.
 
     Args:
-        a: of the same program as b.
+        a: a candidate of the same program as b.
         b: any candidate, also one with predefined operators.
-        cost_a: of a, as in `cost_of`.
-        cost_b: of b.
-        sizes: for all of a's own symbols.
-        target: the machine that they are to fill.
+        cost_a: the cost of a, as in `cost_of`.
+        cost_b: the cost of b.
+        sizes: values for all parameters of a.
+        target: the machine, which these values must fill.
     """
     conditions = _monomial_conditions(b)
-    numbers = tuple((s, dim(sizes[s])) for s in a.sgraph.parameters)
-    if not all(d in frozenset(b.conditions) or _is_natural(d) for d in (_substitute(c, numbers) for c in a.conditions)):
+    assignment = tuple((s, dim(sizes[s])) for s in a.sgraph.parameters)
+    if not all(
+        d in frozenset(b.conditions) or _is_positive(d) for d in (_substitute(c, assignment) for c in a.conditions)
+    ):
         return None
-    here = cost_a.assigned(numbers)
-    full = all(never_above(dim(target.cores), d, conditions) for d in here.blocks)
-    fits = all(never_above(d, dim(target.shared_memory_bytes), conditions) for d in here.scratch)
-    if not (full and fits and here.launches <= cost_b.launches and here.predefined <= cost_b.predefined):
+    cost = cost_a.assigned(assignment)
+    fills = all(never_above(dim(target.cores), d, conditions) for d in cost.blocks)
+    fits = all(never_above(d, dim(target.shared_memory_bytes), conditions) for d in cost.scratch)
+    if not (fills and fits and cost.launches <= cost_b.launches and cost.predefined <= cost_b.predefined):
         return None
-    return Dominance(a, b, numbers, (here, cost_b)) if _moves_no_more(here, cost_b, conditions) else None
+    return Dominance(a, b, assignment, (cost, cost_b)) if _moves_no_more(cost, cost_b, conditions) else None
 
 
 def _monomial_conditions(candidate: Candidate) -> tuple[Dim, ...]:
-    """The conditions of a candidate that are products, each at least 1."""
+    """The conditions of a candidate that are products of symbols; each is at least 1."""
     return tuple(sorted(d for d in frozenset(candidate.conditions) if d.is_monomial))
 
 
@@ -244,24 +248,25 @@ def _costs_no_more(a: Cost, b: Cost, conditions: tuple[Dim, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """All of a candidate that says which of its numbers may be chosen by another's; families share many forms."""
+    """The properties of a candidate that decide how its parameters are matched; many candidates share them."""
 
-    numbers: tuple[str, ...]
-    cuts: tuple[tuple[Dim, frozenset[str]], ...]
+    parameters: tuple[str, ...]
+    partitions: tuple[tuple[Dim, frozenset[str]], ...]
+    """The axes that each parameter, or product of parameters, partitions."""
     conditions: tuple[Dim, ...]
     blocks: tuple[Dim, ...]
     shares: bool
-    """Whether it is a split: that costs more of everything and fills more cores."""
+    """Whether it is split. A split costs more of everything and uses more cores, so it is compared with splits only."""
 
 
 def _shape(candidate: Candidate, cost: Cost) -> _Shape:
     graph = candidate.sgraph
-    cuts = tuple(_partitioned_axes(candidate).items())
-    return _Shape(graph.parameters, cuts, candidate.conditions, cost.blocks, stores_shares(graph))
+    partitioned = tuple(_partitioned_axes(candidate).items())
+    return _Shape(graph.parameters, partitioned, candidate.conditions, cost.blocks, stores_shares(graph))
 
 
 class _Assignments:
-    """Ways to choose one candidate's numbers by another's, found once for all candidates of the same forms."""
+    """The assignments between candidates, computed once for all candidates of the same shapes."""
 
     def __init__(self) -> None:
         self._numbers: dict[_Shape, int] = {}
@@ -269,27 +274,27 @@ class _Assignments:
         self._found: dict[tuple[int, int], tuple[list[Assignment], Iterator[Assignment]]] = {}
 
     def number(self, form: _Shape) -> int:
-        """What a form is called here; it is compared as a whole once."""
+        """The number of a shape, so that shapes are hashed and compared once."""
         if form not in self._numbers:
             self._numbers[form] = len(self._forms)
             self._forms.append(form)
         return self._numbers[form]
 
     def between(self, a: int, b: int) -> Iterator[Assignment]:
-        """Legal ways to choose a's numbers by b's with b's blocks, those that cut most alike first."""
+        """The legal assignments of a's parameters that give the blocks of b; values that share an axis come first."""
         if (a, b) not in self._found:
             self._found[a, b] = [], _assignments(self._forms[a], self._forms[b])
-        had, more = self._found[a, b]
-        yield from had
-        for way in more:
-            had.append(way)
-            yield way
+        known, rest = self._found[a, b]
+        yield from known
+        for assignment in rest:
+            known.append(assignment)
+            yield assignment
 
 
 def _assignments(a: _Shape, b: _Shape) -> Iterator[Assignment]:
-    """As `_Ways.between`."""
-    ours, numbers = dict(a.cuts), a.numbers
-    ways = [[*(size for size, cut in b.cuts if cut & ours[dim(s)]), ONE] for s in numbers]
+    """As `_Assignments.between`."""
+    axes, numbers = dict(a.partitions), a.parameters
+    choices = [[*(size for size, partitioned in b.partitions if partitioned & axes[dim(s)]), ONE] for s in numbers]
     allowed, blocks = frozenset(b.conditions), frozenset(b.blocks)
 
     def when_decided(sizes: Sequence[Dim]) -> list[list[Dim]]:
@@ -304,19 +309,19 @@ def _assignments(a: _Shape, b: _Shape) -> Iterator[Assignment]:
         depth = len(chosen)
         if not all(_substitute(d, chosen) in blocks for d in counts[depth]):
             return
-        if not all(d in allowed or _is_natural(d) for d in (_substitute(c, chosen) for c in conditions[depth])):
+        if not all(d in allowed or _is_positive(d) for d in (_substitute(c, chosen) for c in conditions[depth])):
             return
         if depth == len(numbers):
             yield chosen
             return
-        for size in ways[depth]:
+        for size in choices[depth]:
             yield from choose((*chosen, (numbers[depth], size)))
 
     return choose(()) if a.shares == b.shares else iter(())
 
 
 def _substitute(d: Dim, numbers: Assignment) -> Dim:
-    """A size in another candidate's numbers; the same question is answered once."""
+    """A size in another candidate's parameters; only its own symbols are part of the cache key."""
     own = _symbols(d)
     return _substitute_memoized(d, tuple(row for row in numbers if row[0] in own))
 
@@ -332,23 +337,23 @@ def _symbols(d: Dim) -> frozenset[str]:
 
 
 def _partitioned_axes(candidate: Candidate) -> dict[Dim, frozenset[str]]:
-    """Per number of a candidate, or product of numbers, the axes that it cuts, in any of the kernels.
+    """Per parameter of a candidate, or product of parameters, the axes that it partitions in any kernel.
 
-    A graph made by hand may have numbers that do not say.
+    A parameter of a graph that was not enumerated may have no axes.
     """
     found: dict[Dim, frozenset[str]] = {dim(s): frozenset() for s in candidate.sgraph.parameters}
     for (_, block), uses in zip(candidate.sgraph.customs, candidate.uses, strict=False):
-        cuts = [(cut.size, frozenset(u.axis for u in uses if u.grid == p)) for p, cut in enumerate(block.grid)]
+        partitions = [(cut.size, frozenset(u.axis for u in uses if u.grid == p)) for p, cut in enumerate(block.grid)]
         if block.loop:
-            cuts.append((block.loop.size, frozenset(u.axis for u in uses if u.looped)))
-        for size, axes in cuts:
+            partitions.append((block.loop.size, frozenset(u.axis for u in uses if u.looped)))
+        for size, axes in partitions:
             if size.constant is None:
                 found[size] = found.get(size, frozenset()) | axes
     return found
 
 
 def _unpartitioned_cost(candidate: Candidate, cost: Cost) -> tuple[Dim, Dim]:
-    """Traffic and arithmetic of one block in one iteration."""
+    """The traffic and arithmetic with all parameters 1."""
     ones = dict.fromkeys(candidate.sgraph.parameters, 1)
     return cost.traffic.substitute(ones), cost.flops.substitute(ones)
 
@@ -363,40 +368,42 @@ def never_above(small: Dim, large: Dim, conditions: tuple[Dim, ...] = ()) -> boo
         large: another.
         conditions: monomials that are at least 1, such as 4096/(gx*f).
     """
-    rest = large - small
-    have = {m: c for m, c in rest.terms if c > 0}
-    owed = {m: -c for m, c in rest.terms if c < 0}
-    worth = {(m, p): at_least(_ratio(p, m), conditions) for m in owed for p in have}
-    use = {p: sum(worth[m, p] > 0 for m in owed) for p in have}
-    payers = {m: sorted((p for p in have if worth[m, p]), key=lambda p: (use[p], -worth[m, p], p)) for m in owed}
-    for m in sorted(owed, key=lambda m: (len(payers[m]), m)):
-        for p in payers[m]:
-            paid = min(owed[m], have[p] * worth[m, p])
-            have[p] -= paid / worth[m, p]
-            owed[m] -= paid
-        if owed[m]:
+    difference = large - small
+    positive = {m: c for m, c in difference.terms if c > 0}
+    negative = {m: -c for m, c in difference.terms if c < 0}
+    ratio = {(m, p): at_least(_ratio(p, m), conditions) for m in negative for p in positive}
+    uses = {p: sum(ratio[m, p] > 0 for m in negative) for p in positive}
+    covering = {
+        m: sorted((p for p in positive if ratio[m, p]), key=lambda p: (uses[p], -ratio[m, p], p)) for m in negative
+    }
+    for m in sorted(negative, key=lambda m: (len(covering[m]), m)):
+        for p in covering[m]:
+            covered = min(negative[m], positive[p] * ratio[m, p])
+            positive[p] -= covered / ratio[m, p]
+            negative[m] -= covered
+        if negative[m]:
             return False
     return True
 
 
 _DEPTH = 6
-"""Conditions that are multiplied at most, to bound one product."""
+"""The most conditions that are multiplied to bound one product."""
 
 
 @memoize(65536)
 def at_least(product_: Monomial, conditions: tuple[Dim, ...], depth: int = _DEPTH) -> Fraction:
-    """A number that a product of symbols is shown to be never below; 0 where there is none.
+    """A lower bound on a product of symbols; 0 if none was found.
 
     >>> at_least((("b", 1), ("gx", -1)), (dim("4096/gx"),))
     Fraction(1, 4096)
     """
-    short = next((s for s, e in product_ if e < 0), None)
-    if short is None:
+    divisor = next((s for s, e in product_ if e < 0), None)
+    if divisor is None:
         return Fraction(1)
     best = Fraction(0)
     for condition in conditions if depth else ():
         ((powers, coefficient),) = condition.terms
-        if dict(powers).get(short, 0) < 0:
+        if dict(powers).get(divisor, 0) < 0:
             best = max(best, at_least(_ratio(product_, powers), conditions, depth - 1) / coefficient)
     return best
 
@@ -409,7 +416,5 @@ def _ratio(above: Monomial, below: Monomial) -> Monomial:
     return tuple(sorted((s, e) for s, e in powers.items() if e))
 
 
-def _is_natural(d: Dim) -> bool:
-    return bool(d.terms) and all(
-        c > 0 and c.denominator == 1 and all(e > 0 for _, e in powers) for powers, c in d.terms
-    )
+def _is_positive(d: Dim) -> bool:
+    return d != ZERO and is_natural(d)

@@ -6,29 +6,29 @@ peak bandwidth. All kernels together take at least the time of all arithmetic:
     time_s  = max(sum over kernels of max(flops / peak_flops_per_s, dram_bytes / dram_bytes_per_s),
                   flops of all kernels / peak_flops_per_s)
 
-Why it is a bound. Kernels run one after another, so their times add up. Within one, arithmetic and traffic may
-overlap fully, so the larger counts. Arithmetic is the least of `cost.work`. Of the traffic only cold misses count: an
-input is not in any cache before the first kernel that reads it. What a kernel wrote or read before may still be in
-the last cache when it is read again, but no more of it than fits, so only the rest counts; likewise the result may
-still be in the cache, unwritten, when the clock stops. A view is what it views, but no larger than itself; of several
-views of one tensor the largest counts. Symbols that a tuner will choose stand for whatever makes each term least. Of
-all arithmetic the least is taken behind the sum: what one kernel sums in parts another one has to add, so parts that
-are free in either alone are not in both.
+Why it is a bound. Kernels run one after another, so their times add up. In one kernel, arithmetic and traffic may
+overlap completely, so the larger counts. Arithmetic is the least arithmetic of `cost.work`. Of the traffic only cold
+misses count: an input is in no cache before the first kernel that reads it. A tensor that a kernel wrote or read before
+may still be in the last cache when it is read again, so only the bytes that do not fit count. The result may be in the
+cache, too, not yet written to memory, when the measurement ends. A view counts as the tensor that it views, but with no
+more bytes than the view; of several views of one tensor the largest counts. Each symbol that a tuner chooses has, in
+each term, the value that makes the term least. The total arithmetic is minimized after adding the kernels: partial sums
+that one kernel saves another has to add, so minimizing each kernel alone would give a weaker bound.
 
 Why it also bounds every graph that extends a partial graph (`TimeToBeat`). Operators are only added, and a graph is
-complete only when everything in it is used. So the work in it is work of every graph that extends it, and each input
-that it does not read yet is still to be read.
+complete only if all of its tensors are used. So every extension does the work of the partial graph, and reads each
+input that the partial graph does not read yet.
 
-With masks that is not so: any operator may come to lie before or behind one, and what is hidden need not be done. So
-no arithmetic counts in a partial graph of such a program. Traffic does, if each mask is a band with the diagonal of a
-square: then every row and every column is let through somewhere, and what lies along one of them at most is read in
-all its elements (as in `cost.work`, and on the same terms: no view may move elements between rows and columns). What
-lies along both does not count, but for results, which are written in full. Of other masks nothing is known.
+With masks this does not hold: any operator may precede or follow a mask, and masked elements need not be computed. So
+no arithmetic counts in a partial graph of such a program. Traffic counts if each mask is a band that contains the
+diagonal of a square: then no row and no column is masked completely, and a tensor that has at most one of these dims
+is read completely (as in `cost.work`, under the same condition: no view moves elements between rows and columns). A
+tensor that has both dims does not count, except results, which are written in full. Other masks give no bound.
 
-Assumptions: times are taken with a cold cache (see `tune.measure`), since from a warm one a kernel can outrun memory;
-and that the machine's rates are ceilings. A datasheet's peaks are. Measured ones are the best that was seen, which a
-shared machine may exceed later: a cut by them is marked *heuristic*, and where a kernel is faster than its bound, the
-tuner uses no bound any more.
+Assumptions: times are measured with a cold cache (see `tune.runner`), because with a warm cache a kernel can exceed the
+bandwidth of memory; and the machine's rates are upper limits. The peak rates of a datasheet are. Measured rates are the
+best so far, which a shared machine may exceed later. So a cut by measured rates is marked *heuristic*, and if a kernel
+is faster than its bound, the tuner stops using bounds.
 
 Source: Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009. Cold misses as a lower bound: Hong and Kung,
 "I/O complexity: the red-blue pebble game", STOC 1981.
@@ -38,10 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Literal
 
-from prism_explore.cost.work import finish_flops, flops_of, holds_diagonal, may_be_hidden, product, work_of
-from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.cost.work import finish_flops, flops_of, holds_diagonal, may_be_hidden, work_of
+from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
@@ -67,7 +68,7 @@ from prism_explore.targets import Target
 
 
 def rates_of(target: Target) -> str:
-    """The rates that a cut by time assumes, as a sentence."""
+    """A sentence with the rates that a cut by time assumes."""
     rates = f"{target.dram_bytes_per_s / 1e9:.4g} GB/s and {target.peak_flops_per_s / 1e9:.4g} Gflop/s"
     if target.measured:
         return f"It takes {rates} for limits, which are the best that was measured here and may be passed."
@@ -83,7 +84,7 @@ class TimeBound:
     bytes: float
     """Compulsory traffic to and from memory."""
     flops: float
-    """Least arithmetic."""
+    """The least arithmetic."""
 
 
 def time_bound_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> TimeBound:
@@ -109,7 +110,7 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
         return max(0.0, lower_bound(d.substitute(shapes), most))
 
     def viewed(tensor: int, shown: float) -> tuple[int, float]:
-        """The tensor that a view shows, and how many bytes of it at most."""
+        """The tensor that a view shows, and an upper bound on the bytes of it."""
         node = graph.nodes[tensor]
         if isinstance(node.op, Band):
             return tensor, 0.0
@@ -180,15 +181,15 @@ EMPTY = PartialTimeBound()
 
 @dataclass(frozen=True, slots=True)
 class TimeToBeat:
-    """A time that a kernel has to stay below, at some shapes, on a machine; graphs that cannot are cut."""
+    """A time that a kernel must be faster than, at some shapes, on a machine; graphs that cannot be are pruned."""
 
     best_s: float
     shapes: tuple[tuple[str, int], ...]
     target: Target
     masks: frozenset[Dim] = frozenset()
-    """Rows, and columns, of the masks: elements that a mask may hide need not be read."""
+    """The numbers of rows, which equal those of columns, of the masks. Masked elements need not be read."""
     warm: frozenset[int] = frozenset()
-    """Inputs, by number, that earlier kernels of a sequence have written or read."""
+    """Inputs, by number, that earlier kernels of a sequence wrote or read."""
     other_kernels_s: float = 0.0
     """A lower bound on the time of the other kernels of the sequence."""
 
@@ -197,7 +198,7 @@ class TimeToBeat:
         return PartialTimeBound(self.other_kernels_s, unread_s=sum(map(self.read_s, inputs)))
 
     def read_s(self, tensor: TensorType) -> float:
-        """Seconds to read an input from memory once; 0 where a mask may hide it."""
+        """Seconds to read an input from memory once; 0 if a mask may hide it."""
         return self._first_read_bytes(tensor) / self.target.dram_bytes_per_s
 
     def open_kernel(
@@ -209,7 +210,7 @@ class TimeToBeat:
         return PartialTimeBound(before.closed_s, first_s + again_s, 0.0, max(0.0, before.unread_s - first_s))
 
     def add_arithmetic(self, before: PartialTimeBound, flops: Dim, dtype: DType) -> PartialTimeBound:
-        """The bound with more arithmetic in the open kernel; none where there are masks."""
+        """The bound with more arithmetic in the open kernel; unchanged if there are masks."""
         if self.masks:
             return before
         more_s = float(flops.rational(dict(self.shapes))) / self.target.peak(dtype)
@@ -237,7 +238,7 @@ class TimeToBeat:
 def time_to_beat_of(
     program: TensorProgram, best_s: float | None, shapes: Mapping[str, int], target: Target
 ) -> TimeToBeat | None:
-    """The time to beat for a search of a program; None where there is none, or no bound on partial graphs."""
+    """The time to beat for a search of a program; None if there is none, or no bound on partial graphs."""
     if best_s is None:
         return None
     nodes = program.graph.nodes
@@ -252,15 +253,15 @@ def time_to_beat_of(
 def least_flops(op: ComputeOp | LoopOp, operands: Sequence[tuple[Dim, ...]], result: tuple[Dim, ...]) -> Dim:
     """A lower bound on the arithmetic of one operator over all blocks and iterations, for any maps; dims are extents.
 
-    Where the loop cuts what is summed, additions become an accumulator's, and so do those behind further linear
-    operators, where there may be fewer: of a sum only what is done to its terms counts.
+    If the loop partitions a reduced axis, an accumulator does the additions, possibly after other linear operators that
+    make the tensor smaller. So the additions of a sum do not count, only the arithmetic on its terms.
     """
     match op:
         case MatMul():
-            return product(result) * operands[0][-1]
+            return prod(result, start=ONE) * operands[0][-1]
         case Reduce(fn) | Accumulate(fn):
-            terms = product(operands[0]) if fn == "rms" else ZERO
-            return terms + product(result) * finish_flops(fn)
+            terms = prod(operands[0], start=ONE) if fn == "rms" else ZERO
+            return terms + prod(result, start=ONE) * finish_flops(fn)
         case RunningMax() | AccumulateRescaled():
             return ZERO
         case _:

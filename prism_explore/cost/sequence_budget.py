@@ -25,14 +25,14 @@ from prism_explore.targets import Target
 def times_to_beat_of_parts(
     program: TensorProgram, parts: Sequence[Part], best_s: float, shapes: Mapping[str, int], target: Target
 ) -> dict[str, TimeToBeat | None]:
-    """The time to beat of each part; None for a part without a bound on partial graphs.
+    """The time to beat of each part, by its canonical text; None for a part without a bound on partial graphs.
 
     Equal parts are searched once, so they share the largest of their times.
 
     Args:
         program: the full program.
         parts: its parts, in order.
-        best_s: the time that the sequence has to stay below, in seconds.
+        best_s: the time that the sequence must be faster than, in seconds.
         shapes: sizes of the program's symbols.
         target: the machine.
     """
@@ -61,24 +61,23 @@ def times_to_beat_of_parts(
 
 
 def is_looser(one: TimeToBeat | None, other: TimeToBeat | None) -> bool:
-    """Whether what the other lets through may be more than what one does."""
+    """Whether the other time to beat may keep graphs that the first prunes."""
     if one is None or other is None:
         return one is not None
     return other.other_kernels_s < one.other_kernels_s or not other.warm <= one.warm
 
 
 def has_operators(part: TensorProgram) -> bool:
-    """Whether a part is more than views of what it is given."""
+    """Whether a part has operators that are no views."""
     return any(not isinstance(n.op, Input | Band | ViewOp) for n in part.graph.nodes)
 
 
 def _read_s(part: TensorProgram, own: TimeToBeat | None, names: set[str]) -> dict[str, float]:
-    """Per input that a part is the first to read, the seconds that this takes at least."""
-    told = duplicate_inputs(part)
+    """A lower bound on the seconds to read each input that a part is the first to read."""
     seconds = dict.fromkeys(names, 0.0)
-    peeled = split_boundary_views(told.program.graph)
-    for given, node in zip(peeled.viewed_inputs, peeled.inputs, strict=True):
-        assert isinstance(node.op, Input), "what is given of an input is one"
+    boundary = split_boundary_views(duplicate_inputs(part).program.graph)
+    for viewed, node in zip(boundary.viewed_inputs, boundary.inputs, strict=True):
+        assert isinstance(node.op, Input), "the inputs of the core are inputs of the program or views of them"
         if own is not None and node.op.name in names:
-            seconds[node.op.name] = own.read_s(given.type)
+            seconds[node.op.name] = own.read_s(viewed.type)
     return seconds

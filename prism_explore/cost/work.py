@@ -1,25 +1,26 @@
 """Traffic, arithmetic, memory and launches of every kernel of a graph, as symbolic counts.
 
-Each figure is a `Dim` in the program's symbols, the grid sizes and the loop ranges. There are two kinds.
+Each count is a `Dim` in the program's symbols, the grid sizes and the loop ranges. There are two kinds.
 
-*As written* is what the block interpreter does, exactly: every block loads its tiles in every iteration.
+*As written* is exactly what the block interpreter does: every block loads its tiles in every iteration.
 *Least* is a lower bound for all code of the same graph:
 
-* a value that blocks or iterations repeat is computed once, and so is one that two operators compute alike;
-* an operand is read once, and of one that only slices look at, the largest slice;
-* what a mask may hide is neither computed nor, but for the exception in `_masked`, read;
-* operators that no result needs do not count;
-* of a block's memory, only what it must hold at one time (see `least_scratch`).
+* a value that several blocks, iterations or operators compute is computed once;
+* an operand is read once; if only slices read it, the first slice counts;
+* masked elements are not computed, and with the exception in `_masked_positions` not read;
+* operators that no result depends on do not count;
+* of a block's memory, only what it must hold at one time counts (see `least_scratch`).
 
-So least is never above as written, at any legal sizes; and a code generator may hoist, share, skip and reuse
-and still not go below, as long as it does not change the algebra of the graph (which is a family of its own).
-Each kernel stands for itself: it writes its results in full, and takes what it reads for any numbers.
+So least is never above as written, at any legal sizes. A code generator may hoist, share, skip and reuse, and still
+cannot go below, unless it changes the algebra of the graph (which is then another family). Each kernel is counted
+alone: it writes its results in full, and nothing is assumed about the values that it reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
@@ -37,6 +38,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    LoopOp,
     MatMul,
     Node,
     Op,
@@ -55,24 +57,24 @@ from prism_explore.ir.tensors import BYTES, TensorType
 from prism_explore.support.caches import memoize
 
 Turn: TypeAlias = Literal["alone", "loop", "once"]
-"""Whether a load feeds a product that takes turns with others of its block, one reading what another one makes: in the
-loop, or once per block."""
+"""Whether a load feeds a matrix product that is chained with another of its block, one reading the result of the other:
+`loop` in the loop, `once` outside of it; `alone` if it feeds no such product."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadWork:
-    """What all blocks together read of one operand."""
+    """The bytes of one operand that all blocks together read."""
 
     tensor: int
     """Kernel-level position."""
     bytes: Dim
     """As written: over all blocks and iterations, repetitions counted."""
     least_bytes: Dim
-    """What must be read at least once."""
+    """The least: each element once."""
     row_bytes: Dim
-    """Of one contiguous piece."""
+    """Contiguous bytes of a tile."""
     tile_bytes: Dim
-    """Of one block's tile in one iteration."""
+    """One block's tile in one iteration."""
     turn: Turn = "alone"
 
 
@@ -82,7 +84,7 @@ class KernelWork:
 
     position: int
     reads: tuple[int, ...]
-    """Kernel-level tensors, each once."""
+    """Positions of the kernel-level tensors, each once."""
     least_flops: Dim
     """The least."""
     executed_flops: Dim
@@ -93,19 +95,19 @@ class KernelWork:
     store_bytes: Dim
     """As written: where several blocks store the same, each counts."""
     accumulator_bytes: Dim
-    """Of one block."""
+    """The accumulators of one block."""
     blocks: Dim
     iterations: Dim
     steps: Dim
-    """Operators run, over all blocks and iterations."""
+    """The operators executed, over all blocks and iterations."""
 
 
 @memoize(4096)
 def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
-    """Every kernel of a graph whose result is used, in order.
+    """The work of every kernel whose result is used, in order.
 
-    A band is computed where it is read, through views too, a further result is written by its kernel, and a view costs
-    no arithmetic; what it moves counts in the kernels that read it. Only a concatenation is a kernel of its own.
+    A band is computed where it is read, also through views. A further result is written by its kernel. A view has no
+    arithmetic, and its traffic counts in the kernels that read it; but a concatenation is a kernel of its own.
     """
     types = graph.types()
     needed = needed_by(graph.nodes, (graph.output,))
@@ -126,11 +128,11 @@ def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
                 flops = flops_of(op, tuple(t.dims for t in operands), types[position].dims)
                 reads = tuple(a for a in dict.fromkeys(node.args) if a not in computed)
                 sizes = {a: types[a].bytes for a in reads}
-                hidden = node.args[:1] if op == Binary("mask") else ()
-                least = {a: ZERO if a in hidden else sizes[a] for a in reads}
+                masked = node.args[:1] if op == Binary("mask") else ()
+                least = {a: ZERO if a in masked else sizes[a] for a in reads}
                 loads = tuple(LoadWork(a, sizes[a], least[a], sizes[a], sizes[a]) for a in node.args if a in sizes)
-                size, once = types[position].bytes, ZERO if hidden else flops
-                found.append(KernelWork(position, reads, once, flops, loads, size, size, ZERO, ONE, ONE, ONE))
+                size, least_flops = types[position].bytes, ZERO if masked else flops
+                found.append(KernelWork(position, reads, least_flops, flops, loads, size, size, ZERO, ONE, ONE, ONE))
     return tuple(found)
 
 
@@ -139,7 +141,7 @@ def flops_of(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], result: tuple
 
     Shapes: `* m k, * k n -> * m n` costs m n (2k - 1)
     """
-    elements = product(result)
+    elements = prod(result, start=ONE)
     match op:
         case Unary(fn):
             return elements * UNARY[fn].flops
@@ -160,7 +162,7 @@ def _reduce_flops(fn: ReduceFn, count: Dim) -> Dim:
 
 
 def finish_flops(fn: ReduceFn) -> int:
-    """What a reduction does to each sum in the end."""
+    """The operations on each sum at the end of a reduction."""
     return {"sum": 0, "max": 0, "mean": 1, "rms": 2}[fn]
 
 
@@ -186,93 +188,113 @@ def _custom_work(
     bands: dict[int, Band],
     free: Collection[int],
 ) -> KernelWork:
-    """One custom kernel; `bands` are those among its operands, by number, and `free` is what is computed in place."""
-    types = block_types(block, operands)
-    when = phases(block)
+    """The work of one custom kernel.
+
+    Args:
+        position: of the kernel.
+        node: the kernel.
+        block: its block graph.
+        operands: types of its operands.
+        bands: the operands that are bands, by number.
+        free: the numbers of operands that are computed in place and not loaded.
+    """
+    counts = _BlockCounts(block, block_types(block, operands))
+    types, blocks, iterations = counts.types, counts.blocks, counts.iterations
     needed = needed_by(block.nodes, block.stores)
-    depends = _varying_dims(block)
-    again = _repeated_positions(block)
+    repeated = _repeated_positions(block)
     hidden, unread = _masked_positions(block, operands, bands)
-    turning = _feeding_chained_products(block)
-    blocks = product(p.size for p in block.grid)
-    iterations = block.loop.size if block.loop else ONE
-    size = {p.name: p.size for p in block.parallel}
-    looped = block.loop.name if block.loop else ""
-    flops = executed = steps = accumulators = ZERO
+    chained = _feeding_chained_products(block)
+    least_flops = executed_flops = steps = accumulator_bytes = ZERO
     loads: list[LoadWork] = []
     for at, inner in enumerate(block.nodes):
         if at not in needed:
             continue
-        repeats = iterations if when[at] == "loop" else ONE
-        distinct = product(size[name] for name in depends[at])
-        once = together = ZERO
+        in_loop = counts.phases[at] == "loop"
+        repeats = iterations if in_loop else ONE
         match inner.op:
             case Load(operand):
-                tile, source = types[at], operands[operand]
+                steps = steps + blocks * repeats
                 if operand not in free:
-                    least = ZERO if at in unread else _read_bytes(block, types, at) * distinct
+                    tile = types[at]
+                    least_bytes = ZERO if at in unread else _read_bytes(block, types, at) * counts.distinct(at)
+                    turn: Turn = "alone" if at not in chained else "loop" if in_loop else "once"
+                    row_bytes = _row_bytes(tile, operands[operand])
                     total = tile.bytes * blocks * repeats
-                    turn: Turn = "alone" if at not in turning else "loop" if when[at] == "loop" else "once"
-                    loads.append(LoadWork(node.args[operand], total, least, _row_bytes(tile, source), tile.bytes, turn))
-                steps = steps + blocks * repeats
-            case Accumulate(fn, along):
-                argument = types[inner.args[0]].dims
-                elements = product(types[at].dims)
-                partial = _reduce_flops(fn, argument[along]) if along is not None else ZERO
-                all_iterations = iterations * partial + (iterations - 1) + finish_flops(fn)
-                moving = when[inner.args[0]] == "loop"
-                grid = product(size[name] for name in depends[at] if name != looped)
-                once = elements * grid * (all_iterations if moving else partial + finish_flops(fn))
-                together = elements * blocks * all_iterations
+                    loads.append(LoadWork(node.args[operand], total, least_bytes, row_bytes, tile.bytes, turn))
+                continue
+            case Accumulate() | AccumulateRescaled() | RunningMax() as op:
                 steps = steps + blocks * iterations
-                accumulators = accumulators + types[at].bytes
-            case AccumulateRescaled(along):
-                # Per iteration but the first, and result: a product with the factor, a sum; and an exponent per scale.
-                v, scale = (types[a].dims for a in inner.args)
-                partial = _reduce_flops("sum", v[along]) if along is not None else ZERO
-                least_values = product(size[name] for name in depends[inner.args[0]])
-                once = product(types[at].dims) * partial * least_values
-                rescaled = product(types[at].dims) * 2 + product(scale) * 2
-                terms = product(types[at].dims) * partial * iterations
-                together = (terms + rescaled * (iterations - 1)) * blocks
-                steps = steps + blocks * iterations
-                accumulators = accumulators + types[at].bytes
-            case RunningMax(along):
-                count = types[inner.args[0]].dims[along] if along is not None else ONE
-                once = product(types[at].dims) * (count - 1) * distinct
-                together = product(types[at].dims) * (count * iterations - 1) * blocks
-                steps = steps + blocks * iterations
-                accumulators = accumulators + types[at].bytes
+                accumulator_bytes = accumulator_bytes + types[at].bytes
+                least, as_written = counts.loop_flops(at, op)
             case Input() | Band() | Custom() | Result() | Store():
-                pass
+                continue
             case op:
-                tile_flops = flops_of(op, tuple(types[a].dims for a in inner.args), types[at].dims)
-                once = tile_flops * distinct
-                together = tile_flops * blocks * repeats
                 steps = steps + blocks * repeats
-        executed = executed + together
-        if at not in hidden and at not in again:
-            flops = flops + once
+                tile_flops = flops_of(op, tuple(types[a].dims for a in inner.args), types[at].dims)
+                least, as_written = tile_flops * counts.distinct(at), tile_flops * blocks * repeats
+        executed_flops = executed_flops + as_written
+        if at not in hidden and at not in repeated:
+            least_flops = least_flops + least
     return KernelWork(
         position,
         tuple(dict.fromkeys(load.tensor for load in loads)),
-        flops,
-        executed,
+        least_flops,
+        executed_flops,
         tuple(loads),
-        total_of(types[store].bytes for store in block.stores),
-        total_of(types[block.nodes[store].args[0]].bytes for store in block.stores) * blocks,
-        accumulators,
+        sum((types[store].bytes for store in block.stores), ZERO),
+        sum((types[block.nodes[store].args[0]].bytes for store in block.stores), ZERO) * blocks,
+        accumulator_bytes,
         blocks,
         iterations,
         steps,
     )
 
 
+class _BlockCounts:
+    """The number of blocks and iterations of a block graph, and how often each of its values is computed."""
+
+    def __init__(self, block: BlockGraph, types: tuple[TensorType, ...]) -> None:
+        self.types, self.phases = types, phases(block)
+        self.blocks = prod((p.size for p in block.grid), start=ONE)
+        self.iterations = block.loop.size if block.loop else ONE
+        self._nodes, self._varying = block.nodes, _varying_dims(block)
+        self._size = {p.name: p.size for p in block.parallel}
+        self._loop = block.loop.name if block.loop else ""
+
+    def distinct(self, at: int) -> Dim:
+        """The number of different tiles that a tensor has in all blocks and iterations."""
+        return prod((self._size[name] for name in self._varying[at]), start=ONE)
+
+    def loop_flops(self, at: int, op: LoopOp) -> tuple[Dim, Dim]:
+        """The arithmetic of an accumulator or a running maximum: the least, and as written."""
+        (source, *_), iterations, elements = self._nodes[at].args, self.iterations, self.types[at].elements
+        tile = self.types[source].dims
+        match op:
+            case Accumulate(fn, along):
+                in_tile = _reduce_flops(fn, tile[along]) if along is not None else ZERO
+                total = iterations * in_tile + (iterations - 1) + finish_flops(fn)
+                once = in_tile + finish_flops(fn)
+                blocks = prod((self._size[name] for name in self._varying[at] if name != self._loop), start=ONE)
+                least = elements * blocks * (total if self.phases[source] == "loop" else once)
+                return least, elements * self.blocks * total
+            case AccumulateRescaled(along):
+                # Per iteration but the first: a product and a sum per result, a difference and an exp per scale.
+                in_tile = _reduce_flops("sum", tile[along]) if along is not None else ZERO
+                scale = self.types[self._nodes[at].args[1]]
+                rescaling = elements * 2 + scale.elements * 2
+                as_written = elements * in_tile * iterations + rescaling * (iterations - 1)
+                return elements * in_tile * self.distinct(source), as_written * self.blocks
+            case RunningMax(along):
+                count = tile[along] if along is not None else ONE
+                as_written = elements * (count * iterations - 1) * self.blocks
+                return elements * (count - 1) * self.distinct(at), as_written
+
+
 def least_scratch(block: BlockGraph, operands: tuple[TensorType, ...], staged: bool) -> Dim:
     """Bytes of scratch that no code for this block can do without.
 
-    On a CPU these are the accumulators: tiles are read where they lie. On a GPU (`staged`) they live in
-    registers, while the tiles of a matmul's operands pass through shared memory.
+    On a CPU these are the accumulators, because tiles are read in place. On a GPU (`staged`) accumulators are in
+    registers, and the tiles of a matmul's operands are in shared memory.
 
     Units: elements * bytes / element = bytes
     """
@@ -290,9 +312,9 @@ def least_scratch(block: BlockGraph, operands: tuple[TensorType, ...], staged: b
     return total
 
 
-# ---------------------------------------------------------------- what is not compulsory
+# ---------------------------------------------------------------- reductions of the least work
 def _varying_dims(block: BlockGraph) -> list[tuple[str, ...]]:
-    """For each block tensor, the grid dims and the loop that its value varies with."""
+    """For each block tensor, the grid dims and the loop that its value depends on."""
     looped = block.loop.name if block.loop else ""
     found: list[tuple[str, ...]] = []
     for node in block.nodes:
@@ -313,9 +335,9 @@ def _varying_dims(block: BlockGraph) -> list[tuple[str, ...]]:
 
 
 def _repeated_positions(block: BlockGraph) -> set[int]:
-    """Positions whose value an earlier position has already, by the same operator on the same values.
+    """Positions whose value an earlier position has, by the same operator on the same values.
 
-    A running maximum ends as the accumulated one, so who has either has both.
+    A running maximum and an accumulated one count as the same value, because the last running maximum is the other.
     """
     first: dict[tuple[Op, tuple[int, ...]], int] = {}
     values: list[int] = []
@@ -329,13 +351,13 @@ def _repeated_positions(block: BlockGraph) -> set[int]:
 
 
 def _feeding_chained_products(block: BlockGraph) -> set[int]:
-    """Positions that feed a product which reads, or is read by, another product of the block."""
+    """Positions that feed a matrix product that another product of the block depends on, or that depends on another."""
     products = {at for at, n in enumerate(block.nodes) if isinstance(n.op, MatMul)}
-    chain: set[int] = set()
+    chained: set[int] = set()
     for at in products:
         if before := products & needed_by(block.nodes, block.nodes[at].args):
-            chain |= {at, *before}
-    feeds = set(chain)
+            chained |= {at, *before}
+    feeds = set(chained)
     for at in range(len(block.nodes) - 1, -1, -1):
         if at in feeds:
             feeds.update(a for a in block.nodes[at].args if a not in products)
@@ -345,26 +367,26 @@ def _feeding_chained_products(block: BlockGraph) -> set[int]:
 def _masked_positions(
     block: BlockGraph, operands: tuple[TensorType, ...], bands: dict[int, Band]
 ) -> tuple[set[int], set[int]]:
-    """Positions whose work a kernel may skip where it is masked, and the loads among them that it may skip as well.
+    """Positions whose work a kernel may skip at masked elements, and the loads among them that it may skip.
 
-    What leads to a masked value may be skipped with it, what is made of it too, and what meets that, such as a
-    factor of 0. The exception: with the diagonal of a square in each band, every row and every column is let through
-    somewhere, so an operand that lies along one of them at most is read all the same. One that lies along both, such
-    as scores or a bias, is not; nor is any where a view may move elements between rows and columns.
+    A kernel may skip the values that a masked value depends on, the values that depend on it, and their other operands,
+    such as a factor of 0. The exception: if each band contains the diagonal of a square, no row and no column is masked
+    completely. Then an operand that has at most one of these dims is read completely. An operand that has both, such
+    as scores or a bias, may be skipped; so may any operand if a view may move elements between rows and columns.
     """
     masks = [at for at, n in enumerate(block.nodes) if n.op == Binary("mask")]
     if not masks:
         return set(), set()
-    behind = set(masks)
+    affected = set(masks)
     for at, inner in enumerate(block.nodes):
-        if behind & set(inner.args):
-            behind.add(at)
-    hidden = needed_by(block.nodes, behind)
-    keeps = [block.nodes[block.nodes[at].args[1]].op for at in masks]
-    kept = [bands.get(k.operand) if isinstance(k, Load) else None for k in keeps]
-    squares = {band.rows for band in kept if band is not None and holds_diagonal(band)}
+        if affected & set(inner.args):
+            affected.add(at)
+    hidden = needed_by(block.nodes, affected)
+    mask_operands = [block.nodes[block.nodes[at].args[1]].op for at in masks]
+    mask_bands = [bands.get(op.operand) if isinstance(op, Load) else None for op in mask_operands]
+    squares = {band.rows for band in mask_bands if band is not None and holds_diagonal(band)}
     moved = any(isinstance(block.nodes[at].op, Reshape | Slice | Concat) for at in hidden)
-    known = not moved and all(band is not None and holds_diagonal(band) for band in kept)
+    known = not moved and all(band is not None and holds_diagonal(band) for band in mask_bands)
     unread: set[int] = set()
     for at in hidden:
         inner = block.nodes[at].op
@@ -381,9 +403,9 @@ def holds_diagonal(band: Band) -> bool:
 
 
 def may_be_hidden(dims: Iterable[Dim], squares: Collection[Dim]) -> bool:
-    """Whether a tensor may lie along both the rows and the columns of a square mask of one of these sizes.
+    """Whether a tensor may have both the rows and the columns of a square mask of one of these sizes.
 
-    Where two of its dims may be, that is: multiples of the size, as shares of partial sums lie behind one another.
+    That is the case if two of its dims may be multiples of the size; a dim with shares of partial sums is a multiple.
     """
     of = tuple(dims)
     return any(sum(_may_be_multiple(d, size) for d in of) > 1 for size in squares)
@@ -396,34 +418,17 @@ def _may_be_multiple(d: Dim, size: Dim) -> bool:
 
 
 def _read_bytes(block: BlockGraph, types: tuple[TensorType, ...], load: int) -> Dim:
-    """Bytes of a loaded tile that something looks at: of one that only slices read, the first slice's."""
+    """The bytes of a loaded tile that are read; if only slices read it, those of the first slice."""
     readers = consumers(block.nodes)[load]
     slices = [types[r].bytes for r in readers if isinstance(block.nodes[r].op, Slice)]
     return slices[0] if len(slices) == len(readers) and slices else types[load].bytes
 
 
-# ---------------------------------------------------------------- sizes
-def _row_bytes(tile: TensorType, whole: TensorType) -> Dim:
-    """Contiguous bytes of a tile: its fastest dims, up to and with the first one that is cut."""
+def _row_bytes(tile: TensorType, full: TensorType) -> Dim:
+    """Contiguous bytes of a tile: its fastest dims, up to and including the first one that is partitioned."""
     total = dim(BYTES[tile.dtype])
-    for d in reversed(whole.storage_order):
+    for d in reversed(full.storage_order):
         total = total * tile.dims[d]
-        if tile.dims[d] != whole.dims[d]:
+        if tile.dims[d] != full.dims[d]:
             break
-    return total
-
-
-def total_of(sizes: Iterable[Dim]) -> Dim:
-    """The sum of sizes."""
-    total = ZERO
-    for size in sizes:
-        total = total + size
-    return total
-
-
-def product(sizes: Iterable[Dim]) -> Dim:
-    """The product of sizes."""
-    total = ONE
-    for size in sizes:
-        total = total * size
     return total

@@ -100,7 +100,6 @@ class Safe:
     modelled: float = 0.0
     """A model of the relative error: the longest chain of roundings times the unit roundoff, for sums without
     cancellation, at the program's own extents, with 1024 for a symbol."""
-    program_modelled: float = 0.0
     concerns: tuple[Concern, ...] = ()
     """Findings of the static rules that alone do not decide."""
 
@@ -187,8 +186,8 @@ class Assessor:
         if not runs:
             return Unassessed(name, self.dtype, "the program itself gives no good number on any of the inputs")
         if any(c.is_decisive for c in concerns):
-            said = "; ".join(_sentences(concerns))
-            return Unassessed(name, self.dtype, f"{said}; no input that was tried shows harm", concerns)
+            findings = "; ".join(_sentences(concerns))
+            return Unassessed(name, self.dtype, f"{findings}; no input that was tried shows harm", concerns)
         return Safe(
             name,
             self.dtype,
@@ -196,7 +195,6 @@ class Assessor:
             worst,
             program_worst,
             longest_rounding_chain(graph, small.symbols, LONG[0]) * working.unit,
-            longest_rounding_chain(self.program.graph, small.symbols, LONG[0]) * working.unit,
             concerns,
         )
 
@@ -302,15 +300,16 @@ def _worst_of_each(found: list[Evidence]) -> tuple[Evidence, ...]:
 
 def _reasons(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
     """A sentence for results that are not finite, and one for those that are inaccurate."""
-    said: list[str] = []
+    reasons: list[str] = []
     broken = [e for e in evidence if not e.is_finite]
     if broken:
-        said.append(f"not finite, where the program is, on {_named(broken)}")
+        reasons.append(f"not finite, where the program is, on {_named(broken)}")
     wrong = [e for e in evidence if e.is_finite]
     if wrong:
         e = wrong[0]
-        said.append(f"relative error {e.error:.0e}, where the program's is {e.program_error:.0e}, on {_named(wrong)}")
-    return tuple(said)
+        errors = f"relative error {e.error:.0e}, where the program's is {e.program_error:.0e}"
+        reasons.append(f"{errors}, on {_named(wrong)}")
+    return tuple(reasons)
 
 
 def _named(evidence: list[Evidence]) -> str:

@@ -31,7 +31,6 @@ class Precision:
     """One row: an arithmetic in which kernels compute."""
 
     name: DType
-    description: str
     digits: int
     """Binary digits of the significand, the leading one included."""
     largest: float
@@ -60,9 +59,9 @@ def _to_f16(value: Array) -> Array:
 
 
 PRECISIONS: tuple[Precision, ...] = (
-    Precision("f32", "IEEE single, run as it is", 24, float(np.finfo(np.float32).max), 2.0**-126, 2.0**10, exact),
-    Precision("bf16", "bfloat16, emulated: rounded after each operator", 8, 3.3895314e38, 2.0**-126, 2.0**10, _to_bf16),
-    Precision("f16", "IEEE half, emulated: rounded after each operator", 11, 65504.0, 2.0**-14, 2.0**2, _to_f16),
+    Precision("f32", 24, float(np.finfo(np.float32).max), 2.0**-126, 2.0**10, exact),
+    Precision("bf16", 8, 3.3895314e38, 2.0**-126, 2.0**10, _to_bf16),
+    Precision("f16", 11, 65504.0, 2.0**-14, 2.0**2, _to_f16),
 )
 
 

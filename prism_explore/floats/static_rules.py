@@ -14,7 +14,8 @@ from fractions import Fraction
 from math import inf
 from typing import TypeAlias
 
-from prism_explore.ir.elementwise import UNARY, evaluate, formula
+from prism_explore.ir.elementwise import UNARY
+from prism_explore.ir.formulas import evaluate, formula
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Accumulate,
@@ -115,19 +116,19 @@ def find_concerns(program: TensorProgram, candidate: SGraph) -> tuple[Concern, .
     differences = {v.key for v in of_program if _is_variance(v.key)}
     found: list[Concern] = []
 
-    def note(rule: str, v: _Value) -> None:
+    def add(rule: str, v: _Value) -> None:
         row = _ROWS[rule]
         found.append(Concern(rule, v.name, row.sentence, row.is_decisive))
 
     for v in own:
         if _is(v.op, "exp") and v.key not in exps and not _is_bounded(v.key):
-            note("exp without its maximum", v)
+            add("exp without its maximum", v)
         if isinstance(v.op, AccumulateRescaled) and own[v.args[1]].key[0] != "max":
-            note("scale that is no maximum", v)
+            add("scale that is no maximum", v)
         if _is_variance(v.key) and v.key not in differences and not isinstance(v.op, _MOVES):
-            note("variance by difference", v)
+            add("variance by difference", v)
         if any(d not in divisors for d in _divisors(v, own)):
-            note("new divisor", v)
+            add("new divisor", v)
     return tuple(found)
 
 
@@ -187,8 +188,8 @@ def _is_bounded(key: Key) -> bool:
     inner = key[1]
     assert isinstance(inner, tuple), "an exp has an argument"
     match inner:
-        case ("sub", first, ("max", whole)):
-            return first == whole or first == ("max", whole)
+        case ("sub", first, ("max", full)):
+            return first == full or first == ("max", full)
         case ("neg", ("square", _)):
             return True
         case (str(fn), _) if fn in UNARY:
@@ -229,7 +230,7 @@ def _values(graph: SGraph) -> Iterator[_Value]:
     kernel: list[int] = []
     stores: dict[int, list[int]] = {}
 
-    def put(name: str, op: Op, args: tuple[int, ...]) -> int:
+    def append(name: str, op: Op, args: tuple[int, ...]) -> int:
         out.append(_Value(name, op, args, _key(op, tuple(out[a].key for a in args))))
         return len(out) - 1
 
@@ -241,16 +242,16 @@ def _values(graph: SGraph) -> Iterator[_Value]:
                 for m, inner in enumerate(block.nodes):
                     match inner.op:
                         case Load(operand, _, _):
-                            from_where: tuple[int, ...] = (args[operand],)
+                            sources: tuple[int, ...] = (args[operand],)
                         case _:
-                            from_where = tuple(inside[a] for a in inner.args)
-                    inside.append(put(f"k{n}.b{m}", inner.op, from_where))
+                            sources = tuple(inside[a] for a in inner.args)
+                    inside.append(append(f"k{n}.b{m}", inner.op, sources))
                 stores[n] = [inside[s] for s in block.stores]
-                kernel.append(put(f"k{n}", node.op, (stores[n][0],)))
+                kernel.append(append(f"k{n}", node.op, (stores[n][0],)))
             case Result(index):
-                kernel.append(put(f"k{n}", node.op, (stores[node.args[0]][index],)))
+                kernel.append(append(f"k{n}", node.op, (stores[node.args[0]][index],)))
             case op:
-                kernel.append(put(f"k{n}", op, args))
+                kernel.append(append(f"k{n}", op, args))
     yield from out
 
 
@@ -354,7 +355,7 @@ def _binary(fn: str, a: Key, b: Key) -> Key:
 
 
 # ---------------------------------------------------------------- the modelled bound
-def longest_rounding_chain(graph: SGraph, cuts: Mapping[str, int], otherwise: int) -> float:
+def longest_rounding_chain(graph: SGraph, parameters: Mapping[str, int], data_size: int) -> float:
     """The number of successive roundings on the longest path to the result, with sums counted term by term.
 
     Times the unit roundoff it bounds the relative error of sums without cancellation. It is a model: machines add in
@@ -362,14 +363,14 @@ def longest_rounding_chain(graph: SGraph, cuts: Mapping[str, int], otherwise: in
 
     Args:
         graph: with its own extents; these need not be multiples of the tiles.
-        cuts: values of grid sizes and loop ranges.
-        otherwise: the value of every other symbol.
+        parameters: values of grid sizes and loop ranges.
+        data_size: the value of every other symbol.
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.1 and 4.2.
     """
     types = graph.types()
-    data = dict.fromkeys(graph.data_symbols, otherwise)
-    sizes = {**dict.fromkeys(graph.parameters, 1), **cuts, **data}
+    data = dict.fromkeys(graph.data_symbols, data_size)
+    sizes = {**dict.fromkeys(graph.parameters, 1), **parameters, **data}
     lengths: list[float] = []
     results: dict[int, tuple[float, ...]] = {}
     for n, node in enumerate(graph.nodes):

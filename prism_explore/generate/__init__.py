@@ -1,4 +1,4 @@
-"""PROGRAM -> FAMILIES: grow sGraphs operator by operator, and cut what cannot become the program."""
+"""PROGRAM -> FAMILIES: enumerate sGraphs operator by operator, and prune graphs that cannot become the program."""
 
 from prism_explore.generate.enumerator import generate
 

@@ -29,7 +29,7 @@ Rank: TypeAlias = tuple[Args, Args, int]
 
 
 class OperatorType(Protocol):
-    """An operator type, as far as the order depends on it."""
+    """The properties of an operator type that the order depends on."""
 
     @property
     def arity(self) -> int:
@@ -61,12 +61,12 @@ class Application:
 
     @property
     def rank(self) -> Rank:
-        """Its place in the canonical order."""
+        """Its rank in the canonical order."""
         return rank(self.args, self.kind)
 
 
 def rank(args: Args, kind: int) -> Rank:
-    """The place of an operator in the canonical order.
+    """The rank of an operator in the canonical order.
 
     >>> rank((0, 3), 2) > rank((2, 1), 5)
     True
@@ -90,7 +90,7 @@ class OperatorSet(Generic[_L]):
         self._operands: dict[int, tuple[tuple[Args, tuple[int, ...]], ...]] = {}
 
     def application_count(self, tensors: int) -> int:
-        """How many applications to `tensors` tensors there are."""
+        """The number of applications to `tensors` tensors."""
         found = self._application_count.get(tensors)
         if found is None:
             ordered, symmetric = len(self._ordered), len(self._binary) - len(self._ordered)
@@ -99,7 +99,7 @@ class OperatorSet(Generic[_L]):
         return found
 
     def new_application_count(self, tensors: int) -> int:
-        """How many applications the next tensor would make possible."""
+        """The number of applications that use the next tensor."""
         return self.application_count(tensors + 1) - self.application_count(tensors)
 
     def operands(self, top: int) -> tuple[tuple[Args, tuple[int, ...]], ...]:
@@ -124,22 +124,22 @@ class OperatorSet(Generic[_L]):
     def sequences(self, tensors: int, ops: int) -> Iterator[tuple[tuple[int, Args], ...]]:
         """Every program of exactly `ops` operators over `tensors` inputs, as its canonical sequence."""
 
-        def grow(made: tuple[tuple[int, Args], ...], last: Rank | None) -> Iterator[tuple[tuple[int, Args], ...]]:
-            if len(made) == ops:
-                yield made
+        def extend(program: tuple[tuple[int, Args], ...], last: Rank | None) -> Iterator[tuple[tuple[int, Args], ...]]:
+            if len(program) == ops:
+                yield program
                 return
-            for a in self.applications(tensors + len(made), last):
-                yield from grow((*made, (a.kind, a.args)), a.rank)
+            for a in self.applications(tensors + len(program), last):
+                yield from extend((*program, (a.kind, a.args)), a.rank)
 
-        yield from grow((), None)
+        yield from extend((), None)
 
 
 class ProgramCounter:
-    """How many programs a partial one stands for, if every operator fitted every operand.
+    """The number of programs that extend a partial program, if every operator fits every operand.
 
-    The recursion of `OperatorSet.sequences` in closed form: with `a` applications still above the last one,
-    taking one leaves those above it and opens those that use the new tensor. Shapes and phases are
-    ignored, so the number is an upper estimate; for an uninterpreted operator set it is exact.
+    This is the recursion of `OperatorSet.sequences` in closed form. Of the applications that rank above the last one,
+    applying one leaves those that rank above it, and adds those that use the new tensor. Shapes and loop phases are
+    ignored, so the number is an upper estimate. For uninterpreted operators it is exact.
     """
 
     def __init__(self, operator_set: OperatorSet[Any]) -> None:
@@ -155,15 +155,15 @@ class ProgramCounter:
         return self._sum(tensors, ops, True)[self._operators.application_count(tensors)]
 
     def following(self, tensors: int, ops: int) -> list[int]:
-        """Programs of at most `ops` operators more, for each number of applications that they may begin with.
+        """Programs of at most `ops` more operators, per number of applications that are possible first.
 
-        Which applications these are does not matter: to leave one out, here and in all that follows, is to begin
-        with one less.
+        Only the number matters: leaving one application out, here and in all larger programs, is the same as having
+        one application less at the start.
         """
         return self._sum(tensors, ops, True)
 
     def _sum(self, tensors: int, ops: int, shorter: bool) -> list[int]:
-        """For each number of applications above the last one, how many programs follow."""
+        """The number of programs, per number of applications above the last one; `shorter` counts prefixes, too."""
         key = (tensors, ops, shorter)
         if key not in self._sums:
             length = self._operators.application_count(tensors) + 1
@@ -188,9 +188,9 @@ Key: TypeAlias = tuple[Op, Args]
 
 
 class ExpressionNumbers:
-    """Numbers for computed expressions; two that are equal by renaming or by definition share one.
+    """Numbers of expressions; expressions that are equal by renaming or by these definitions have the same number.
 
-    Definitions read from left to right:
+    Definitions are applied from left to right:
 
         mul(x, x)                      square(x)
         mul(x, recip(y))               div(x, y)
@@ -211,7 +211,7 @@ class ExpressionNumbers:
         return self._intern(*self.by_definitions(op, args))
 
     def by_definitions(self, op: Op, args: Args) -> Key:
-        """The definition's left side turned into its right side, operands in order."""
+        """The operator and its operands after the definitions are applied; operands that commute are sorted."""
         match op:
             case Binary("mul"):
                 a, b = sorted(args)
@@ -264,7 +264,7 @@ class ExpressionNumbers:
         return op, tuple(sorted(args)) if _is_commutative(op) else args
 
     def number_graph(self, graph: SGraph) -> int:
-        """The number of a graph's result; graphs that differ in naming only have the same."""
+        """The number of a graph's result; graphs that differ only in naming have the same number."""
         numbers: list[int] = []
         results: dict[int, tuple[int, ...]] = {}
         for position, node in enumerate(graph.nodes):

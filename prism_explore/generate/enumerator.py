@@ -1,7 +1,7 @@
 """Enumerate the families of a program: kernel and block graphs, one operator at a time, in canonical order.
 
 Input: a program, a search space, a target. Output: families (sGraphs with open maps), and an event for every step
-that is kept or cut. Method:
+that is kept or pruned. Method:
 
     1. Expand the kernel graph. Opening a custom kernel expands its block graph. A block graph with one unused tensor
        may be closed; then the kernel graph goes on.
@@ -9,14 +9,14 @@ that is kept or cut. Method:
 
 Maps stay open: a tensor is typed by its index axes, so whether an operator fits does not depend on the maps.
 
-Order: a step deviates if it computes a value that the program does not, is not another form of the result, and does
-not accumulate a partial sum. Steps without deviation come first, then one deviation, and so on; so graphs near the
-program are found early, and a budget cuts the search far from it. Within that, depth first by rank. The order, and so
-the stream of events, is the same every time.
+Order: a step deviates if it computes a value that is neither a value of the program nor a form of its result, and does
+not accumulate a partial sum. Graphs without deviations come first, then those with one deviation, and so on. So graphs
+similar to the program are found early, and a budget ends the search among dissimilar ones. Graphs with equally many
+deviations are enumerated depth first by rank. The order is deterministic, and so are the events.
 
-No event is written for operators that break the canonical order, because their graph is reached elsewhere; for
-reductions along a dim of size 1; and for views of tensors with axes that the program's views do not have. The
-enumerated graphs are of the program's core (`ir.transforms.boundary_views`); the views around it are added to each
+No event is written for operators that violate the canonical order, because their graph is reached in another order;
+for reductions along a dim of size 1; and for views of tensors with axes that the program's views do not have. The
+enumerated graphs are of the program's core (`ir.transforms.boundary_views`); its boundary views are added to each
 complete graph.
 """
 
@@ -57,7 +57,7 @@ class KeptStep:
     step: BlockApplication
     state: BlockState
     weight: int
-    """How many graphs begin with it."""
+    """The number of graphs that begin with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class DeferredSteps:
 
 @dataclass(frozen=True, slots=True)
 class CompleteGraph:
-    """A complete kernel graph, without the views around it."""
+    """A complete kernel graph, without boundary views."""
 
     node: str
     core: SGraph
@@ -81,7 +81,7 @@ class CompleteGraph:
 
 
 class Enumerator:
-    """The enumeration of one program, and the number of graphs behind each of its branches."""
+    """The enumeration of one program, with the number of graphs in each of its branches."""
 
     def __init__(
         self,
@@ -101,50 +101,54 @@ class Enumerator:
         self.input_names = {i: op.name for i, op in enumerate(self.facts.duplicated.program.inputs)}
         self.family_numbers: dict[Hashable, str] = {}
         self.deferred: dict[int, list[DeferredSteps]] = {}
-        """Deferred steps, per number of deviations that their graph then has."""
+        """Deferred steps, by the number of deviations of the graphs after them."""
         self.unsearched: dict[str, list[KeptStep]] = {}
-        """Per block graph, the steps that a budget left unsearched."""
+        """Steps that a budget left unsearched, by block graph."""
         self.single_kernels: list[CompleteGraph] = []
         """The complete graphs with one kernel, which the second pass splits."""
         self.split_count = 0.0
-        """How many splits were tried."""
+        """The number of splits that were tried."""
         self.nodes_before = 0
-        """Nodes of the first pass; each pass has a budget of its own."""
+        """The number of nodes of the first pass; each pass has a budget of its own."""
         self.node_budget = min(space.nodes, space.patience)
-        """The budget; smaller until the first family."""
+        """The budget in nodes; it is smaller until the first family is found."""
 
     def run(
         self, sequences: Callable[[], Iterator[KernelSequence | PrunedSequence | None]] = lambda: iter(())
     ) -> Iterator[Family | None]:
         """Every family of the space."""
-        root = self.log.expanded("", f"inputs({', '.join(self.input_names.values())})", "kernel")
+        state = self.start()
         yield None
-        state = self.facts.start(root)
         yield from self.expand_kernel(state)
         yield from self.take_deferred_steps()
         yield from self.split_kernels()
-        rows = 0.0
-        for row in sequences():
-            match row:
+        sequence_count = 0.0
+        for sequence in sequences():
+            match sequence:
                 case KernelSequence():
-                    rows += 1
-                    yield self.add_sequence(root, row)
+                    sequence_count += 1
+                    yield self.add_sequence(state.id, sequence)
                 case PrunedSequence():
-                    rows += row.stood_for
-                    self.log.pruned(root, row.text, "kernel", row.reason, row.stood_for)
+                    sequence_count += sequence.stood_for
+                    self.log.pruned(state.id, sequence.text, "kernel", sequence.reason, sequence.stood_for)
                     yield None
                 case None:
                     yield None
-        self.log.space_counted(float(1 + self.counts.extensions(state)) + self.split_count + rows)
+        self.log.space_counted(float(1 + self.counts.extensions(state)) + self.split_count + sequence_count)
         yield None
 
-    def add_sequence(self, root: str, row: KernelSequence) -> Family | None:
+    def start(self) -> KernelState:
+        """Report the root of the search tree: the kernel graph without operators."""
+        root = self.log.expanded("", f"inputs({', '.join(self.input_names.values())})", "kernel")
+        return self.facts.start(root)
+
+    def add_sequence(self, root: str, sequence: KernelSequence) -> Family | None:
         """Report a kernel sequence as a step from the inputs, and as a family."""
-        node = self.log.expanded(root, sequence_text(row.parts), "kernel")
-        graph = row.full_graph({number: family.sgraph for number, family in row.families})
-        cut = tuple(p.positions for p in row.parts)
-        found = self.report_graph(node, "kernel", graph, cut if len(cut) > 1 else ())
-        return replace(found, sequence=row) if found is not None else None
+        node = self.log.expanded(root, sequence_text(sequence.parts), "kernel")
+        graph = sequence.full_graph({number: family.sgraph for number, family in sequence.families})
+        partition = tuple(p.positions for p in sequence.parts)
+        found = self.report_graph(node, "kernel", graph, partition if len(partition) > 1 else ())
+        return replace(found, sequence=sequence) if found is not None else None
 
     def split_kernels(self) -> Iterator[Family | None]:
         """Every family of two kernels, by splitting those of one."""
@@ -153,7 +157,7 @@ class Enumerator:
             yield from self.expand_splits(graph)
 
     def spent_budget(self) -> Reason | None:
-        """The budget that ends the enumeration here; None where none does."""
+        """The reason if a budget is spent; None otherwise."""
         if self.log.nodes - self.nodes_before >= self.node_budget:
             return nodes_spent(self.node_budget, bool(self.single_kernels))
         return time_spent(self.space.time_s) if self.time_is_up() else None
@@ -162,12 +166,12 @@ class Enumerator:
         """Every family that extends a kernel graph."""
         cuts, kept = self.try_kernel_steps(state)
         yield from self.log.cuts(cuts, state.id, "kernel", self.input_names)
-        for done, made in enumerate(kept):
+        for done, grown in enumerate(kept):
             if spent := self.spent_budget():
                 self.log.over_budget(state.id, "kernel", spent, float(sum(map(self.graphs_behind, kept[done:]))))
                 yield None
                 return
-            yield from self.take_kernel_step(state, made)
+            yield from self.take_kernel_step(state, grown)
 
     def try_kernel_steps(self, state: KernelState) -> tuple[NodeCuts, list[KernelState | BlockState]]:
         """Try every step at a kernel graph: the cuts, and the states that are kept, in canonical order."""
@@ -178,60 +182,60 @@ class Enumerator:
             return cuts, kept
         for step in self.kernel_steps(state):
             if isinstance(step, Application):
-                made = self.expander.apply_predefined(state, step)
+                outcome = self.expander.apply_predefined(state, step)
                 entry = self.facts.kernel_operators.entries[step.kind]
                 args, weight = step.args, self.counts.with_predefined(state, step)
             else:
-                made = self.expander.open_kernel(state, step)
+                outcome = self.expander.open_kernel(state, step)
                 entry = None
                 args, weight = step, self.counts.with_kernel(state, step)
-            match made:
+            match outcome:
                 case Cut():
-                    cuts.add(args, entry.label if entry else CUSTOM, made, float(weight))
+                    cuts.add(args, entry.label if entry else CUSTOM, outcome, float(weight))
                 case KernelState():
-                    kept.append(made)
+                    kept.append(outcome)
                 case BlockState():
-                    beyond = self.counts.extensions_after_kernel(state, made.operands)
-                    kept.append(replace(made, extensions=beyond, stood_for=weight, deviations=state.deviations))
+                    extensions = self.counts.extensions_after_kernel(state, outcome.operands)
+                    kept.append(replace(outcome, extensions=extensions, stood_for=weight, deviations=state.deviations))
                 case None:
                     cuts.invalid += weight
         return cuts, kept
 
     def single_kernel_cut(self, state: KernelState) -> Cut | None:
-        """The cut of the only possible kernel, which reads all tensors; None where it is kept or others are possible.
+        """The cut of the only possible kernel, which reads all tensors; None if it is kept or others are possible.
 
-        Kernels that leave a tensor unused are cut in any case, and with many inputs there are thousands of them.
+        Kernels that leave a tensor unused are cut anyway, and with many inputs there are thousands of them.
         """
         space = self.space
-        alone = space.custom_kernels == state.customs + 1 and not space.predefined_kernels
-        everything = tuple(sorted(state.unused))
-        if not alone or state.customs or len(everything) != len(state.tensors):
+        is_only_kernel = space.custom_kernels == state.customs + 1 and not space.predefined_kernels
+        operands = tuple(sorted(state.unused))
+        if not is_only_kernel or state.customs or len(operands) != len(state.tensors):
             return None
-        if not _MANY_INPUTS <= len(everything) <= space.block_inputs:
+        if not _MANY_INPUTS <= len(operands) <= space.block_inputs:
             return None
-        made = self.expander.open_kernel(state, everything)
-        return made if isinstance(made, Cut) else None
+        outcome = self.expander.open_kernel(state, operands)
+        return outcome if isinstance(outcome, Cut) else None
 
-    def graphs_behind(self, made: KernelState | BlockState) -> int:
-        """How many graphs begin with a kept step at a kernel graph."""
-        return made.stood_for if isinstance(made, BlockState) else 1 + self.counts.extensions(made)
+    def graphs_behind(self, grown: KernelState | BlockState) -> int:
+        """The number of graphs that begin with a kept step at a kernel graph."""
+        return grown.stood_for if isinstance(grown, BlockState) else 1 + self.counts.extensions(grown)
 
-    def take_kernel_step(self, state: KernelState, made: KernelState | BlockState) -> Iterator[Family | None]:
+    def take_kernel_step(self, state: KernelState, grown: KernelState | BlockState) -> Iterator[Family | None]:
         """Report a kept step at a kernel graph; every family that extends it."""
-        if isinstance(made, BlockState):
-            node = self.log.expanded(state.id, self.step_text(made), "kernel")
+        if isinstance(grown, BlockState):
+            node = self.log.expanded(state.id, self.step_text(grown), "kernel")
             yield None
-            yield from self.expand_block(state, replace(made, id=node))
+            yield from self.expand_block(state, replace(grown, id=node))
         else:
-            node = self.log.expanded(state.id, self.step_text(made), "kernel", show(made.tensors[-1].expression))
+            node = self.log.expanded(state.id, self.step_text(grown), "kernel", show(grown.tensors[-1].expression))
             yield None
-            yield from self.after_kernel_step(replace(made, id=node))
+            yield from self.after_kernel_step(replace(grown, id=node))
 
-    def step_text(self, made: KernelState | BlockState) -> str:
-        """A kept kernel-level step in the textual form."""
-        if isinstance(made, BlockState):
-            return f"{CUSTOM}({', '.join(self.input_names.get(a, f'%{a}') for a in made.operands)})"
-        return show_node(made.tensors[-1].node, self.input_names)
+    def step_text(self, grown: KernelState | BlockState) -> str:
+        """The text of a kept kernel-level step."""
+        if isinstance(grown, BlockState):
+            return f"{CUSTOM}({', '.join(self.input_names.get(a, f'%{a}') for a in grown.operands)})"
+        return show_node(grown.tensors[-1].node, self.input_names)
 
     def kernel_steps(self, state: KernelState) -> list[Application | tuple[int, ...]]:
         """The steps at a kernel graph: predefined operators, and operands of a custom kernel."""
@@ -248,63 +252,63 @@ class Enumerator:
 
     def after_kernel_step(self, state: KernelState) -> Iterator[Family | None]:
         """The families of a kernel graph with a new operator: itself if it is complete, and those that extend it."""
-        if (whole := self.complete_graph(state)) is not None:
-            yield self.add_family(whole)
+        if (complete := self.complete_graph(state)) is not None:
+            yield self.add_family(complete)
         if self.facts.operators_left(state):
             yield from self.expand_kernel(state)
 
     def complete_graph(self, state: KernelState) -> CompleteGraph | None:
-        """The complete graph; None where the state is not complete."""
+        """The complete graph; None if the state is not complete."""
         if not self.facts.is_complete(state):
             return None
         core = SGraph(tuple(t.node for t in state.tensors), len(state.tensors) - 1)
         return CompleteGraph(state.id, core, tuple(t.axes for t in state.tensors), state.merged_axes)
 
-    def add_family(self, whole: CompleteGraph) -> Family | None:
+    def add_family(self, complete: CompleteGraph) -> Family | None:
         """Report a complete kernel graph; the second pass splits it if it is a new family."""
-        family = self.report_graph(whole.node, "kernel", self.facts.with_views(whole.core))
+        family = self.report_graph(complete.node, "kernel", self.facts.with_views(complete.core))
         if family is not None:
-            self.single_kernels.append(whole)
+            self.single_kernels.append(complete)
             self.node_budget = self.space.nodes
         return family
 
-    def report_graph(self, node: str, level: Level, graph: SGraph, cut: Hashable = ()) -> Family | None:
-        """Report a complete graph: the family; None where an earlier one equals it, with the same `cut` into parts."""
-        number = self.facts.expressions.number_graph(graph), cut
-        if known := self.expander.finish_graph(self.family_numbers.get(number, "")):
-            self.log.complete_graph_cut(node, level, known)
+    def report_graph(self, node: str, level: Level, graph: SGraph, partition: Hashable = ()) -> Family | None:
+        """Report a complete graph: the family; None if an earlier one equals it and has the same `partition`."""
+        number = self.facts.expressions.number_graph(graph), partition
+        if duplicate := self.expander.finish_graph(self.family_numbers.get(number, "")):
+            self.log.complete_graph_cut(node, level, duplicate)
             return None
         self.family_numbers[number] = self.log.completed(node, show_graph(graph))
         return Family(self.family_numbers[number], self.program, graph)
 
-    def expand_splits(self, whole: CompleteGraph) -> Iterator[Family | None]:
+    def expand_splits(self, complete: CompleteGraph) -> Iterator[Family | None]:
         """Every family that splits a complete kernel graph."""
-        cuts, kept = self.try_splits(whole)
+        cuts, kept = self.try_splits(complete)
         self.split_count += cuts.stood_for + len(kept)
-        yield from self.log.cuts(cuts, whole.node, "split", {}, exact=True)
-        for done, made in enumerate(kept):
+        yield from self.log.cuts(cuts, complete.node, "split", {}, exact=True)
+        for done, split in enumerate(kept):
             if spent := self.spent_budget():
-                self.log.over_budget(whole.node, "split", spent, float(len(kept) - done))
+                self.log.over_budget(complete.node, "split", spent, float(len(kept) - done))
                 yield None
                 return
-            yield from self.take_split(whole.node, made)
+            yield from self.take_split(complete.node, split)
 
-    def try_splits(self, whole: CompleteGraph) -> tuple[NodeCuts, list[Split]]:
+    def try_splits(self, complete: CompleteGraph) -> tuple[NodeCuts, list[Split]]:
         """Try every split of a complete kernel graph: the cuts, and the splits that are kept."""
         cuts = NodeCuts()
         kept: list[Split] = []
-        for made, cut in self.expander.split(whole.core, whole.axes, whole.same):
+        for split, cut in self.expander.split(complete.core, complete.axes, complete.same):
             if cut is not None:
-                cuts.add(made.stored, made.label, cut, 1.0)
+                cuts.add(split.stored, split.label, cut, 1.0)
             else:
-                kept.append(made)
+                kept.append(split)
         return cuts, kept
 
-    def take_split(self, node: str, made: Split) -> Iterator[Family | None]:
-        """Report a kept split, and the family that it is."""
-        node = self.log.expanded(node, made.text, "split")
+    def take_split(self, node: str, split: Split) -> Iterator[Family | None]:
+        """Report a kept split; yield its family."""
+        node = self.log.expanded(node, split.text, "split")
         yield None
-        yield self.report_graph(node, "split", self.facts.with_views(made.graph))
+        yield self.report_graph(node, "split", self.facts.with_views(split.graph))
 
     def expand_block(self, kernel: KernelState, state: BlockState) -> Iterator[Family | None]:
         """Every family whose custom kernel extends a block graph."""
@@ -318,19 +322,19 @@ class Enumerator:
             self.deferred.setdefault(state.deviations + 1, []).append(DeferredSteps(kernel, state, far))
         yield from self.take_steps(DeferredSteps(kernel, state, near))
 
-    def take_steps(self, put: DeferredSteps) -> Iterator[Family | None]:
-        """Every family behind some steps at a block graph; the steps that a budget leaves are stored."""
-        for done, step in enumerate(put.kept):
+    def take_steps(self, steps: DeferredSteps) -> Iterator[Family | None]:
+        """Every family after these steps at a block graph; steps left by a budget are stored in `unsearched`."""
+        for done, step in enumerate(steps.kept):
             if self.spent_budget():
-                self.unsearched.setdefault(put.state.id, []).extend(put.kept[done:])
+                self.unsearched.setdefault(steps.state.id, []).extend(steps.kept[done:])
                 return
-            yield from self.take_block_step(put.kernel, put.state, step.state)
+            yield from self.take_block_step(steps.kernel, steps.state, step.state)
 
     def take_deferred_steps(self) -> Iterator[Family | None]:
-        """Every family behind the deferred steps, fewest deviations first; report the steps that a budget left."""
+        """Every family after the deferred steps, fewest deviations first; report the steps left by a budget."""
         while self.deferred:
-            for put in self.deferred.pop(min(self.deferred)):
-                yield from self.take_steps(put)
+            for steps in self.deferred.pop(min(self.deferred)):
+                yield from self.take_steps(steps)
         if self.unsearched and (spent := self.spent_budget()):
             for node, kept in self.unsearched.items():
                 self.log.over_budget(node, "block", spent, float(sum(k.weight for k in kept)))
@@ -346,78 +350,79 @@ class Enumerator:
         count = len(state.tensors)
         opened = state.operands and len(state.operands) == count
         newest = [step for top in range(0 if opened else count - 1, count) for step in operator_set.operands(top)]
-        programs, each = self.counts.block_extensions(count), 1 + state.extensions
+        programs, graphs_per_block = self.counts.block_extensions(count), 1 + state.extensions
         cuts = NodeCuts()
         kept: list[tuple[BlockApplication, BlockState | Cut]] = []
         possible = len(state.untried) + sum(len(kinds) for _, kinds in newest)
 
-        def tried(step: BlockApplication) -> int:
-            made = expander.apply_in_block(state, step)
-            if not isinstance(made, Cut) or not made.failure.lasting:
-                kept.append((step, made))
+        def try_step(step: BlockApplication) -> int:
+            """Try a step; the number of applications that are still possible in larger graphs."""
+            outcome = expander.apply_in_block(state, step)
+            if not isinstance(outcome, Cut) or not outcome.failure.lasting:
+                kept.append((step, outcome))
                 return possible
-            weight = (programs[possible] - programs[possible - 1]) * each
-            cuts.add(step.args, operator_set.entries[step.kind].label, made, float(weight))
+            weight = (programs[possible] - programs[possible - 1]) * graphs_per_block
+            cuts.add(step.args, operator_set.entries[step.kind].label, outcome, float(weight))
             return possible - 1
 
         for step in state.untried:
-            possible = tried(step)
+            possible = try_step(step)
         for args, kinds in newest:
-            alone = expander.operand_outcomes(state, args, kinds)
-            fewer = possible - alone.invalid
-            cuts.invalid += (programs[possible] - programs[fewer]) * each
-            for bundle in alone.cuts:
-                possible, fewer = fewer, fewer - len(bundle.labels)
-                cuts.add_group(args, bundle, float((programs[possible] - programs[fewer]) * each))
+            outcomes = expander.operand_outcomes(state, args, kinds)
+            fewer = possible - outcomes.invalid
+            cuts.invalid += (programs[possible] - programs[fewer]) * graphs_per_block
+            for group in outcomes.cuts:
+                possible, fewer = fewer, fewer - len(group.labels)
+                cuts.add_group(args, group, float((programs[possible] - programs[fewer]) * graphs_per_block))
             possible = fewer
-            for kind, tensor in alone.fitting:
-                possible = tried(BlockApplication(args, kind, tensor))
-        rest = tuple(step for step, _ in kept)
-        below = self.counts.block_extensions(count + 1)
+            for kind, tensor in outcomes.fitting:
+                possible = try_step(BlockApplication(args, kind, tensor))
+        untried = tuple(step for step, _ in kept)
+        extensions = self.counts.block_extensions(count + 1)
         steps: list[KeptStep] = []
-        for n, (step, made) in enumerate(kept):
-            weight = below[len(kept) - 1 - n + operator_set.new_application_count(count)] * each
-            if isinstance(made, Cut):
-                cuts.add(step.args, operator_set.entries[step.kind].label, made, float(weight))
+        for n, (step, outcome) in enumerate(kept):
+            weight = extensions[len(kept) - 1 - n + operator_set.new_application_count(count)] * graphs_per_block
+            if isinstance(outcome, Cut):
+                cuts.add(step.args, operator_set.entries[step.kind].label, outcome, float(weight))
             else:
                 deviations = state.deviations + self.facts.deviates(state, step)
-                steps.append(KeptStep(step, replace(made, untried=rest[n + 1 :], deviations=deviations), weight))
+                steps.append(KeptStep(step, replace(outcome, untried=untried[n + 1 :], deviations=deviations), weight))
         return cuts, steps
 
-    def take_block_step(self, kernel: KernelState, state: BlockState, made: BlockState) -> Iterator[Family | None]:
-        """Report a kept step at a block graph; every family that extends it."""
-        newest = made.tensors[-1]
+    def take_block_step(self, kernel: KernelState, state: BlockState, grown: BlockState) -> Iterator[Family | None]:
+        """Report a kept step at a block graph; yield every family that extends it."""
+        newest = grown.tensors[-1]
         node = self.log.expanded(state.id, show_node(newest.node), "block", show(newest.expression))
         yield None
-        made = replace(made, id=node)
-        if self.may_close(made):
-            if cut := self.expander.finish_block(made):
-                self.log.complete_graph_cut(made.id, "block", cut, made.extensions)
+        grown = replace(grown, id=node)
+        if self.may_close(grown):
+            if cut := self.expander.finish_block(grown):
+                self.log.complete_graph_cut(grown.id, "block", cut, grown.extensions)
                 yield None
             else:
-                yield from self.after_kernel_step(self.close_block(kernel, made))
+                yield from self.after_kernel_step(self.close_block(kernel, grown))
         else:
-            self.log.invalid += made.extensions
-        yield from self.expand_block(kernel, made)
+            self.log.invalid += grown.extensions
+        yield from self.expand_block(kernel, grown)
 
     def may_close(self, state: BlockState) -> bool:
         """Whether the newest tensor of a block graph may be stored as its result."""
         return len(state.unused) == 1 and self.facts.may_store(state)
 
     def close_block(self, kernel: KernelState, state: BlockState) -> KernelState:
-        """The kernel graph with a block graph as its newest operator."""
+        """The kernel graph with the block graph as its newest operator."""
         newest, bounds = state.tensors[-1], self.facts.bounds
         kernel = rename_axes_in_kernel(kernel, state.merged_axes)
         store = Node(Store(), (len(state.tensors) - 1,))
         block = BlockGraph((), None, (*(t.node for t in state.tensors), store))
         node = Node(Custom(block), state.operands)
-        made = Tensor(
+        result = Tensor(
             node, newest.axes, newest.dtype, newest.expression, newest.number, loopless_number=newest.loopless_number
         )
         return replace(
             kernel,
             id=state.id,
-            tensors=(*kernel.tensors, made),
+            tensors=(*kernel.tensors, result),
             unused=kernel.unused.difference(state.operands) | {len(kernel.tensors)},
             goals=state.goals,
             last=self.counts.custom_rank(state.operands),
@@ -446,8 +451,8 @@ def generate(
         target: the machine.
         journal: receives an event for every step and every cut.
         over: whether the time budget is spent; called at every node. The regions that are left are reported.
-        time_to_beat: graphs that cannot become a kernel below this time are cut.
-        sequences: kernel sequences for the program's parts, pulled after the rest; None after each step.
+        time_to_beat: graphs that cannot become a kernel faster than this time are pruned.
+        sequences: generates kernel sequences for the program's parts, after the enumeration; None after other steps.
         rules: the pruning rules, in the order in which they are checked.
 
     Yields:
@@ -457,4 +462,4 @@ def generate(
 
 
 _MANY_INPUTS = 8
-"""From this number of inputs on, the kernels that read only some of them are cut together."""
+"""With at least this number of inputs, the kernels that read only some of them are pruned as one region."""

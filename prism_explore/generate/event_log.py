@@ -1,7 +1,7 @@
-"""The events of the enumeration: ids in order, and cuts grouped into regions.
+"""The events of the enumeration: numbered nodes and families, and cuts grouped into regions.
 
-Operators that one rule cuts on the same operands are one region. Cuts by a rule with `one_region_per_node` are one
-region per node, because they are many and alike. The reason of a region has the evidence of each operator in it.
+Applications to the same operands that one rule cuts are one region. Cuts by a rule with `one_region_per_node` are one
+region per node, because there are many similar ones. The reason of a region has the evidence of each application.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from prism_explore.ir.transforms.partition import Part
 from prism_explore.pipeline.search_space import Level
 
 _SHOWN = 3
-"""How many applications a region's title names; its reason names all."""
+"""The number of applications in a region's title; its reason names all."""
 
 Step: TypeAlias = tuple[str, tuple[int, ...]]
 """An application by its operator's label and its operands; the label of a custom kernel is `custom`."""
 
 CUSTOM = "custom"
 REST = "the rest"
-"""The title of a region that a budget left: the steps at a node that were kept and not taken."""
+"""The title of a region that a budget left unsearched: the steps at a node that were kept and not taken."""
 COMPLETE_GRAPH: dict[Level, str] = {
     "kernel": "whole kernel graph",
     "block": "whole block graph",
     "split": "whole split graph",
 }
-"""The titles of regions that are one complete graph, without the graphs that extend it."""
+"""The titles of regions of one complete graph, without the graphs that extend it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutGroup:
-    """Applications to the same operands that one rule cuts."""
+    """Applications to the same operands that one rule cuts, reported together."""
 
     cut: Cut
-    """The first of them."""
+    """The cut of the first application."""
     labels: tuple[str, ...]
     evidence: tuple[tuple[str, str], ...]
-    """The labels of those with the same evidence, and the evidence."""
+    """Per evidence, the labels of the applications that have it, and the evidence."""
     shared_symbols: Mapping[str, str]
 
     @property
@@ -53,31 +53,31 @@ class CutGroup:
 
 
 def group_cuts(cuts: Iterable[tuple[str, Cut]]) -> tuple[CutGroup, ...]:
-    """NodeCuts of applications to the same operands, by label, in order of appearance."""
+    """Group cuts of applications to the same operands, given with the labels of the operators."""
     groups: dict[tuple[object, ...], list[tuple[str, Cut]]] = {}
     for label, cut in cuts:
         groups.setdefault((cut.rule, cut.failure.detail, cut.failure.heuristic), []).append((label, cut))
-    made: list[CutGroup] = []
-    for group in groups.values():
-        alike: dict[str, list[str]] = {}
-        common: dict[str, str] = {}
-        for label, cut in group:
-            alike.setdefault(cut.failure.evidence, []).append(label)
-            common.update(cut.failure.shared_symbols)
-        told = tuple((" | ".join(labels), shown) for shown, labels in alike.items())
-        made.append(CutGroup(group[0][1], tuple(label for label, _ in group), told, common))
-    return tuple(made)
+    found: list[CutGroup] = []
+    for members in groups.values():
+        labels_of: dict[str, list[str]] = {}
+        symbols: dict[str, str] = {}
+        for label, cut in members:
+            labels_of.setdefault(cut.failure.evidence, []).append(label)
+            symbols.update(cut.failure.shared_symbols)
+        evidence = tuple((" | ".join(labels), shown) for shown, labels in labels_of.items())
+        found.append(CutGroup(members[0][1], tuple(label for label, _ in members), evidence, symbols))
+    return tuple(found)
 
 
-def _merged_evidence(made: Sequence[CutGroup]) -> Iterable[tuple[str, str]]:
-    """The labels that share an evidence, and the evidence, over all groups of the same operands."""
-    if len(made) == 1:
-        return made[0].evidence
-    alike: dict[str, list[str]] = {}
-    for bundle in made:
-        for labels, shown in bundle.evidence:
-            alike.setdefault(shown, []).append(labels)
-    return [(" | ".join(labels), shown) for shown, labels in alike.items()]
+def _merged_evidence(groups: Sequence[CutGroup]) -> Iterable[tuple[str, str]]:
+    """Per evidence, the labels that share it and the evidence, over all groups of the same operands."""
+    if len(groups) == 1:
+        return groups[0].evidence
+    labels_of: dict[str, list[str]] = {}
+    for group in groups:
+        for labels, shown in group.evidence:
+            labels_of.setdefault(shown, []).append(labels)
+    return [(" | ".join(labels), shown) for shown, labels in labels_of.items()]
 
 
 Group: TypeAlias = dict[tuple[int, ...], list[CutGroup]]
@@ -85,7 +85,7 @@ Group: TypeAlias = dict[tuple[int, ...], list[CutGroup]]
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Applications at one node that are cut and reported together."""
+    """The cut applications at one node that are reported as one event."""
 
     title: str
     reason: Reason
@@ -95,7 +95,7 @@ class Region:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The applications."""
-        return tuple((label, args) for args, made in self.group.items() for b in made for label in b.labels)
+        return tuple((label, args) for args, groups in self.group.items() for g in groups for label in g.labels)
 
 
 class NodeCuts:
@@ -105,66 +105,66 @@ class NodeCuts:
         self._groups: dict[tuple[object, ...], Group] = {}
         self._weights: dict[tuple[object, ...], float] = {}
         self.invalid = 0
-        """How many programs begin with operators that do not exist, such as a reduction along a missing dim."""
+        """The number of counted programs that begin with an invalid operator, such as a sum along a missing dim."""
 
     def add(self, args: tuple[int, ...], label: str, cut: Cut, weight: float) -> None:
-        """A cut of one application, by its operator's label."""
+        """Add the cut of one application, given the operator's label."""
         self.add_group(
             args, CutGroup(cut, (label,), ((label, cut.failure.evidence),), cut.failure.shared_symbols), weight
         )
 
-    def add_group(self, args: tuple[int, ...], bundle: CutGroup, weight: float) -> None:
-        """NodeCuts of several applications, and what they stand for together."""
-        where = () if bundle.cut.rule.one_region_per_node else args
-        key = (bundle.key, where)
-        self._groups.setdefault(key, {}).setdefault(args, []).append(bundle)
+    def add_group(self, args: tuple[int, ...], group: CutGroup, weight: float) -> None:
+        """Add the cuts of several applications; `weight` is the number of programs that begin with them."""
+        operands = () if group.cut.rule.one_region_per_node else args
+        key = (group.key, operands)
+        self._groups.setdefault(key, {}).setdefault(args, []).append(group)
         self._weights[key] = self._weights.get(key, 0.0) + weight
 
     @property
     def stood_for(self) -> float:
-        """How many programs were cut."""
+        """The number of programs that begin with a cut application."""
         return sum(self._weights.values())
 
     def regions(self, names: dict[int, str]) -> Iterator[Region]:
-        """The regions, in order of appearance; `names` are those of tensors that have one."""
+        """The regions, in order of appearance; `names` has the names of the tensors that have one."""
         for key, group in self._groups.items():
             evidence: dict[str, str] = {}
-            common: dict[str, str] = {}
-            for args, made in group.items():
+            symbols: dict[str, str] = {}
+            for args, members in group.items():
                 listed = ", ".join([names.get(a, f"%{a}") for a in args])
-                for labels, shown in _merged_evidence(made):
+                for labels, shown in _merged_evidence(members):
                     evidence[f"{labels}({listed})"] = shown
-                for bundle in made:
-                    common.update(bundle.shared_symbols)
+                for member in members:
+                    symbols.update(member.shared_symbols)
             titles = list(evidence)
             more = f" and {len(titles) - _SHOWN} more" if len(titles) > _SHOWN else ""
             if len(evidence) == 1:
                 evidence = {"e": evidence[titles[0]]}
             first = next(iter(group.values()))[0].cut
             yield Region(
-                "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **common}), self._weights[key], group
+                "; ".join(titles[:_SHOWN]) + more, reason(first, {**evidence, **symbols}), self._weights[key], group
             )
 
 
 @dataclass(frozen=True, slots=True)
 class PrunedSequence:
-    """Kernel sequences that were cut outside of the enumeration, or the kernels of one part of such a sequence."""
+    """Kernel sequences that were pruned outside of the enumeration, or the kernels of one part of such a sequence."""
 
     text: str
-    """What was cut, as an operator."""
+    """The text of the sequences, in place of an operator."""
     reason: Reason
     stood_for: float
 
 
 def sequence_text(parts: Sequence[Part], part: Part | None = None) -> str:
-    """A kernel sequence as a step from the inputs, or the kernel for one of its parts, as text."""
+    """The text of a kernel sequence as a step from the inputs, or of the kernel for one of its parts."""
     if part is not None:
         return f"in {len(parts)} parts, {CUSTOM} for %{part.result}"
     return f"in {len(parts)} parts({', '.join(f'%{p.result}' for p in parts)})"
 
 
 def is_sequence_text(operator: str) -> bool:
-    """Whether the text of a step or a region is of a kernel sequence, which is not enumerated operator by operator."""
+    """Whether the text of a step or a region describes a kernel sequence, which is not enumerated by operators."""
     return _SEQUENCE_TEXT.match(operator) is not None
 
 
@@ -178,7 +178,7 @@ class EventLog:
         self._journal = journal
         self.nodes = self.regions = self.families = self.complete_graph_cuts = 0
         self.invalid = 0
-        """How many counted graphs have an operator that does not exist; no rule cuts them."""
+        """The number of counted graphs that have an invalid operator; no rule cuts them."""
 
     def expanded(self, parent: str, operator: str, level: Level, expression: str = "") -> str:
         """Write a kept node; its id."""
@@ -206,16 +206,16 @@ class EventLog:
         """Write that the steps left at a node were not searched, and which budget was spent."""
         self.pruned(parent, REST, level, spent, weight)
 
-    def complete_graph_cut(self, parent: str, level: Level, cut: Cut, beyond: int = 0) -> None:
-        """Write the cut of a complete graph and of the kernels `beyond` it; its extensions are still searched."""
+    def complete_graph_cut(self, parent: str, level: Level, cut: Cut, extensions: int = 0) -> None:
+        """Write the cut of a complete graph and of the `extensions` of its kernel; larger blocks are still searched."""
         self.complete_graph_cuts += 1
         self.pruned(
             parent,
             COMPLETE_GRAPH[level],
             level,
             reason(cut, {"e": cut.failure.evidence}),
-            1.0 + beyond,
-            exact=not beyond,
+            1.0 + extensions,
+            exact=not extensions,
         )
 
     def completed(self, node: str, sgraph: str) -> str:
@@ -226,7 +226,7 @@ class EventLog:
         return family
 
     def space_counted(self, space: float) -> None:
-        """Write the size of the space, against which the rows of the ledger add up."""
+        """Write the size of the space, which is the sum of the ledger's rows."""
         self._journal.append(
             SpaceCounted(space, self.nodes - self.families - self.complete_graph_cuts, float(self.invalid))
         )

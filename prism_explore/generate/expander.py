@@ -1,6 +1,6 @@
 """One step of the enumeration: apply an operator, check the rules in order, and return the next state or the cut.
 
-Nothing is stored in the graphs: `enumerator` decides in which order steps are tried, and keeps and reports them.
+States are immutable. `enumerator` decides in which order steps are tried, and reports them.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from prism_explore.pipeline.search_space import Space
 
 @dataclass(frozen=True, slots=True)
 class OperandOutcomes:
-    """The outcomes of some operators on the same operands, whatever the rest of the graph."""
+    """The outcomes of some operators on the same operands that do not depend on the rest of the graph."""
 
     cuts: tuple[CutGroup, ...]
     fitting: tuple[tuple[int, Tensor], ...]
-    """Operators that pass, by position in the operator_set, and their results."""
+    """The operators that pass, by position in the operator set, and their results."""
     invalid: int
-    """How many are no operators there, such as a reduction along a dim that does not exist."""
+    """The number of invalid operators, such as a reduction along a dim that does not exist."""
 
 
 class Expander:
@@ -66,11 +66,11 @@ class Expander:
         self.facts = ProgramFacts(program, space, target, time_to_beat)
         self._outcomes: dict[tuple[int, int, tuple[int, ...]], OperandOutcomes] = {}
         self._cache_outcomes = space.active(DUPLICATE)
-        """Outcomes are cached by the numbers of values; only without duplicates are equal numbers equal values."""
+        """Outcomes are cached by the numbers of values. Equal numbers are equal values only without duplicates."""
 
     # ------------------------------------------------------------ kernel level
     def apply_predefined(self, state: KernelState, application: Application) -> KernelState | Cut | None:
-        """The kernel graph with one more predefined operator, or its cut; None: no such operator."""
+        """The kernel graph with one more predefined operator, or its cut; None if the operator is invalid."""
         facts, args = self.facts, application.args
         op = facts.kernel_operators.entries[application.kind].op
         state = merge_axes_in_kernel(facts, state, op, args)
@@ -84,12 +84,18 @@ class Expander:
         return first_cut(self._rules.kernel_graph, grown) or grown.state
 
     def open_kernel(self, state: KernelState, operands: Args, looped: frozenset[str] | None = None) -> BlockState | Cut:
-        """A new block graph that loads these tensors, or its cut; `looped`: the only choice of looped axes."""
+        """A new block graph that loads these tensors, or its cut.
+
+        Args:
+            state: the kernel graph.
+            operands: the tensors, by position.
+            looped: the only choice of looped axes; every choice if None.
+        """
         facts, step = self.facts, KernelOpening(self.facts, state, operands)
         if cut := first_cut(self._rules.opening, step):
             return cut
-        spare = step.operators_after
-        choices = (looped,) if looped is not None else self._loop_choices(state, operands, spare)
+        later = step.operators_after
+        choices = (looped,) if looped is not None else self._loop_choices(state, operands, later)
         legal = frozenset(range(len(choices)))
         loads: list[Tensor] = []
         for position, i in enumerate(operands):
@@ -98,37 +104,37 @@ class Expander:
             legal = frozenset(c for c in legal if isinstance(flows[c], Flow))
             loads.append(replace(source, node=Node(Load(position)), flows=flows))
         tensors = tuple(loads)
-        outside = state.tensors if spare else ()
-        parts = facts.parts((*tensors, *outside))
-        joins, left = len(operands) + len(step.unused) - 1, self.space.block_ops - len(operands) + spare
+        kernel_tensors = state.tensors if later else ()
+        parts = facts.parts((*tensors, *kernel_tensors))
+        joins, left = len(operands) + len(step.unused) - 1, self.space.block_ops - len(operands) + later
         if cut := first_cut(self._rules.opened, OpenedBlock(facts, joins, parts, state.goals, left)):
             return cut
         return BlockState(
             "",
             operands,
-            spare,
+            later,
             choices,
             legal,
             tensors,
             frozenset(range(len(operands))),
             state.goals,
             facts.context_number(tensors, choices, state.merged_axes),
-            outside,
+            kernel_tensors,
             parts=parts,
             time_bound=step.time_bound,
             merged_axes=state.merged_axes,
         )
 
-    def _loop_choices(self, state: KernelState, operands: Args, spare: int) -> tuple[frozenset[str], ...]:
-        """Every choice of looped axes; not the result's axes where it is the last kernel."""
+    def _loop_choices(self, state: KernelState, operands: Args, later: int) -> tuple[frozenset[str], ...]:
+        """Every choice of looped axes; in the last kernel, without the axes of the result."""
         axes = sorted({a for i in operands for a in state.tensors[i].axes if a})
-        if not spare and not self.facts.first_of_size:
+        if not later and not self.facts.first_of_size:
             axes = [a for a in axes if a not in self.facts.output_axes]
         return tuple(frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size))
 
     # ------------------------------------------------------------ block level
     def operand_outcomes(self, state: BlockState, args: Args, kinds: tuple[int, ...]) -> OperandOutcomes:
-        """The outcomes of operators on operands of a block graph, as far as they depend on these operands alone."""
+        """The outcomes of operators on operands of a block graph that depend on these operands alone."""
         key = (state.context, len(kinds), tuple([state.tensors[a].number for a in args]))
         if self._cache_outcomes and key in self._outcomes:
             return self._outcomes[key]
@@ -136,11 +142,11 @@ class Expander:
         fitting: list[tuple[int, Tensor]] = []
         for kind in kinds:
             entry = self.facts.block_operators.entries[kind]
-            made = self._value(entry.op, args, merge_axes_in_block(self.facts, state, entry.op, args))
-            if isinstance(made, Cut):
-                cuts.append((entry.label, made))
-            elif made is not None:
-                fitting.append((kind, made))
+            outcome = self._value(entry.op, args, merge_axes_in_block(self.facts, state, entry.op, args))
+            if isinstance(outcome, Cut):
+                cuts.append((entry.label, outcome))
+            elif outcome is not None:
+                fitting.append((kind, outcome))
         found = OperandOutcomes(group_cuts(cuts), tuple(fitting), len(kinds) - len(cuts) - len(fitting))
         if self._cache_outcomes:
             self._outcomes[key] = found
@@ -152,25 +158,25 @@ class Expander:
         return first_cut(self._rules.block, step) or step.grown()
 
     def apply_op(self, state: BlockState, op: Op, args: Args) -> BlockState | Cut | None:
-        """The block graph with one more operator, or its cut; None: the space has no such operator."""
+        """The block graph with one more operator, or its cut; None if the space has no such operator."""
         for kind, entry in enumerate(self.facts.block_operators.entries):
             if entry.op == op:
-                made = self._value(entry.op, args, merge_axes_in_block(self.facts, state, entry.op, args))
-                return (
-                    self.apply_in_block(state, BlockApplication(args, kind, made)) if isinstance(made, Tensor) else made
-                )
+                outcome = self._value(entry.op, args, merge_axes_in_block(self.facts, state, entry.op, args))
+                if isinstance(outcome, Tensor):
+                    return self.apply_in_block(state, BlockApplication(args, kind, outcome))
+                return outcome
         return None
 
     def finish_block(self, state: BlockState) -> Cut | None:
-        """The cut of a block graph that could be stored as it is; None where it is kept."""
+        """The cut of a block graph whose newest tensor may be stored; None if it is kept."""
         return first_cut(self._rules.finished_block, FinishedBlock(self.facts, state))
 
     def _value(self, op: ComputeOp | LoopOp, args: Args, state: BlockState) -> Tensor | Cut | None:
         typed = self._typed(op, args, state)
         if not isinstance(typed, OperandTypes):
             return typed
-        made = typed.value()
-        return first_cut(self._rules.value, BlockValue(self.facts, made)) or with_loop_states(typed, state, made)
+        tensor = typed.value()
+        return first_cut(self._rules.value, BlockValue(self.facts, tensor)) or with_loop_states(typed, state, tensor)
 
     def _typed(self, op: ComputeOp | LoopOp, args: Args, state: KernelState | BlockState) -> OperandTypes | Cut | None:
         typed = operand_types(self.facts, op, args, state)
@@ -178,11 +184,13 @@ class Expander:
 
     # ------------------------------------------------------------ finished graphs
     def finish_graph(self, family: str) -> Cut | None:
-        """The cut of a finished kernel graph; `family`: the earlier one that it equals, or empty."""
+        """The cut of a finished kernel graph; `family` is the earlier family that it equals, or empty."""
         return first_cut(self._rules.finished_graph, FinishedGraph(family))
 
-    def split(self, core: SGraph, axes: tuple[AxisNames, ...], same: MergedAxes) -> Iterator[tuple[Split, Cut | None]]:
-        """Every way to split a finished kernel graph into two kernels, and the cut of each that is cut."""
+    def split(
+        self, core: SGraph, axes: tuple[AxisNames, ...], merged: MergedAxes
+    ) -> Iterator[tuple[Split, Cut | None]]:
+        """Every split of a finished kernel graph into two kernels, with its cut; None if it is kept."""
         facts = self.facts
-        for made in enumerate_splits(core, axes, facts.extents, facts.views(same)):
-            yield made, first_cut(self._rules.split, SplitStep(facts, made))
+        for split in enumerate_splits(core, axes, facts.extents, facts.views(merged)):
+            yield split, first_cut(self._rules.split, SplitStep(facts, split))

@@ -1,11 +1,10 @@
-"""Explain why a graph from elsewhere is outside the stated space: the restrictions that it violates.
+"""Explain why a given graph is outside the stated space: the restrictions that it violates.
 
-Limits are counted and reported with their numbers. Other restrictions, such as one result per kernel or the set of
-operators, are found by building the graph step by step, in a space whose limits are as large as the graph needs.
+Limits are compared with counts of the graph. Other restrictions, such as one result per kernel or the set of
+operators, are found by building the graph step by step in a space whose limits are as large as the graph needs.
 
-Two kernels behind a split are judged as the one kernel that they are with a single share, with a mean as one
-operator, because the second pass finds them so (`split_kernels`). Kernel sequences are another pass and not judged
-here.
+Two kernels of a split reduction are replaced by the single kernel that is split, with means as operators, because the
+second pass of the enumeration finds them by splitting (`split_kernels`). Kernel sequences are not supported.
 """
 
 from __future__ import annotations
@@ -69,32 +68,32 @@ class Excess:
 
 
 def explain_excluded(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> str:
-    """Every restriction of the space that a complete graph violates, as text; empty where it is in the space."""
+    """Every restriction of the space that a complete graph violates, as text; empty if the graph is in the space."""
     core = _core(program, space, target, graph)
     found = _excesses(core or graph, space)
     if core is None:
         return "; ".join((*map(str, found), "it has other views around its kernels than the program"))
-    wider = _with_limits(space, found)
+    wider_space = _with_limits(space, found)
     split = space.results and find_split_pair(core) is not None
     if not split:
-        whys = [
+        reasons = [
             *_form_violations(core),
-            _single_loads(program, core) or _first_excluded_step(program, wider, target, core, ("space",)),
+            _single_loads(program, core) or _first_excluded_step(program, wider_space, target, core, ("space",)),
         ]
     else:
-        wider = replace(wider, block=unfold_means(space.block, axes_of(program.graph)))
+        wider_space = replace(wider_space, block=unfold_means(space.block, axes_of(program.graph)))
         core = _single_kernel(core)
-        wider = replace(wider, block_ops=max(wider.block_ops, *(_ops(b) for _, b in core.customs)))
-        why = _first_excluded_step(program, wider, target, core, ("space", "maps"))
-        whys = [why and f"with a single share, {why}"]
-    return "; ".join((*map(str, found), *filter(None, whys)))
+        wider_space = replace(wider_space, block_ops=max(wider_space.block_ops, *(_ops(b) for _, b in core.customs)))
+        reason = _first_excluded_step(program, wider_space, target, core, ("space", "maps"))
+        reasons = [reason and f"with a single share, {reason}"]
+    return "; ".join((*map(str, found), *filter(None, reasons)))
 
 
 def excesses(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> tuple[Excess, ...]:
-    """The limits of a space that a graph exceeds, each with the number that it takes.
+    """The limits of a space that a graph exceeds, each with the number that the graph needs.
 
-    Raised to these, the space has the graph as far as it can be counted. A graph whose views are not the program's
-    is counted as it stands.
+    With these numbers as limits, no limit excludes the graph. Views of a graph whose views are not the program's are
+    counted as operators of the graph.
     """
     return _excesses(_core(program, space, target, graph) or graph, space)
 
@@ -106,11 +105,11 @@ def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
         needed["results"] = len(pair.shares)
         core = fold_means(_single_kernel(core), space.block)
     customs = [b for _, b in core.customs]
-    inside = [n.op for n in core.nodes if not isinstance(n.op, Input | Band | Result | Custom | ViewOp)]
+    predefined = [n.op for n in core.nodes if not isinstance(n.op, Input | Band | Result | Custom | ViewOp)]
     needed |= {
         "custom_kernels": len(customs),
-        "predefined_kernels": len(inside),
-        "kernel_ops": len(customs) + len(inside),
+        "predefined_kernels": len(predefined),
+        "kernel_ops": len(customs) + len(predefined),
         "block_ops": max(map(_ops, customs), default=0),
         "block_inputs": max((len(_loads(b)) for b in customs), default=0),
         "accumulators": max((_accumulators(b) for b in customs), default=0),
@@ -120,14 +119,14 @@ def _excesses(core: SGraph, space: Space) -> tuple[Excess, ...]:
 
 
 def _core(program: TensorProgram, space: Space, target: Machine, graph: SGraph) -> SGraph | None:
-    """The core of a graph with all sizes 1, so that views inside its blocks are those of the program."""
+    """The core of a graph with all parameters 1, so that views inside its blocks are those of the program."""
     ones = graph.substitute(dict.fromkeys(graph.parameters, 1))
     return ProgramFacts(program, space, target).core_of(ones)
 
 
 def _single_kernel(core: SGraph) -> SGraph:
     pair = find_split_pair(core)
-    assert pair is not None, "two kernels behind a split are a pair"
+    assert pair is not None, "the caller found a split pair"
     return fuse_split_kernels(core, pair)
 
 
@@ -148,7 +147,7 @@ def _accumulators(block: BlockGraph) -> int:
 
 
 def _form_violations(core: SGraph) -> Iterator[str]:
-    """Violations by kernels that are not split, other than of operators and limits."""
+    """Violations by kernels that are not split, except those of operators and limits."""
     reads: set[tuple[int, ...]] = set()
     for position, block in core.customs:
         args = core.nodes[position].args
@@ -163,10 +162,10 @@ def _form_violations(core: SGraph) -> Iterator[str]:
 
 
 def _single_loads(program: TensorProgram, core: SGraph) -> str:
-    """Tensors that the graph loads once, but kernels of the space once along each axis that one of their dims is."""
-    told = duplicate_inputs(program)
+    """Inputs that the graph loads once, but kernels of the space load once per axis, as text; empty if none."""
+    duplicated = duplicate_inputs(program)
     read = {a for n in core.nodes for a in n.args}
-    names = [told.copies.get(i.name) for p, i in enumerate(told.program.inputs) if p not in read]
+    names = [duplicated.copies.get(i.name) for p, i in enumerate(duplicated.program.inputs) if p not in read]
     single = list(dict.fromkeys(filter(None, names)))
     return f"{' and '.join(single)}: loaded once, where one dim is two axes of the program" if single else ""
 
@@ -174,30 +173,30 @@ def _single_loads(program: TensorProgram, core: SGraph) -> str:
 def _first_excluded_step(
     program: TensorProgram, space: Space, target: Machine, core: SGraph, restricts: tuple[str, ...]
 ) -> str:
-    """The first step of a core that is not in the space, as text; empty where all are."""
+    """The first step of a core that is not in the space, as text; empty if all are."""
     off = frozenset(r.name for r in RULES if r.restricts not in restricts)
     expander = Expander(program, replace(space, rules_off=off | space.rules_off), target)
     facts = expander.facts
     state = facts.start("")
-    between: dict[Op, int] = {entry.op: kind for kind, entry in enumerate(facts.kernel_operators.entries)}
+    kinds: dict[Op, int] = {entry.op: kind for kind, entry in enumerate(facts.kernel_operators.entries)}
     for node in core.nodes:
         match node.op:
             case Input() | Band():
                 continue
             case Result():
-                return ""  # of a kernel with several results, of which `_unlike` has told
+                return ""  # the kernel has several results, which `_form_violations` reports
             case Custom(block):
-                made = _with_kernel(expander, state, block, node.args)
+                outcome = _with_kernel(expander, state, block, node.args)
             case op:
                 assert not isinstance(op, Load | Store), "a kernel graph has no tiles"
-                kind = between.get(op)
-                made = expander.apply_predefined(state, Application(node.args, kind)) if kind is not None else None
-                made = made or _no_operator(op, "its kernel graph")
-        if isinstance(made, str):
-            return made
-        if isinstance(made, Cut):
-            return f"{made.rule.name}: {made.failure.formula}, where e = {made.failure.evidence}"
-        state = made
+                kind = kinds.get(op)
+                outcome = expander.apply_predefined(state, Application(node.args, kind)) if kind is not None else None
+                outcome = outcome or _no_operator(op, "its kernel graph")
+        if isinstance(outcome, str):
+            return outcome
+        if isinstance(outcome, Cut):
+            return f"{outcome.rule.name}: {outcome.failure.formula}, where e = {outcome.failure.evidence}"
+        state = outcome
     if not facts.is_result(state.tensors[-1].expression):
         return "its result is the program's by an equality that does not follow from A_eq"
     return ""
@@ -210,23 +209,25 @@ def _no_operator(op: ComputeOp | LoopOp, where: str) -> str:
 def _with_kernel(
     expander: Expander, state: KernelState, block: BlockGraph, operands: tuple[int, ...]
 ) -> KernelState | Cut | str:
-    """A kernel graph with one more custom kernel, built step by step; or why it is not in the space."""
-    made = expander.open_kernel(state, operands)
+    """The kernel graph with one more custom kernel, built step by step; or why it is not in the space."""
+    block_state = expander.open_kernel(state, operands)
     for node in block.nodes:
-        if isinstance(made, Cut):
-            return made
+        if isinstance(block_state, Cut):
+            return block_state
         if isinstance(node.op, Load | Store):
             continue
         assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
-        grown = expander.apply_op(made, node.op, node.args)
+        grown = expander.apply_op(block_state, node.op, node.args)
         if grown is None:
             return _no_operator(node.op, "its block graphs")
-        made = grown
-    if isinstance(made, Cut):
-        return made
-    if not expander.facts.may_store(made):
+        block_state = grown
+    if isinstance(block_state, Cut):
+        return block_state
+    if not expander.facts.may_store(block_state):
         return "map.constraint: no loop makes what is stored whole"
-    state = rename_axes_in_kernel(state, made.merged_axes)
-    newest = replace(made.tensors[-1], flows=(), after_loop=False)
-    unused = state.unused.difference(made.operands) | {len(state.tensors)}
-    return replace(state, tensors=(*state.tensors, newest), unused=unused, goals=made.goals, customs=state.customs + 1)
+    state = rename_axes_in_kernel(state, block_state.merged_axes)
+    newest = replace(block_state.tensors[-1], flows=(), after_loop=False)
+    unused = state.unused.difference(block_state.operands) | {len(state.tensors)}
+    return replace(
+        state, tensors=(*state.tensors, newest), unused=unused, goals=block_state.goals, customs=state.customs + 1
+    )

@@ -1,9 +1,10 @@
-"""The number of partial graphs that a search without rules would meet, in total and behind each step.
+"""The number of partial graphs in a search without pruning rules, in total and after each step.
 
-The size of that tree depends on little: at a kernel graph on the number of tensors, the last operator's rank and the
-kernels that are left; in a block graph on the same and on its operators. So it is counted without enumeration. Shapes
-and phases are ignored: every operator is taken to fit every operand. So a count is an upper estimate of programs, but
-the counts of all branches of a node add up to the node's own exactly, and the ledger's rows to the whole space.
+The size of a subtree depends on few values: at a kernel graph on the number of tensors, the last operator's rank and
+the kernels that are left; in a block graph also on its operators. So it is computed without enumeration. Shapes and
+loop phases are ignored: every operator is assumed to fit every operand. So a count is an upper estimate of programs.
+The counts of all branches of a node add up exactly to the node's own count, and the rows of the ledger to the count
+of the space.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ class ProgramCounts:
         self._sums: dict[Key, list[int]] = {}
 
     def custom_rank(self, operands: Args) -> Rank:
-        """The rank of a custom kernel: behind the predefined operators."""
+        """The rank of a custom kernel, which is above the predefined operators on the same operands."""
         return rank(operands, len(self._kernels.entries))
 
     def operand_sets(self, tensors: int) -> Iterator[Args]:
-        """Every set of operands of a custom kernel, out of so many tensors."""
+        """Every set of operands of a custom kernel, given the number of tensors."""
         for size in range(1, self._space.block_inputs + 1):
             yield from combinations(range(tensors), size)
 
-    # ------------------------------------------------------------ what lies behind a graph
+    # ------------------------------------------------------------ extensions of a graph
     def extensions(self, state: KernelState) -> int:
-        """Graphs that extend a kernel graph, itself not counted."""
+        """Graphs that extend a kernel graph, the graph itself not counted."""
         return self._extensions((len(state.tensors), state.predefined, state.customs), state.last)
 
     def extensions_after_kernel(self, state: KernelState, operands: Args) -> int:
@@ -49,9 +50,9 @@ class ProgramCounts:
             (len(state.tensors) + 1, state.predefined, state.customs + 1), self.custom_rank(operands)
         )
 
-    # ------------------------------------------------------------ what a step stands for
+    # ------------------------------------------------------------ graphs that begin with a step
     def with_predefined(self, state: KernelState, step: Application) -> int:
-        """Graphs that begin with a predefined operator, itself included."""
+        """Graphs that begin with a predefined operator, the shortest included."""
         return 1 + self._extensions((len(state.tensors) + 1, state.predefined + 1, state.customs), step.rank)
 
     def with_kernel(self, state: KernelState, operands: Args) -> int:
@@ -59,9 +60,9 @@ class ProgramCounts:
         return self._with_kernel((len(state.tensors), state.predefined, state.customs), operands)
 
     def block_extensions(self, count: int) -> list[int]:
-        """Block graphs that extend one of so many tensors, itself included, per number of applications to begin with.
+        """Block graphs that extend one of `count` tensors, itself included, per number of applications possible first.
 
-        What is left out of them is left out of all that follows, too.
+        An application that is left out is left out of all larger graphs, too.
         """
         return self._blocks.following(count, self._space.block_ops - count)
 
@@ -79,7 +80,7 @@ class ProgramCounts:
         return self._suffixes(key)[bisect_right(ranks, last) if last is not None else 0]
 
     def _suffixes(self, key: Key) -> list[int]:
-        """For each step at such a graph, how many graphs begin with it or with one behind it."""
+        """Per step at such a graph, the number of graphs that begin with it or with a later step."""
         if key not in self._sums:
             tensors, predefined, customs = key
             space = self._space
@@ -97,7 +98,7 @@ class ProgramCounts:
         return self._sums[key]
 
     def _steps(self, tensors: int) -> tuple[list[Rank], list[Args | None]]:
-        """Every step at a graph of so many tensors in canonical order; for custom kernels, what they read."""
+        """The ranks of all steps at a graph of `tensors` tensors, in order, and the operands of custom kernels."""
         if tensors not in self._ranks:
             steps: list[tuple[Rank, Args | None]] = []
             if self._space.predefined_kernels:

@@ -1,7 +1,7 @@
-"""Replay an enumeration up to a reported node, and enumerate a region that was cut there.
+"""Replay an enumeration up to a reported node, and enumerate a region that was pruned there.
 
-The enumeration is deterministic, so the operators on the way to a node lead there again. A node is found by that way,
-a region by its title and its reason as they were reported.
+The enumeration is deterministic, so the operators on the path to a node lead to it again. A node is identified by its
+path, and a region by its title and its reason in the event.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from types import MappingProxyType
 from typing import TypeAlias
 
 from prism_explore.cost.roofline import TimeToBeat
@@ -38,9 +39,9 @@ class ReplayState:
     kernel: KernelState
     block: BlockState | None = None
     cut_before: Mapping[Step, str] = field(default_factory=dict[Step, str])
-    """Steps of the open block graph that were cut on the way, and the rule of each."""
+    """Steps of the open block graph that were cut on the path, and the rule of each."""
     split: Split | None = None
-    """Where the kernel graph was complete and was split; such a node has no further steps."""
+    """The split, if the kernel graph was complete and was split; such a node has no further steps."""
 
 
 StepResult: TypeAlias = KernelState | BlockState | Split
@@ -49,30 +50,30 @@ StepResult: TypeAlias = KernelState | BlockState | Split
 
 @dataclass(frozen=True, slots=True)
 class StepOutcomes:
-    """The outcomes of every step at a place on one level."""
+    """The outcomes of every step at a state on one level."""
 
     regions: tuple[Region, ...]
     cut: Mapping[Step, str]
-    """Per step that was cut, here or on the way, the rule."""
+    """The rule of each step that was cut, here or on the path."""
     kept: Mapping[Step, tuple[str, StepResult]]
-    """Per step that was kept, its text and its result."""
+    """The text and the result of each step that was kept."""
     applications: Mapping[Step, BlockApplication] = field(default_factory=dict[Step, BlockApplication])
-    """Per step of a block graph that was kept, the application."""
+    """The application of each step of a block graph that was kept."""
 
 
 class ReportedTree:
-    """The search tree as it was reported."""
+    """The search tree in the events of a search."""
 
-    def __init__(self, facts: Iterable[Event]) -> None:
+    def __init__(self, events: Iterable[Event]) -> None:
         self.nodes: dict[str, NodeExpanded] = {}
         self.children: defaultdict[tuple[str, Level], list[NodeExpanded]] = defaultdict(list)
         self.regions: defaultdict[tuple[str, Level], list[RegionPruned]] = defaultdict(list)
-        for fact in facts:
-            if isinstance(fact, NodeExpanded):
-                self.nodes[fact.node] = fact
-                self.children[fact.parent, fact.level].append(fact)
-            elif isinstance(fact, RegionPruned):
-                self.regions[fact.parent, fact.level].append(fact)
+        for event in events:
+            if isinstance(event, NodeExpanded):
+                self.nodes[event.node] = event
+                self.children[event.parent, event.level].append(event)
+            elif isinstance(event, RegionPruned):
+                self.regions[event.parent, event.level].append(event)
 
     def path_to(self, node: str) -> tuple[NodeExpanded, ...]:
         """The nodes from the root's child to this one."""
@@ -98,143 +99,165 @@ class EnumerationReplay:
 
     def root(self) -> ReplayState:
         """The root of the search tree."""
-        enumerator = self.enumerator
-        node = enumerator.log.expanded("", f"inputs({', '.join(enumerator.input_names.values())})", "kernel")
-        return ReplayState(enumerator.facts.start(node))
+        return ReplayState(self.enumerator.start())
 
-    def kernel_at(self, place: ReplayState) -> KernelState | None:
-        """The kernel graph at a place, an open block graph closed; None where that cannot be."""
-        if place.block is None:
-            return place.kernel
-        opened = len(place.block.tensors) == len(place.block.operands)
-        if opened or not self.enumerator.may_close(place.block):
+    def kernel_at(self, state: ReplayState) -> KernelState | None:
+        """The kernel graph of a state, with an open block graph closed; None if it cannot be closed."""
+        if state.block is None:
+            return state.kernel
+        is_empty = len(state.block.tensors) == len(state.block.operands)
+        if is_empty or not self.enumerator.may_close(state.block):
             return None
-        return self.enumerator.close_block(place.kernel, place.block)
+        return self.enumerator.close_block(state.kernel, state.block)
 
-    def try_steps(self, place: ReplayState, level: Level) -> StepOutcomes:
-        """Try every step at a place."""
+    def try_steps(self, state: ReplayState, level: Level) -> StepOutcomes:
+        """Try every step at a state."""
+        match level:
+            case "block":
+                return self._try_block_steps(state)
+            case "kernel":
+                return self._try_kernel_steps(state)
+            case "split":
+                return self._try_splits(state)
+
+    def _try_block_steps(self, state: ReplayState) -> StepOutcomes:
         enumerator = self.enumerator
+        assert state.block is not None, "only an open block graph has block-level steps"
+        if len(state.block.tensors) >= enumerator.space.block_ops:
+            return NO_STEPS
+        cuts, steps = enumerator.try_block_steps(state.block)
+        entries = enumerator.facts.block_operators.entries
         kept: dict[Step, tuple[str, StepResult]] = {}
-        fits: dict[Step, BlockApplication] = {}
-        gone: Mapping[Step, str] = {}
-        if level == "block":
-            assert place.block is not None, "only an open block graph has block-level steps"
-            if len(place.block.tensors) >= enumerator.space.block_ops:
-                return StepOutcomes((), {}, {})
-            cuts, blocks = enumerator.try_block_steps(place.block)
-            entries = enumerator.facts.block_operators.entries
-            gone = place.cut_before
-            for made in blocks:
-                step = entries[made.step.kind].label, made.step.args
-                kept[step] = show_node(made.state.tensors[-1].node), made.state
-                fits[step] = made.step
-            regions = cuts.regions({})
-        else:
-            kernel = self.kernel_at(place)
-            if kernel is None or place.split is not None or (level == "split" and not enumerator.space.results):
-                return StepOutcomes((), {}, {})
-            if level == "split":
-                whole = enumerator.complete_graph(kernel)
-                if whole is None:
-                    return StepOutcomes((), {}, {})
-                cuts, halves = enumerator.try_splits(whole)
-                regions = cuts.regions({})
-                for half in halves:
-                    kept[half.label, half.stored] = half.text, half
-            elif place.block is not None and not enumerator.facts.operators_left(kernel):
-                return StepOutcomes((), {}, {})
-            else:
-                cuts, made = enumerator.try_kernel_steps(kernel)
-                regions = cuts.regions(enumerator.input_names)
-                labels: dict[Op, str] = {o.op: o.label for o in enumerator.facts.kernel_operators.entries}
-                for state in made:
-                    if isinstance(state, BlockState):
-                        kept[CUSTOM, state.operands] = enumerator.step_text(state), state
-                    else:
-                        node = state.tensors[-1].node
-                        kept[labels[node.op], node.args] = enumerator.step_text(state), state
-        cut = tuple(regions)
-        return StepOutcomes(cut, {**gone, **{step: r.reason.rule for r in cut for step in r.steps}}, kept, fits)
+        applications: dict[Step, BlockApplication] = {}
+        for found in steps:
+            step = entries[found.step.kind].label, found.step.args
+            kept[step] = show_node(found.state.tensors[-1].node), found.state
+            applications[step] = found.step
+        return _outcomes(cuts.regions({}), kept, state.cut_before, applications)
 
-    def follow(self, place: ReplayState, taken: NodeExpanded, tried: StepOutcomes | None = None) -> ReplayState | None:
-        """The place behind a reported step; None where it is cut here."""
-        tried = tried or self.try_steps(place, taken.level)
-        for text, state in tried.kept.values():
-            if text == taken.operator:
-                return self._take(place, taken, state, tried.cut if taken.level == "block" else {})
+    def _try_kernel_steps(self, state: ReplayState) -> StepOutcomes:
+        enumerator, kernel = self.enumerator, self.kernel_at(state)
+        if kernel is None or state.split is not None:
+            return NO_STEPS
+        if state.block is not None and not enumerator.facts.operators_left(kernel):
+            return NO_STEPS
+        cuts, grown = enumerator.try_kernel_steps(kernel)
+        labels: dict[Op, str] = {o.op: o.label for o in enumerator.facts.kernel_operators.entries}
+        kept: dict[Step, tuple[str, StepResult]] = {}
+        for result in grown:
+            if isinstance(result, BlockState):
+                step = CUSTOM, result.operands
+            else:
+                node = result.tensors[-1].node
+                step = labels[node.op], node.args
+            kept[step] = enumerator.step_text(result), result
+        return _outcomes(cuts.regions(enumerator.input_names), kept)
+
+    def _try_splits(self, state: ReplayState) -> StepOutcomes:
+        enumerator, kernel = self.enumerator, self.kernel_at(state)
+        if kernel is None or state.split is not None or not enumerator.space.results:
+            return NO_STEPS
+        complete = enumerator.complete_graph(kernel)
+        if complete is None:
+            return NO_STEPS
+        cuts, splits = enumerator.try_splits(complete)
+        return _outcomes(cuts.regions({}), {(split.label, split.stored): (split.text, split) for split in splits})
+
+    def follow(
+        self, state: ReplayState, step: NodeExpanded, outcomes: StepOutcomes | None = None
+    ) -> ReplayState | None:
+        """The state after a reported step; None if the step is cut here."""
+        outcomes = outcomes or self.try_steps(state, step.level)
+        for text, result in outcomes.kept.values():
+            if text == step.operator:
+                return self._take(state, step, result, outcomes.cut if step.level == "block" else {})
         return None
 
     def _take(
-        self, place: ReplayState, taken: NodeExpanded, state: StepResult, gone: Mapping[Step, str]
+        self, before: ReplayState, step: NodeExpanded, result: StepResult, cut_before: Mapping[Step, str]
     ) -> ReplayState:
-        kernel = place.kernel if taken.level == "block" else self.kernel_at(place)
+        kernel = before.kernel if step.level == "block" else self.kernel_at(before)
         assert kernel is not None, "a step of the kernel graph was taken from one"
-        parent = place.block.id if place.block is not None else kernel.id
-        node = self.enumerator.log.expanded(parent, taken.operator, taken.level, taken.expression)
-        if isinstance(state, BlockState):
-            return ReplayState(kernel, replace(state, id=node), gone)
-        if isinstance(state, Split):
-            return ReplayState(replace(kernel, id=node), split=state)
-        return ReplayState(replace(state, id=node))
+        parent = before.block.id if before.block is not None else kernel.id
+        node = self.enumerator.log.expanded(parent, step.operator, step.level, step.expression)
+        if isinstance(result, BlockState):
+            return ReplayState(kernel, replace(result, id=node), cut_before)
+        if isinstance(result, Split):
+            return ReplayState(replace(kernel, id=node), split=result)
+        return ReplayState(replace(result, id=node))
 
-    def reach(self, way: Iterable[NodeExpanded]) -> ReplayState | NodeExpanded:
-        """The place at the end of a way, or the first step of it that is cut here."""
-        place = self.root()
-        for taken in way:
-            after = self.follow(place, taken)
+    def reach(self, path: Iterable[NodeExpanded]) -> ReplayState | NodeExpanded:
+        """The state at the end of a path, or the first step of the path that is cut here."""
+        state = self.root()
+        for step in path:
+            after = self.follow(state, step)
             if after is None:
-                return taken
-            place = after
-        return place
+                return step
+            state = after
+        return state
+
+
+NO_STEPS = StepOutcomes((), {}, {})
+
+
+def _outcomes(
+    regions: Iterable[Region],
+    kept: Mapping[Step, tuple[str, StepResult]],
+    cut_before: Mapping[Step, str] = MappingProxyType({}),
+    applications: Mapping[Step, BlockApplication] = MappingProxyType({}),
+) -> StepOutcomes:
+    regions = tuple(regions)
+    cut = {**cut_before, **{step: r.reason.rule for r in regions for step in r.steps}}
+    return StepOutcomes(regions, cut, kept, applications)
 
 
 @dataclass(slots=True)
 class ReopenedRegion:
-    """A region that is enumerated again, and the outcome of its steps; filled while `regrow` is pulled."""
+    """A region that is enumerated again, with the outcomes of its steps, which `enumerate_region` fills in."""
 
     steps: tuple[Step, ...]
     """All steps of the region."""
     taken: tuple[Step, ...] = ()
-    """Those that were tried."""
+    """The steps that were tried."""
     cut_at_once: dict[Step, str] = field(default_factory=dict[Step, str])
-    """Steps that another rule cuts at once, and which rule. A step that is neither here nor kept is no operator there
-    without the rule, such as an accumulator behind the loop."""
+    """The steps that another rule cuts at once, and that rule. A step that is neither here nor kept is invalid without
+    the rule that cut it, such as an accumulator after the loop."""
     cut_on_path: str = ""
-    """The first step on the way to the region that is cut here; empty where none is."""
+    """The first step on the path to the region that is cut here; empty if there is none."""
     out_of_budget: bool = False
-    """Whether the budget of nodes ended it."""
+    """Whether the node budget ended the enumeration."""
     nodes: int = 0
-    """Nodes inside the region."""
+    """The number of nodes in the region."""
 
 
 def find_region(
     program: TensorProgram,
     space: Space,
     target: Machine,
-    trail: ReportedTree,
+    tree: ReportedTree,
     region: RegionPruned,
     time_to_beat: TimeToBeat | None = None,
 ) -> ReopenedRegion:
-    """The steps that were cut together as one region.
+    """The region with the steps that were cut together.
 
     Raises:
-        ShapeError: the enumeration has no such region there, so the events are of another search.
+        ShapeError: the enumeration has no such region at that node, so the events are of another search.
     """
-    here = EnumerationReplay(program, space, target, Journal(), time_to_beat)
-    place = here.reach(trail.path_to(region.parent)) if region.parent in trail.nodes else None
-    if isinstance(place, ReplayState):
+    replay = EnumerationReplay(program, space, target, Journal(), time_to_beat)
+    state = replay.reach(tree.path_to(region.parent)) if region.parent in tree.nodes else None
+    if isinstance(state, ReplayState):
         if region.operator == COMPLETE_GRAPH[region.level]:
             return ReopenedRegion(((region.operator, ()),))
-        tried = here.try_steps(place, region.level)
+        outcomes = replay.try_steps(state, region.level)
         if region.operator == REST:
-            searched = {e.operator for e in trail.children[region.parent, region.level]}
-            return ReopenedRegion(tuple(step for step, (text, _) in tried.kept.items() if text not in searched))
-        for found in tried.regions:
+            taken = {e.operator for e in tree.children[region.parent, region.level]}
+            return ReopenedRegion(tuple(step for step, (text, _) in outcomes.kept.items() if text not in taken))
+        for found in outcomes.regions:
             if (found.title, found.reason) == (region.operator, region.reason):
                 return ReopenedRegion(found.steps)
     raise ShapeError(
-        f"{region.region} is no region that a search of {program.name} cuts at {region.parent}: its facts were noted "
-        "by another version, or for another program, space or target; search again and audit the new session"
+        f"a search of {program.name} prunes no region {region.region} at {region.parent}: the events were written by "
+        "another version, or for another program, space or target; search again and audit the new session"
     )
 
 
@@ -243,7 +266,7 @@ def enumerate_region(
     space: Space,
     target: Machine,
     journal: Journal,
-    trail: ReportedTree,
+    tree: ReportedTree,
     region: RegionPruned,
     reopened: ReopenedRegion,
     *,
@@ -251,54 +274,54 @@ def enumerate_region(
     steps: int | None = None,
     time_to_beat: TimeToBeat | None = None,
 ) -> Iterator[Family | None]:
-    """Enumerate a region again, in a space where its rule is off; families and None as `generate` yields them.
+    """Enumerate a region again in a space where its rule is off; yields families and None like `generate`.
 
     Args:
         program: the program that was searched.
         space: with the rule off.
         target: the machine.
-        journal: of this enumeration alone; it begins with the way to the region.
-        trail: the search that cut the region.
-        region: the cut.
-        reopened: its steps, from `region_steps`; their outcomes are stored in it.
-        nodes: budget inside the region.
-        steps: only the first ones; all without.
-        time_to_beat: that of the search.
+        journal: receives the events of this enumeration, which begins with the path to the region.
+        tree: the tree of the search that pruned the region.
+        region: the event.
+        reopened: its steps, from `find_region`; their outcomes are stored in it.
+        nodes: the budget in the region.
+        steps: try only this number of steps; all if None.
+        time_to_beat: the one of the search.
     """
-    way = trail.path_to(region.parent)
-    before = len(way) + 1
-    here = EnumerationReplay(
+    path = tree.path_to(region.parent)
+    before = len(path) + 1
+    replay = EnumerationReplay(
         program, replace(space, nodes=before + nodes, patience=before + nodes), target, journal, time_to_beat
     )
-    enumerator = here.enumerator
-    place = here.reach(way)
-    if isinstance(place, NodeExpanded):
-        reopened.cut_on_path = f"{place.node}, {place.operator}"
+    enumerator = replay.enumerator
+    state = replay.reach(path)
+    if isinstance(state, NodeExpanded):
+        reopened.cut_on_path = f"{state.node}, {state.operator}"
         return
     if region.operator == COMPLETE_GRAPH[region.level]:
         reopened.taken = reopened.steps
-        kernel = here.kernel_at(place)
+        kernel = replay.kernel_at(state)
         if kernel is not None:
             yield from (
                 enumerator.after_kernel_step(kernel)
                 if region.level == "block"
-                else _complete(program, enumerator, place, kernel)
+                else _complete(program, enumerator, state, kernel)
             )
     else:
-        tried = here.try_steps(place, region.level)
-        searched = {e.operator for e in trail.children[region.parent, region.level]}
+        outcomes = replay.try_steps(state, region.level)
+        taken = {e.operator for e in tree.children[region.parent, region.level]}
         for step in reopened.steps[:steps]:
-            if step in tried.kept and enumerator.log.nodes >= enumerator.space.nodes:
+            if step in outcomes.kept and enumerator.log.nodes >= enumerator.space.nodes:
                 reopened.out_of_budget = True
                 break
             reopened.taken = (*reopened.taken, step)
-            if step in tried.kept:
-                made = tried.kept[step][1]
-                if isinstance(made, BlockState) and region.operator != REST:
-                    made = replace(made, untried=(*_steps_taken_before(tried, step, searched), *made.untried))
-                yield from _extensions(here, place, region.level, made)
-            elif step in tried.cut:
-                reopened.cut_at_once[step] = tried.cut[step]
+            if step in outcomes.kept:
+                result = outcomes.kept[step][1]
+                if isinstance(result, BlockState) and region.operator != REST:
+                    result = replace(result, untried=(*_steps_taken_before(outcomes, step, taken), *result.untried))
+                yield from _extensions(replay, state, region.level, result)
+            elif step in outcomes.cut:
+                reopened.cut_at_once[step] = outcomes.cut[step]
     yield from enumerator.take_deferred_steps()
     yield from enumerator.split_kernels()
     reopened.nodes = enumerator.log.nodes - before
@@ -307,37 +330,41 @@ def enumerate_region(
     )
 
 
-def _steps_taken_before(tried: StepOutcomes, step: Step, searched: Collection[str]) -> Iterator[BlockApplication]:
-    """The steps before one that the search took: it tried each only up to its lasting cut."""
-    for before in takewhile(lambda s: s != step, tried.applications):
-        if tried.kept[before][0] in searched:
-            yield tried.applications[before]
+def _steps_taken_before(outcomes: StepOutcomes, step: Step, taken: Collection[str]) -> Iterator[BlockApplication]:
+    """The steps before a step that the search took, because it did not try steps again after a lasting cut."""
+    for before in takewhile(lambda s: s != step, outcomes.applications):
+        if outcomes.kept[before][0] in taken:
+            yield outcomes.applications[before]
 
 
 def _complete(
-    program: TensorProgram, enumerator: Enumerator, place: ReplayState, kernel: KernelState
+    program: TensorProgram, enumerator: Enumerator, state: ReplayState, kernel: KernelState
 ) -> Iterator[Family | None]:
-    whole = enumerator.complete_graph(kernel)
-    core = place.split.graph if place.split is not None else whole and whole.core
-    if whole is not None and isinstance(core, SGraph):
+    complete = enumerator.complete_graph(kernel)
+    core = state.split.graph if state.split is not None else complete and complete.core
+    if complete is not None and isinstance(core, SGraph):
         graph = enumerator.facts.with_views(core)
         yield Family(enumerator.log.completed(kernel.id, show_graph(graph)), program, graph)
 
 
-def _extensions(here: EnumerationReplay, place: ReplayState, level: Level, made: StepResult) -> Iterator[Family | None]:
-    enumerator = here.enumerator
+def _extensions(
+    replay: EnumerationReplay, state: ReplayState, level: Level, result: StepResult
+) -> Iterator[Family | None]:
+    enumerator = replay.enumerator
     if level == "block":
-        assert place.block is not None and isinstance(made, BlockState), "a block-level step grows a block graph"
-        yield from enumerator.take_block_step(place.kernel, place.block, made)
+        assert state.block is not None and isinstance(result, BlockState), "a block-level step grows a block graph"
+        yield from enumerator.take_block_step(state.kernel, state.block, result)
         return
-    kernel = here.kernel_at(place)
+    kernel = replay.kernel_at(state)
     assert kernel is not None, "a kernel-level step was tried at a kernel graph"
     yield from (
-        enumerator.take_split(kernel.id, made) if isinstance(made, Split) else enumerator.take_kernel_step(kernel, made)
+        enumerator.take_split(kernel.id, result)
+        if isinstance(result, Split)
+        else enumerator.take_kernel_step(kernel, result)
     )
 
 
 def rules_with_same_code(rule: str) -> frozenset[str]:
-    """The rules that share this one's reason, itself included; none for what is no rule, such as a budget."""
+    """The rules with the reason code of this rule, itself included; none if it is no rule but, say, a budget."""
     codes = {r.code or r.name for r in RULES if r.name == rule}
     return frozenset(r.name for r in RULES if (r.code or r.name) in codes)

@@ -1,20 +1,19 @@
-"""Split the sums of a whole kernel over blocks, and let a second kernel add up the shares.
+"""Split reductions: split the sums of a kernel over blocks, and add the shares in a second kernel.
 
-A kernel that sums over an axis becomes two. The first cuts the axis by a grid dim, so that each block sees one
-part of it, and stores what its sums came to: partial results. The second adds these up, one share per
-iteration of its loop, and does what linear operators alone could not do before. Run with a single part, the two
-are the kernel they came from. So the programs of two kernels behind a split are found by splitting all programs
-of one, in every way:
+A kernel that sums over an axis becomes two kernels. A grid dim of the first partitions the axis, so that each block
+has one chunk of it, and the block stores its partial sums, the shares. The second kernel adds the shares, one per
+iteration of its loop, and computes what follows. With a single share the two kernels compute the same as the
+original. So all pairs of such kernels are found by splitting every single kernel in every way:
 
-    axis      any that the kernel sums over
-    results   which partial values are stored; everything behind them is done by the second kernel. A linear operator
-              may stand on either side, a change of sign or scale by a constant stands behind.
+    axis      any axis that the kernel sums over
+    results   which partial values are stored; the second kernel computes what follows them. A linear operator may be
+              in either kernel; a change of sign and a product with a constant are in the second.
 
-What the second kernel needs and no sum made is computed there anew, from the inputs. A mean over the split axis is
-a sum, then a product with one over the extent; a root mean square is the root of the mean of squares.
+The second kernel computes again, from the inputs, other values that it needs. A mean over the split axis becomes a sum
+and a product with 1 / extent; a root mean square becomes the root of a mean of squares.
 
-`ir.splits` says what a block has of each value, `ir.flow` what the loops of both kernels may do. Flash-decoding,
-split-K products of matrices and split norms are all of this form.
+`ir.analysis.split_reduction` decides which part of each value a block has, and `ir.analysis.loop_flow` decides which
+loops are legal. Flash-decoding, split-K matrix products and split norms have this form.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from prism_explore.ir.analysis.split_reduction import (
 )
 from prism_explore.ir.axes import AxisNames, AxisTable, compute_axes
 from prism_explore.ir.dims import Dim
-from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types, needed_by
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -62,26 +61,26 @@ Views: TypeAlias = Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """One way to split a whole kernel graph."""
+    """One way to split a kernel graph into two kernels."""
 
     axis: str
     stored: tuple[int, ...]
-    """Positions in the block graph that is split; of a mean, its sum is meant."""
+    """Positions of the stored values in the block graph that is split; for a mean, its sum is stored."""
     graph: SGraph
     """The two kernels."""
     first: Half
     second: Half
     partial: tuple[State, ...]
-    """Of the stored results: the state of each in one block of the first kernel."""
+    """The state of each stored result in one block of the first kernel."""
 
     @property
     def label(self) -> str:
-        """Its name, with the axis that tells it from its like."""
+        """Its name with the axis."""
         return f"split {self.axis}"
 
     @property
     def text(self) -> str:
-        """The step as it is noted."""
+        """The step as the event has it."""
         return f"{self.label}({', '.join(f'%{p}' for p in self.stored)})"
 
 
@@ -91,7 +90,7 @@ def enumerate_splits(
     extents: Mapping[str, Dim],
     views: Views,
 ) -> Iterator[Split]:
-    """Every way to split a kernel graph with one custom kernel; axes in order, then results.
+    """Every split of a kernel graph with one custom kernel, ordered by axis, then by results.
 
     Args:
         graph: a complete kernel graph with open maps.
@@ -102,66 +101,66 @@ def enumerate_splits(
     if len(graph.customs) != 1:
         return
     position, block = graph.customs[0]
-    given = _block_axes(block, tuple(axes[a] for a in graph.nodes[position].args), views)
-    if given is None:
+    block_axes = _block_axes(block, tuple(axes[a] for a in graph.nodes[position].args), views)
+    if block_axes is None:
         return
     for axis, extent in extents.items():
-        inside = _means_as_sums(block, given, axis, extent.constant)
-        if inside is None:
+        body = _means_as_sums(block, block_axes, axis, extent.constant)
+        if body is None:
             continue
-        states = split_states(inside.nodes, inside.axes, axis)
-        for wanted, behind in _stored_choices(inside, states):
-            shares = _combinations(inside, states, wanted)
+        states = split_states(body.nodes, body.axes, axis)
+        for partial, after in _stored_choices(body, states):
+            shares = _combinations(body, states, partial)
             if shares is None:
                 continue
             stored = tuple(shares)
-            first = _half(inside, _below(inside, stored), stored, {})
-            second = _half(inside, behind, (inside.output,), shares)
+            first = _half(body, sorted(needed_by(body.nodes, stored)), stored, {})
+            second = _half(body, after, (body.output,), shares)
             both = _two_kernels(graph, position, first, second)
-            positions = tuple(inside.origins[p] for p in stored)
+            positions = tuple(body.origins[p] for p in stored)
             yield Split(axis, positions, both, first, second, tuple(states[p] for p in stored))
 
 
-# ---------------------------------------------------------------- what is split
+# ---------------------------------------------------------------- the kernel that is split
 @dataclass(frozen=True, slots=True)
 class _BlockBody:
-    """The operators of a block graph without its store, means over the split axis written as sums."""
+    """The operators of a block graph without its store, with means over the split axis as sums."""
 
     nodes: tuple[Node, ...]
     axes: tuple[AxisNames, ...]
     origins: tuple[int, ...]
-    """Per operator, the position that it came from."""
+    """The position of each operator in the block graph; for new operators, that of the mean."""
     output: int
 
 
 def _block_axes(block: BlockGraph, operands: tuple[AxisNames, ...], views: Views) -> tuple[AxisNames, ...] | None:
-    """The axes of a block's tensors; None where some operator's result has none that are known."""
+    """The axes of a block's tensors; None if the axes of some result are unknown."""
     found: list[AxisNames] = []
     for node in block.nodes[: block.stores[0]]:
         match node.op:
             case Load(operand):
-                made = operands[operand]
+                result = operands[operand]
             case op:
                 assert not isinstance(op, Input | Band | Custom | Result | Store), "stores come last"
-                of = tuple(found[a] for a in node.args)
-                made = views.get((op, of)) or compute_axes(op, of)
-        if made is None:
+                operand_axes = tuple(found[a] for a in node.args)
+                result = views.get((op, operand_axes)) or compute_axes(op, operand_axes)
+        if result is None:
             return None
-        found.append(made)
+        found.append(result)
     return tuple(found)
 
 
 def _means_as_sums(block: BlockGraph, axes: tuple[AxisNames, ...], axis: str, extent: int | None) -> _BlockBody | None:
-    """The operators of a block, means over the axis as sums; None where its extent is no number to divide by."""
+    """The operators of a block with means over the axis as sums; None if there is a mean and the extent is unknown."""
     made: dict[Node, int] = {}
-    kept: list[tuple[AxisNames, int]] = []
+    appended: list[tuple[AxisNames, int]] = []
     at: list[int] = []
 
-    def put(op: Op, args: tuple[int, ...], of: AxisNames) -> int:
+    def append(op: Op, args: tuple[int, ...], of: AxisNames) -> int:
         node = Node(op, args)
         if node not in made:
             made[node] = len(made)
-            kept.append((of, len(at)))
+            appended.append((of, len(at)))
         return made[node]
 
     for node, of in zip(block.nodes, axes, strict=False):
@@ -173,35 +172,37 @@ def _means_as_sums(block: BlockGraph, axes: tuple[AxisNames, ...], axis: str, ex
                 total = Accumulate("sum", along)
             case op:
                 if isinstance(op, RunningMax):
-                    put(Accumulate("max", op.dim), args, of)
-                at.append(put(op, args, of))
+                    append(Accumulate("max", op.dim), args, of)
+                at.append(append(op, args, of))
                 continue
         if extent is None:
             return None
         if fn == "rms":
-            args = (put(Unary("square"), args, axes[node.args[0]]),)
-        mean = put(Scalar("mul", Fraction(1, extent)), (put(total, args, of),), of)
-        at.append(put(Unary("sqrt"), (mean,), of) if fn == "rms" else mean)
-    return _BlockBody(tuple(made), tuple(a for a, _ in kept), tuple(p for _, p in kept), at[block.nodes[-1].args[0]])
+            args = (append(Unary("square"), args, axes[node.args[0]]),)
+        mean = append(Scalar("mul", Fraction(1, extent)), (append(total, args, of),), of)
+        at.append(append(Unary("sqrt"), (mean,), of) if fn == "rms" else mean)
+    return _BlockBody(
+        tuple(made), tuple(a for a, _ in appended), tuple(p for _, p in appended), at[block.nodes[-1].args[0]]
+    )
 
 
-def _stored_choices(inside: _BlockBody, states: Sequence[State]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Which partial values are stored, and what is computed behind them; each choice once."""
-    left = [(frozenset({inside.output}), frozenset[int](), frozenset[int]())]
+def _stored_choices(body: _BlockBody, states: Sequence[State]) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Every choice of partial values to store, with the operators after them."""
+    left = [(frozenset({body.output}), frozenset[int](), frozenset[int]())]
     while left:
-        needed, stored, behind = left.pop()
+        needed, stored, after = left.pop()
         if not needed:
             if stored:
-                yield tuple(sorted(stored)), tuple(sorted(behind))
+                yield tuple(sorted(stored)), tuple(sorted(after))
             continue
         top = max(needed)
-        node, rest = inside.nodes[top], needed - {top}
+        node, rest = body.nodes[top], needed - {top}
         partial = _is_partial(states[top])
         sums = partial and not any(_is_partial(states[a]) for a in node.args)
         if not partial or not (sums or isinstance(node.op, Accumulate | AccumulateRescaled)):
-            left.append((rest | frozenset(node.args), stored, behind | {top}))
+            left.append((rest | frozenset(node.args), stored, after | {top}))
         if partial and not isinstance(node.op, Unary | Scalar):
-            left.append((rest, stored | {top}, behind))
+            left.append((rest, stored | {top}, after))
 
 
 def _is_partial(state: State) -> bool:
@@ -210,18 +211,21 @@ def _is_partial(state: State) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Combination:
-    """How shares become whole."""
+    """How the second kernel combines the shares of a value."""
 
     fn: Literal["sum", "max"] | None
-    """What accumulates them; None where nothing is made of them but what others are scaled by."""
+    """The accumulator; None for a maximum that is only used to scale other shares."""
     scale: int | None = None
     """The position of the maximum that sums are relative to."""
 
 
-def _combinations(inside: _BlockBody, states: Sequence[State], wanted: Sequence[int]) -> dict[int, _Combination] | None:
-    """What is stored so that some partial values are known behind, in order; None where scaling cannot join them."""
+def _combinations(body: _BlockBody, states: Sequence[State], partial: Sequence[int]) -> dict[int, _Combination] | None:
+    """The values to store so that the second kernel has some partial values, and how it combines them.
+
+    None if rescaling cannot combine them.
+    """
     found: dict[int, _Combination] = {}
-    for position in wanted:
+    for position in partial:
         state = states[position]
         assert isinstance(state, Flow), "what is partial is legal"
         if state.depends_on_max is None:
@@ -229,24 +233,15 @@ def _combinations(inside: _BlockBody, states: Sequence[State], wanted: Sequence[
             continue
         if not state.depends_on_max.factor or state.depends_on_max.degree != -1:
             return None
-        running = inside.nodes[state.depends_on_max.name]
+        running = body.nodes[state.depends_on_max.name]
         assert isinstance(running.op, RunningMax), "values move with running maxima"
-        scale = inside.nodes.index(Node(Accumulate("max", running.op.dim), running.args))
-        found.setdefault(scale, _Combination("max" if scale in wanted else None))
+        scale = body.nodes.index(Node(Accumulate("max", running.op.dim), running.args))
+        found.setdefault(scale, _Combination("max" if scale in partial else None))
         found[position] = _Combination("sum", scale)
     return dict(sorted(found.items()))
 
 
-def _below(inside: _BlockBody, stored: tuple[int, ...]) -> tuple[int, ...]:
-    """What some operators are computed from, themselves included."""
-    found = set(stored)
-    for position in range(max(stored), -1, -1):
-        if position in found:
-            found.update(inside.nodes[position].args)
-    return tuple(sorted(found))
-
-
-# ---------------------------------------------------------------- the two halves
+# ---------------------------------------------------------------- the two kernels
 @dataclass(frozen=True, slots=True)
 class Half:
     """One of the two block graphs, without its stores."""
@@ -255,52 +250,52 @@ class Half:
     axes: tuple[AxisNames, ...]
     outputs: tuple[int, ...]
     loads: tuple[int, ...]
-    """What it loads behind the partial results: operands of the kernel that is split."""
+    """The operands of the original kernel that it loads, after the partial results."""
 
     @property
     def block(self) -> BlockGraph:
-        """With its stores, maps open."""
+        """The block graph with its stores and open maps."""
         return BlockGraph((), None, (*self.nodes, *(Node(Store(), (p,)) for p in self.outputs)))
 
 
 def _half(
-    inside: _BlockBody, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, _Combination]
+    body: _BlockBody, positions: Sequence[int], outputs: Sequence[int], shares: Mapping[int, _Combination]
 ) -> Half:
-    """Some of the operators as a block graph of their own; `shares` are loaded and joined, not computed."""
-    given = [p for p in positions if isinstance(inside.nodes[p].op, Load)]
-    loads = [op.operand for p in given if isinstance(op := inside.nodes[p].op, Load)]
-    nodes = [Node(Load(k)) for k in range(len(shares) + len(given))]
-    axes = [inside.axes[p] for p in (*shares, *given)]
-    at = {position: k for k, position in enumerate(given, len(shares))}
+    """A block graph of some of the operators; values in `shares` are loaded and combined, not computed."""
+    own_loads = [p for p in positions if isinstance(body.nodes[p].op, Load)]
+    loads = [op.operand for p in own_loads if isinstance(op := body.nodes[p].op, Load)]
+    nodes = [Node(Load(k)) for k in range(len(shares) + len(own_loads))]
+    axes = [body.axes[p] for p in (*shares, *own_loads)]
+    at = {position: k for k, position in enumerate(own_loads, len(shares))}
     loaded = {position: k for k, position in enumerate(shares)}
 
-    def put(op: Op, args: tuple[int, ...], like: int) -> int:
+    def append(op: Op, args: tuple[int, ...], like: int) -> int:
         nodes.append(Node(op, args))
-        axes.append(inside.axes[like])
+        axes.append(body.axes[like])
         return len(nodes) - 1
 
     factors: dict[int, tuple[int, int]] = {}
     for scale in dict.fromkeys(join.scale for join in shares.values() if join.scale is not None):
         largest = loaded[scale]
-        running = put(RunningMax(), (largest,), scale)
-        relative = put(Binary("sub"), (largest, running), scale)
-        factors[scale] = running, put(Unary("exp"), (relative,), scale)
+        running = append(RunningMax(), (largest,), scale)
+        relative = append(Binary("sub"), (largest, running), scale)
+        factors[scale] = running, append(Unary("exp"), (relative,), scale)
     for position, join in shares.items():
         if join.scale is not None:
             running, factor = factors[join.scale]
-            scaled = put(Binary("mul"), (loaded[position], factor), position)
-            at[position] = put(AccumulateRescaled(), (scaled, running), position)
+            scaled = append(Binary("mul"), (loaded[position], factor), position)
+            at[position] = append(AccumulateRescaled(), (scaled, running), position)
         elif join.fn is not None:
-            at[position] = put(Accumulate(join.fn), (loaded[position],), position)
+            at[position] = append(Accumulate(join.fn), (loaded[position],), position)
     for position in positions:
         if position not in at:
-            node = inside.nodes[position]
-            at[position] = put(node.op, tuple(at[a] for a in node.args), position)
+            node = body.nodes[position]
+            at[position] = append(node.op, tuple(at[a] for a in node.args), position)
     return Half(tuple(nodes), tuple(axes), tuple(at[p] for p in outputs), tuple(loads))
 
 
 def illegal_first_loop(split: Split) -> str:
-    """Why no choice of looped axes is legal in the first kernel; empty where some choice is."""
+    """Why no choice of looped axes is legal in the first kernel; empty if some choice is legal."""
     half = split.first
     axes = sorted({a for of in half.axes for a in of if a})
     stores = half.block.nodes
@@ -315,7 +310,7 @@ def illegal_first_loop(split: Split) -> str:
 
 
 def illegal_second_loop(split: Split) -> str:
-    """Why the second kernel's loop over the shares is illegal; empty where it is legal."""
+    """Why the second kernel's loop over the shares is illegal; empty if it is legal."""
     pair, half = find_split_pair(split.graph), split.second
     assert pair is not None, "two kernels behind a split are a pair"
     typed = (*half.axes, *(half.axes[p] for p in half.outputs))
@@ -327,7 +322,7 @@ def illegal_second_loop(split: Split) -> str:
 
 
 def _two_kernels(graph: SGraph, position: int, first: Half, second: Half) -> SGraph:
-    """The kernel graph with two kernels in one's place."""
+    """The kernel graph with one kernel replaced by two."""
     nodes = list(graph.nodes[:position])
     operands = graph.nodes[position].args
     nodes.append(Node(Custom(first.block), tuple(operands[k] for k in first.loads)))
@@ -340,16 +335,16 @@ def _two_kernels(graph: SGraph, position: int, first: Half, second: Half) -> SGr
     return SGraph(tuple(nodes), graph.output + more if graph.output >= position else graph.output)
 
 
-# ---------------------------------------------------------------- and back
+# ---------------------------------------------------------------- the inverse
 def fuse_split_kernels(graph: SGraph, pair: Pair) -> SGraph:
-    """The one kernel that two behind a split are with a single share; a mean in it stays a sum and a product."""
+    """The graph with the two kernels of a split fused into the original one; means stay sums and products."""
     first, second = (graph.nodes[p] for p in (pair.first, pair.second))
     assert isinstance(first.op, Custom) and isinstance(second.op, Custom), "a pair is two custom kernels"
     reads = tuple(dict.fromkeys(a for a in (*first.args, *second.args) if a < pair.first))
     made = {Node(Load(k)): k for k in range(len(reads))}
 
-    def put(kernel: Node, block: BlockGraph, at: dict[int, int], left_out: frozenset[int]) -> dict[int, int]:
-        """Append a block's operators, but for stores and those that `at` knows; where each is."""
+    def append(kernel: Node, block: BlockGraph, at: dict[int, int], left_out: frozenset[int]) -> dict[int, int]:
+        """Append a block's operators, except stores and those in `at` or `left_out`; the position of each."""
         for position, node in enumerate(block.nodes[: block.stores[0]]):
             if position not in at and position not in left_out:
                 op = Load(reads.index(kernel.args[node.op.operand])) if isinstance(node.op, Load) else node.op
@@ -357,13 +352,13 @@ def fuse_split_kernels(graph: SGraph, pair: Pair) -> SGraph:
         return at
 
     block, after = first.op.block, second.op.block
-    at = put(first, block, {}, frozenset())
-    given: dict[int, int] = {}
+    at = append(first, block, {}, frozenset())
+    shares: dict[int, int] = {}
     for share in pair.shares:
         value = at[block.nodes[share.store].args[0]]
-        given.update({share.load: value} if share.complete is None else {share.load: value, share.complete: value})
+        shares.update({share.load: value} if share.complete is None else {share.load: value, share.complete: value})
     joins = frozenset(p for share in pair.shares for p in share.between)
-    output = put(second, after, given, joins)[after.nodes[-1].args[0]]
+    output = append(second, after, shares, joins)[after.nodes[-1].args[0]]
     kernel = Node(Custom(BlockGraph((), None, _without_unused((*made, Node(Store(), (output,)))))), reads)
     fewer = pair.second - pair.first
     nodes = [*graph.nodes[: pair.first], kernel]
@@ -373,17 +368,15 @@ def fuse_split_kernels(graph: SGraph, pair: Pair) -> SGraph:
 
 
 def _without_unused(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """A block graph's operators, but for those of which nothing is made, as of a maximum that only scaled shares."""
-    used = {len(nodes) - 1}
-    for position in range(len(nodes) - 1, -1, -1):
-        if position in used or isinstance(nodes[position].op, Load):
-            used |= {position, *nodes[position].args}
-    at = {position: k for k, position in enumerate(sorted(used))}
-    return tuple(Node(nodes[p].op, tuple(at[a] for a in nodes[p].args)) for p in sorted(used))
+    """A block graph's loads, and the operators that its store depends on."""
+    loads = (position for position, node in enumerate(nodes) if isinstance(node.op, Load))
+    used = sorted(needed_by(nodes, (len(nodes) - 1, *loads)))
+    at = {position: k for k, position in enumerate(used)}
+    return tuple(Node(nodes[p].op, tuple(at[a] for a in nodes[p].args)) for p in used)
 
 
 def unfold_means(operators: Operators, axes: AxisTable) -> Operators:
-    """The operators, and those that take a mean's place where an axis is split."""
+    """The operators, with those that replace a mean when an axis is split."""
     means = {"mean", "rms"} & {*operators.reductions, *operators.accumulators}
     scales = (Scalar("mul", Fraction(1, n)) for a in axes.axes if (n := a.extent.constant))
     return replace(
@@ -396,9 +389,9 @@ def unfold_means(operators: Operators, axes: AxisTable) -> Operators:
 
 
 def fold_means(graph: SGraph, operators: Operators) -> SGraph:
-    """A kernel graph whose sums, times one over their extent, are means again, where the operators have them.
+    """The kernel graph with sums, times 1 / extent, replaced by means if the operators have them.
 
-    The inverse of what a split makes of means; a sum that something else uses stays as well.
+    The inverse of the replacement of means by a split. A sum that another operator uses stays, too.
     """
     types = graph.types()
     nodes = list(graph.nodes)
@@ -411,7 +404,7 @@ def fold_means(graph: SGraph, operators: Operators) -> SGraph:
 
 def _fold_means(nodes: tuple[Node, ...], dims: Sequence[tuple[Dim, ...]], operators: Operators) -> tuple[Node, ...]:
     def mean(position: int, fn: Literal["mean", "rms"]) -> Node | None:
-        """What a sum times one over its extent is; None where it is no such, or of what the operators have not."""
+        """The mean that equals a sum times 1 / extent; None if the node is no such product, or the space lacks it."""
         node = nodes[position]
         total = nodes[node.args[0]].op if node.args else None
         if not isinstance(node.op, Scalar) or node.op.fn != "mul" or not isinstance(total, Reduce | Accumulate):

@@ -1,6 +1,6 @@
 """Data of the enumeration: operators that may be applied, tensors, and partial graphs of both levels.
 
-`expander` applies steps to them, `enumerator` decides on the order.
+`expander` applies steps to partial graphs, and `enumerator` decides on the order of steps.
 """
 
 from __future__ import annotations
@@ -96,14 +96,14 @@ def operator_set(operators: Operators, largest_rank: int) -> OperatorSet[Operato
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a partial graph with everything that rules need of it."""
+    """A tensor of a partial graph, with the properties that rules need."""
 
     node: Node
     axes: AxisNames
     dtype: DType
     expression: Poly
     number: int
-    """See `canonical_order.Expressions`; in one block, equal numbers are equal values."""
+    """See `canonical_order.ExpressionNumbers`; in one block, equal numbers are equal values."""
     flows: tuple[Flow | FlowRule, ...] = ()
     """Inside a block: its loop state under each choice of looped axes."""
     after_loop: bool = False
@@ -118,7 +118,8 @@ class BlockApplication:
 
     args: Args
     kind: int
-    """Position in the block's operator_set."""
+    """Position in the block's operator set."""
+
     tensor: Tensor
     """Its result; the node is that of the first graph that had it."""
 
@@ -156,7 +157,7 @@ class BlockState:
     id: str
     operands: tuple[int, ...]
     operators_after: int
-    """An upper bound on the operators that the kernel graph may still add behind this block."""
+    """An upper bound on the operators that the kernel graph may still get after this block."""
     choices: tuple[frozenset[str], ...]
     """All choices of looped axes."""
     legal: frozenset[int]
@@ -168,7 +169,7 @@ class BlockState:
     context: int = 0
     """A number for the loads, the choices of looped axes, and the axes that are one."""
     kernel_tensors: tuple[Tensor, ...] = ()
-    """Kernel-level tensors that operators behind this block may still use."""
+    """Kernel-level tensors that operators after this block may still use."""
     reduced: frozenset[str] = frozenset()
     """Axes that some operator sums over, so that no grid dim may partition them."""
     accumulated: tuple[int, ...] = ()

@@ -1,6 +1,7 @@
-"""Lower bounds on the running time of partial graphs, with the tensors of the enumerator.
+"""Lower bounds on the running time of partial graphs.
 
-Input: a partial graph and one more step. Output: a bound for every graph that extends it (`cost.roofline`).
+Input: a partial graph of the enumerator and one more step. Output: a bound for every graph that extends it. This
+module converts the enumerator's tensors to types; `cost.roofline` computes the bounds.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ class TimeBounds:
     """Inputs that a cache may hold before the first kernel reads them, by name."""
 
     def without_operators(self, inputs: Iterable[Tensor]) -> PartialTimeBound:
-        """Of the graph without operators."""
+        """The bound of the graph without operators."""
         return self.time_to_beat.without_operators([self._type(t) for t in inputs if self._is_cold(t)])
 
     def open_kernel(self, state: KernelState, operands: Iterable[int]) -> PartialTimeBound:
-        """Of a kernel graph with one more kernel, which reads these tensors."""
+        """The bound of a kernel graph with one more kernel, which reads these tensors."""
         cold: list[TensorType] = []
         warm: list[TensorType] = []
         for i in sorted(set(operands)):
@@ -49,12 +50,12 @@ class TimeBounds:
         result: Tensor,
         pending: frozenset[str] = frozenset(),
     ) -> PartialTimeBound:
-        """The open kernel with one more operator; axes that are still to be summed count as one element."""
+        """The bound with one more operator in the open kernel; a pending axis counts as one element."""
         flops = least_flops(op, [self._dims(t, pending) for t in operands], self._dims(result, pending))
         return self.time_to_beat.add_arithmetic(before, flops, result.dtype)
 
     def close_kernel(self, before: PartialTimeBound, result: Tensor) -> PartialTimeBound:
-        """The open kernel closed, with its result written."""
+        """The bound with the open kernel closed and its result written."""
         return self.time_to_beat.close_kernel(before, self._type(result))
 
     def _is_cold(self, tensor: Tensor) -> bool:

@@ -1,1 +1,1 @@
-"""The nouns: sizes, tensors, operators, programs, sGraphs. No search, no egglog, no torch."""
+"""The intermediate representation: sizes, tensors, operators, programs and sGraphs, their analyses and transforms."""

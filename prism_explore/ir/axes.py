@@ -1,17 +1,18 @@
 """Index axes: the dims of all tensors of a program, unified and named.
 
-Two dims are one axis if an elementwise operator aligns them, or if a matrix product contracts them. A map then says
-for each *axis* whether it is whole, partitioned by a grid dim, partitioned by the loop, or both; imap, omap and fmap
-are views of that choice (`ir.axis_maps`). Two axes of equal extent stay two axes.
+Two dims are one axis if an elementwise operator aligns them, or if a matrix product contracts them. Each *axis* of a
+kernel is partitioned by a grid dim, by the loop, by both or by none; imap, omap and fmap follow from that choice
+(`ir.axis_maps`). Two axes of equal extent are different axes.
 
-A dim that a view leaves unchanged keeps its axis. For a reshape these are the dims before and after the regrouped
-dims, dims of size 1 left out. Equal views of tensors with the same axes give the same axes. What a view gives is
-read from the program (`AxisTable.views`), because the axes of a part of a dim depend on how the program uses it.
+A dim that a view does not change keeps its axis. For a reshape these are the dims before and after the regrouped
+dims, dims of size 1 left out. Equal views of tensors with the same axes have results with the same axes. The result
+axes of a view are looked up in the program (`AxisTable.views`), because the axes of a part of a dim depend on how the
+program uses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import TypeAlias
@@ -70,19 +71,12 @@ class AxisTable:
     views: Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames] = field(
         default_factory=dict[tuple[Op, tuple[AxisNames, ...]], AxisNames]
     )
-    """Per view of the program and axes of its operands, the axes that it gives."""
-
-    def extent(self, name: str) -> Dim:
-        """The extent of an axis."""
-        for axis in self.axes:
-            if axis.name == name:
-                return axis.extent
-        raise ShapeError(f"no axis {name!r}; there are {', '.join(a.name for a in self.axes)}")
+    """The axes of a view's result, by the view and the axes of its operands."""
 
 
 @memoize(4096)
 def compute_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> AxisNames | None:
-    """Axes of a result; None where operands disagree about an axis, or the result would have a new one."""
+    """Axes of a result; None if operands do not match, or the result would have a new axis."""
     if isinstance(op, Reshape | Expand | Slice | Concat) or not _has_inner_dims(op, operands):
         return None
     agrees = True
@@ -97,14 +91,14 @@ def compute_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Axi
         agrees = agrees and a == b
 
     result = result_axes(op, operands, absent=None, fresh=_no_axis, align=align, contract=contract)
-    if isinstance(op, AccumulateRescaled):  # the scale adds no axis to the sum
+    if isinstance(op, AccumulateRescaled):  # the scale must not broadcast the sum
         summed = compute_axes(Accumulate("sum", op.dim), operands[:1])
         agrees = agrees and result == summed and len(operands[0]) == len(operands[1])
     return result if agrees else None
 
 
 def matched_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Iterator[tuple[str, str]]:
-    """The pairs of axes that an operator requires to be one: of the dims it aligns, and of those it contracts."""
+    """The pairs of axes that an operator requires to be equal: of dims that it aligns or contracts."""
     if isinstance(op, Unary | Scalar | Reduce | ViewOp) or not _has_inner_dims(op, operands):
         return
     pairs: list[tuple[str | None, str | None]] = []
@@ -130,8 +124,8 @@ def _no_axis(position: int) -> None:
 def axes_of(graph: SGraph) -> AxisTable:
     """Name the axes of a flat kernel graph.
 
-    A dim whose extent is a lone symbol gives this name to its axis. The others are d, n, k, m and so on in order of
-    appearance.
+    If the extent of a dim is a symbol, this is the name of its axis. The other axes are named d, n, k, m and so on in
+    order of appearance.
     """
     types = graph.types()
     same = UnionFind[Slot]()
@@ -153,8 +147,9 @@ def axes_of(graph: SGraph) -> AxisTable:
             case Input() | Band():
                 labels.append(own)
             case Reshape():
-                unmoved = dict(unchanged_dims(types[node.args[0]].dims, dims))
-                labels.append(tuple(operands[0][unmoved[d]] if d in unmoved else own[d] for d in range(len(dims))))
+                same_dims = dict(unchanged_dims(types[node.args[0]].dims, dims))
+                labels.append(tuple(operands[0][same_dims[d]] if d in same_dims else own[d] for d in range(len(dims))))
+
             case Custom() | Result() | Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise ShapeError("axes are named on a flat program; a custom kernel has its own")
             case op:
@@ -170,39 +165,45 @@ def axes_of(graph: SGraph) -> AxisTable:
         for label, extent in zip(of_tensor, types[t].dims, strict=True):
             if label is None or (root := same.find(label)) in names:
                 continue
-            lone = extent.symbols[0] if len(extent.symbols) == 1 and str(extent) == extent.symbols[0] else None
-            names[root] = lone if lone and lone not in names.values() else next(spare)
+            symbol = extent.symbol
+            names[root] = symbol if symbol and symbol not in names.values() else next(spare)
             axes.append(Axis(names[root], extent))
     of = tuple(tuple(names[same.find(label)] if label else None for label in of_tensor) for of_tensor in labels)
-    return AxisTable(tuple(axes), of, views_of(graph, of))
-
-
-def views_of(graph: SGraph, of: tuple[AxisNames, ...]) -> dict[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
-    """What the views of a graph give, by what they are given, under some naming of axes."""
-    return {(n.op, tuple(of[a] for a in n.args)): of[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, ViewOp)}
+    views: dict[tuple[Op, tuple[AxisNames, ...]], AxisNames] = {
+        (n.op, tuple(of[a] for a in n.args)): of[t] for t, n in enumerate(graph.nodes) if isinstance(n.op, ViewOp)
+    }
+    return AxisTable(tuple(axes), of, views)
 
 
 def unchanged_dims(before: tuple[Dim, ...], after: tuple[Dim, ...]) -> Iterator[Slot]:
-    """Dims of a reshape's result, and the dims of its operand that they are, from both ends inwards."""
+    """The dims that a reshape does not change, at both ends: their positions in the result, and in the operand."""
     old = [d for d, size in enumerate(before) if not size.is_one]
     new = [d for d, size in enumerate(after) if not size.is_one]
-    while old and new and before[old[0]] == after[new[0]]:
-        yield new.pop(0), old.pop(0)
-    while old and new and before[old[-1]] == after[new[-1]]:
-        yield new.pop(), old.pop()
+    for m, n in _equal_ends([before[d] for d in old], [after[d] for d in new]):
+        yield new[n], old[m]
 
 
 def unchanged_axes(before: AxisNames, after: AxisNames) -> frozenset[str]:
-    """The axes that a reshape with these axes leaves as they are."""
+    """The axes that a reshape between tensors with these axes does not change."""
     old, new = ([a for a in axes if a] for axes in (before, after))
-    found: set[str] = set()
-    while old and new and old[0] == new[0]:
-        found.add(old.pop(0))
-        new.pop(0)
-    while old and new and old[-1] == new[-1]:
-        found.add(old.pop())
-        new.pop()
-    return frozenset(found)
+    return frozenset(old[m] for m, _ in _equal_ends(old, new))
+
+
+def _equal_ends(first: Sequence[object], second: Sequence[object]) -> Iterator[tuple[int, int]]:
+    """The positions of equal elements, from each end inwards up to the first difference."""
+    start, shorter = 0, min(len(first), len(second))
+    while start < shorter and first[start] == second[start]:
+        yield start, start
+        start += 1
+    for back in range(1, shorter - start + 1):
+        if first[-back] != second[-back]:
+            return
+        yield len(first) - back, len(second) - back
+
+
+def repeated_axes(named: Iterable[AxisNames]) -> frozenset[str]:
+    """The axes that occur in two dims of some tensor."""
+    return frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
 
 
 def _unify_equal_views(graph: SGraph, labels: Sequence[tuple[Slot | None, ...]], same: UnionFind[Slot]) -> None:

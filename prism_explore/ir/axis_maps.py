@@ -14,7 +14,7 @@ from prism_explore.ir.axes import AxisNames
 
 @dataclass(frozen=True, slots=True)
 class AxisUse:
-    """How one axis is cut: by grid dim number `grid` (None: not), and by the loop or not."""
+    """How one axis is partitioned: by the grid dim number `grid` (None: by none), and by the loop or not."""
 
     axis: str
     grid: int | None = None
@@ -26,16 +26,16 @@ class AxisUse:
 
 
 def grid_map(uses: tuple[AxisUse, ...], axes: AxisNames, grid_rank: int) -> tuple[int | None, ...]:
-    """imap of a load (or omap of a store) of a tensor with these axes: per grid dim, the dim it cuts."""
-    cut: list[int | None] = [None] * grid_rank
+    """The imap of a load, or omap of a store, of a tensor with these axes: the dim that each grid dim partitions."""
+    dims: list[int | None] = [None] * grid_rank
     for use in uses:
         if use.grid is not None and use.axis in axes:
-            cut[use.grid] = axes.index(use.axis)
-    return tuple(cut)
+            dims[use.grid] = axes.index(use.axis)
+    return tuple(dims)
 
 
 def loop_map(uses: tuple[AxisUse, ...], axes: AxisNames) -> int | None:
-    """fmap of a load of a tensor with these axes: the dim that the loop cuts."""
+    """The fmap of a load of a tensor with these axes: the dim that the loop partitions."""
     for use in uses:
         if use.looped and use.axis in axes:
             return axes.index(use.axis)

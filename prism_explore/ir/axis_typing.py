@@ -1,14 +1,14 @@
-"""The typing rule of index axes: which axis each dim of an operator's result is, by the axes of its operands.
+"""The typing rules of index axes: the axis of each dim of an operator's result, given the axes of its operands.
 
-One rule per operator, generic in the *label* that stands for an axis: a name, a union-find slot, a variable. The
-caller decides what happens where an operator requires two labels to be one axis:
+There is one rule per operator. The rules are generic in the *label* of an axis: a name, a union-find slot, a variable.
+The caller decides what happens if an operator requires two labels to be the same axis:
 
     align      two dims of an elementwise operator; either may have size 1
     contract   the two inner dims of a matrix product
 
 Both get the two labels; `align` returns the label of the result's dim. Dims of literal size 1 have the label `absent`.
 
-What a reshape does to axes depends on the extents, so its callers handle it; see `ir.axes.unmoved`.
+The axes of a reshape depend on the extents, so the callers compute them; see `ir.axes.unchanged_dims`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _with_dim(labels: tuple[Label, ...], along: int | None, label: Label) -> tup
 
 
 def reduced_axis(op: Op, operands: tuple[tuple[Label, ...], ...]) -> Label | None:
-    """The label of the dim that an operator sums, averages, contracts or maximizes over; None where there is none."""
+    """The label of the dim that an operator reduces or contracts; None if there is none."""
     match op:
         case MatMul():
             return operands[0][-1]

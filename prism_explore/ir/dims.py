@@ -1,8 +1,8 @@
 """Symbolic sizes: integers, symbols, products, sums, exact quotients.
 
-A size is a Laurent polynomial in positive integer symbols with rational coefficients. It is kept in one canonical
-form, so equality is `==`. Tile sizes such as `4096/(gx*f)` are monomials with negative exponents. That they are
-integers is a *condition* of a candidate, and never assumed here.
+A size is a Laurent polynomial in positive integer symbols with rational coefficients. It is kept in a canonical form,
+so equality is `==`. Tile sizes such as `4096/(gx*f)` are monomials with negative exponents. That they are integers is
+a *condition* of a candidate, and never assumed here.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ DimLike: TypeAlias = "Dim | int | str"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dim:
-    """A symbolic size in canonical form; build one with `dim`, never by hand."""
+    """A symbolic size in canonical form; build it with `dim`, not with the constructor."""
 
     terms: tuple[tuple[Monomial, Fraction], ...]
     _key: tuple[tuple[Monomial, int, int], ...] = field(init=False, repr=False)
-    """The terms in whole numbers: sizes are keys of every cache, and to hash and compare fractions is slow."""
+    """The terms with integers instead of fractions: sizes are keys of every cache, and hashing fractions is slow."""
     _hash: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Dim:
 
     @property
     def is_one(self) -> bool:
-        """Whether this is the literal size 1 (what broadcasts)."""
+        """Whether this is the literal size 1, which broadcasts."""
         return self == ONE
 
     @property
@@ -83,12 +83,17 @@ class Dim:
 
     @property
     def constant(self) -> int | None:
-        """The integer it is, or None while a symbol or a fraction remains."""
+        """The value if it is an integer; None if it has a symbol or is a fraction."""
         if not self.terms:
             return 0
         if len(self.terms) == 1 and not self.terms[0][0] and self.terms[0][1].denominator == 1:
             return int(self.terms[0][1])
         return None
+
+    @property
+    def symbol(self) -> str | None:
+        """The name if this is one symbol; None otherwise."""
+        return self.symbols[0] if self.symbols and (str(self),) == self.symbols else None
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -110,10 +115,10 @@ class Dim:
         return total
 
     def rational(self, sizes: Mapping[str, int]) -> Fraction:
-        """The number it is at `sizes`, whole or not.
+        """The value at `sizes`, an integer or a fraction.
 
         Raises:
-            ShapeError: a symbol has no number.
+            ShapeError: a symbol has no value.
         """
         total = Fraction(0)
         for monomial, coefficient in self.terms:
@@ -129,13 +134,13 @@ class Dim:
         return total
 
     def value(self, sizes: Mapping[str, int]) -> int:
-        """The positive integer it is at `sizes`.
+        """The value at `sizes`, a positive integer.
 
         Raises:
-            ShapeError: it is not a positive integer there, or a symbol has no number.
+            ShapeError: the value is not a positive integer, or a symbol has no value.
         """
-        if len(self.terms) == 1 and (whole := _whole(self.terms[0], sizes)):
-            return whole
+        if len(self.terms) == 1 and (integer := _positive_integer(self.terms[0], sizes)):
+            return integer
         number = self.rational(sizes)
         if number.denominator != 1 or number < 1:
             where = ", ".join(f"{s}={sizes[s]}" for s in self.symbols)
@@ -152,8 +157,8 @@ class Dim:
         return self.terms < other.terms
 
 
-def _whole(term: tuple[Monomial, Fraction], sizes: Mapping[str, int]) -> int:
-    """The positive integer that one term is, without making fractions on the way; 0 where it is none."""
+def _positive_integer(term: tuple[Monomial, Fraction], sizes: Mapping[str, int]) -> int:
+    """The value of one term if it is a positive integer, otherwise 0; computed without fractions."""
     monomial, coefficient = term
     above, below = coefficient.numerator, coefficient.denominator
     for symbol, exponent in monomial:
@@ -306,8 +311,16 @@ def _parse(text: str) -> Dim:
     return result
 
 
+def is_natural(d: Dim) -> bool:
+    """Whether a size is evidently a natural number for all values of its symbols; a False is not certain."""
+    return all(c.denominator == 1 and c > 0 and all(e > 0 for _, e in m) for m, c in d.terms)
+
+
 def is_only_symbols(d: Dim) -> bool:
-    """Whether an extent has no number in it but 1, which is 1 at all extents, and is whole where its symbols are."""
+    """Whether an extent has symbols and no number but 1, and is a natural number for all values of its symbols.
+
+    Such an expression has the same meaning at all extents.
+    """
     if not d.symbols or any(abs(c) != 1 for _, c in d.terms):
         return False
     return len(d.terms) == 1 or all(e > 0 for powers, _ in d.terms for _, e in powers)

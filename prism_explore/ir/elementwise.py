@@ -4,156 +4,30 @@ A row is plain data. Formulas are texts such as `x * sigmoid(x)`, parsed by `for
 its own operators: expressions in the prover, instructions in the LLVM code generator, tensors in the frontend, numbers
 of high precision in tests and in the refuter.
 
-To add a function, add a row: see README.md in this folder. `tests/ir/test_elementwise.py` tries all that a row says.
+To add a function, add a row: see README.md in this folder. `tests/ir/test_elementwise.py` tests every field of a row.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from math import erf, inf, pi, sqrt
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from prism_explore.support.caches import memoize
+from prism_explore.ir.formulas import Formula, evaluate, formula
 
 UnaryFn: TypeAlias = str
 """The name of a row of `UNARY`."""
 BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div", "max", "min", "mask"]
 
 
-# ---------------------------------------------------------------- formulas
-@dataclass(frozen=True, slots=True)
-class Name:
-    """The argument `x`, or a parameter."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """An exact rational."""
-
-    value: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Apply:
-    """`add`, `sub`, `mul`, `div`, `neg`, `pow`, or a function by its name."""
-
-    fn: str
-    args: tuple[Formula, ...]
-
-
-Formula: TypeAlias = Name | Number | Apply
-_T = TypeVar("_T")
-_OPERATORS: Mapping[type[ast.operator], str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "div",
-    ast.Pow: "pow",
-}
-
-
-@memoize(1024)
-def formula(text: str) -> Formula:
-    """The formula that a text such as `1/2 * x * (1 + erf(x / sqrt(2)))` spells; numbers are exact.
-
-    Raises:
-        ValueError: the text has more than names, numbers, arithmetic and calls.
-    """
-    return _formula(ast.parse(text, mode="eval").body, text)
-
-
-def _formula(node: ast.expr, text: str) -> Formula:
-    match node:
-        case ast.Name(name):
-            return Name(name)
-        case ast.Constant(int() | float()):
-            return Number(Fraction(ast.get_source_segment(text, node) or repr(node.value)))
-        case ast.UnaryOp(ast.USub(), inner):
-            a = _formula(inner, text)
-            return Number(-a.value) if isinstance(a, Number) else Apply("neg", (a,))
-        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
-            a, b, fn = _formula(left, text), _formula(right, text), _OPERATORS[type(operator)]
-            if fn == "div" and isinstance(a, Number) and isinstance(b, Number):
-                return Number(a.value / b.value)
-            return Apply(fn, (a, b))
-        case ast.Call(ast.Name(fn), args, []):
-            return Apply(fn, tuple(_formula(a, text) for a in args))
-        case _:
-            raise ValueError(f"no formula: {text}")
-
-
-def evaluate(
-    f: Formula,
-    names: Mapping[str, _T],
-    number: Callable[[Fraction], _T],
-    apply: Callable[[str, tuple[_T, ...]], _T],
-) -> _T:
-    """The value of a formula.
-
-    Args:
-        f: the formula.
-        names: values of its argument and parameters.
-        number: the value of a rational.
-        apply: the value of an operator or function, by its name, of the values of its operands.
-    """
-    match f:
-        case Name(name):
-            return names[name]
-        case Number(value):
-            return number(value)
-        case Apply(fn, args):
-            return apply(fn, tuple(evaluate(a, names, number, apply) for a in args))
-
-
-def functions(f: Formula) -> frozenset[str]:
-    """The names of all operators and functions in a formula."""
-    match f:
-        case Apply(fn, args):
-            return frozenset((fn,)).union(*map(functions, args))
-        case Name() | Number():
-            return frozenset()
-
-
-def without_quotients(f: Formula) -> Formula:
-    """The formula with `add`, `mul` and `inv` alone for `sub`, `neg` and `div`: `1 - 2 / y` is `1 + (-2) * inv(y)`."""
-    if not isinstance(f, Apply):
-        return f
-    args = tuple(map(without_quotients, f.args))
-    match f.fn, args:
-        case "neg", (a,):
-            return _times(Number(Fraction(-1)), a)
-        case "sub", (a, b):
-            return Apply("add", (a, _times(Number(Fraction(-1)), b)))
-        case "div", (a, b):
-            return _times(a, Apply("inv", (b,)))
-        case fn, _:
-            return Apply(fn, args)
-
-
-def _times(a: Formula, b: Formula) -> Formula:
-    match a, b:
-        case Number(x), Number(y):
-            return Number(x * y)
-        case Number(x), _ if x == 1:
-            return b
-        case Number(x), Apply("mul", (Number(y), rest)):
-            return _times(Number(x * y), rest)
-        case _:
-            return Apply("mul", (a, b))
-
-
-# ---------------------------------------------------------------- rows
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A set of real numbers from `low` to `high`; each bound belongs to it or not."""
+    """The real numbers from `low` to `high`, with or without each bound."""
 
     low: float = -inf
     high: float = inf
@@ -183,11 +57,11 @@ named        a function symbol; proofs use its definition, if it has one, where 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElementwiseFunction:
-    """One row: a function of one number."""
+    """One row: a function of one argument."""
 
     name: str
     numpy: Callable[..., Any]
-    """Its meaning on arrays of any float dtype, and of numbers that bring their own arithmetic."""
+    """Its NumPy function, for arrays of any float dtype and for object arrays with their own arithmetic."""
     torch: str
     """Its call in torch, with {0} for the argument."""
     triton: str
@@ -199,41 +73,41 @@ class ElementwiseFunction:
     aten: tuple[str, ...] = ()
     """ATen operators that are this function of their one tensor."""
     mirage_name: str = ""
-    """Its word in Mirage's saved graphs."""
+    """Its name in Mirage's saved graphs."""
     exact: str = ""
-    """Its formula for high precision, in functions of mpmath; otherwise its definition, or the function of its name."""
+    """Its formula for high precision, in functions of mpmath; if empty, its definition or mpmath's function `name`."""
     definition: str = ""
-    """Its formula over the reals, in other rows and `max`: an equation that holds everywhere under x/0 = 0."""
+    """Its formula over the reals, in other rows and `max`; it holds for all arguments if x/0 = 0."""
     definition_is_a_theorem: str = ""
-    """Why the definition holds, where it is not how the function is defined."""
+    """A proof of the definition, if the function is not defined by it."""
     lowering: Lowering = "named"
     domain: Interval = REAL
     range: Interval = REAL
-    """An interval that holds its values; a proof may use the sign that follows."""
+    """An interval that contains its values; a proof may use the sign that follows."""
     parity: Literal["", "odd", "even"] = ""
     parity_argument: str = "The definition says so."
     zero_at_zero: bool = False
     monotone: Literal["", "increasing", "decreasing"] = ""
     degree: Fraction | None = None
-    """d where f(a b) = f(a) f(b) up to a sign, so that f(c^n) is c^(d n)."""
+    """d if f(a b) = f(a) f(b) up to a sign, so that f(c^n) is c^(d n)."""
     derivative: str = ""
-    """Its derivative as a formula in mpmath's functions, where it has one."""
+    """Its derivative as a formula in mpmath's functions; empty if it is not differentiable or not known."""
 
     @property
     def sign(self) -> Literal["", "nonnegative", "positive"]:
-        """What is known of its values' sign for every argument."""
+        """The sign of its values for every argument, if it is known."""
         if self.domain != REAL or self.range.low < 0:
             return ""
         return "nonnegative" if 0.0 in self.range else "positive"
 
     @property
     def torch_name(self) -> str:
-        """What torch calls it, such as `nn.functional.silu`."""
+        """Its name in torch, such as `nn.functional.silu`."""
         return self.torch.removeprefix("torch.").partition("(")[0]
 
     @property
     def is_symbol(self) -> bool:
-        """Whether it is a function symbol to the prover."""
+        """Whether it is a function symbol in the prover."""
         return self.lowering in ("transparent", "named")
 
     @property
@@ -244,11 +118,18 @@ class ElementwiseFunction:
 
 @dataclass(frozen=True, slots=True)
 class BinaryFunction:
-    """One row: a function of two numbers, its NumPy meaning, its cost."""
+    """One row: a function of two arguments."""
 
     name: BinaryFn
     numpy: Callable[..., Any]
-    flops: int
+    """Its NumPy function, as for `ElementwiseFunction`."""
+    torch: str
+    """Its call in torch, with {0} and {1} for the arguments."""
+    triton: str
+    """Its text in Triton, with {0} and {1} for the arguments; {2} is the value of masked elements."""
+    flops: int = 1
+    """Floating-point operations per element."""
+    is_commutative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,17 +140,17 @@ class CompositeFunction:
     """
 
     name: str
-    """ATen's."""
+    """Its name in ATen."""
     formula: str
     """In `x`, the parameters, rows of `UNARY`, `max` and `min`."""
     parameters: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
     """Default values by ATen's names, in the order of its arguments."""
     torch: str = ""
-    """Its name in torch, `nn.functional.` and ATen's if empty."""
+    """Its name in torch; if empty, it is `nn.functional.` and the name in ATen."""
 
 
 def high_precision(row: ElementwiseFunction, x: Any) -> Any:
-    """A function of an mpmath number, to the precision that mpmath works at.
+    """The value of a function at an mpmath number, with mpmath's working precision.
 
     Source: mpmath, Johansson et al., https://mpmath.org.
     """
@@ -277,7 +158,7 @@ def high_precision(row: ElementwiseFunction, x: Any) -> Any:
 
 
 def in_mpmath(f: Formula, names: Mapping[str, Any]) -> Any:
-    """The value of a formula of mpmath numbers, to the precision that mpmath works at."""
+    """The value of a formula of mpmath numbers, with mpmath's working precision."""
     mp: Any = import_module("mpmath").mp
 
     def number(value: Fraction) -> Any:
@@ -352,21 +233,21 @@ def _mish(x: Any) -> Any:
 
 
 def masked_value(dtype: np.dtype[Any]) -> float:
-    """The most negative number that may still be doubled twice: what stands for minus infinity.
+    """The value of masked elements: a quarter of the most negative number of a dtype, in place of minus infinity.
 
-    A finite one, so that a tile that is masked as a whole has a maximum to be rescaled from.
+    It is finite, so that a tile in which all elements are masked has a finite maximum.
     """
     return float(np.finfo(dtype).min) / 4
 
 
 def _mask(x: Any, keep: Any) -> Any:
-    if x.dtype == object:  # numbers that bring their own arithmetic
+    if x.dtype == object:  # elements with their own arithmetic
         return np.where(keep != 0, x, np.asarray(x * 0 + masked_value(np.dtype(np.float64)), object))
     return np.where(keep != 0, x, np.asarray(masked_value(x.dtype), x.dtype))
 
 
 _LOG1P = "tl.where(1.0 + ({0}) == 1.0, {0}, tl.log(1.0 + ({0})) * ({0}) / ((1.0 + ({0})) - 1.0))"
-"""The quotient makes up for the rounding of 1 + x. Source: Kahan; Goldberg 1991, theorem 4."""
+"""The quotient corrects the rounding of 1 + x. Source: Kahan; Goldberg 1991, theorem 4."""
 _SINH = "({0} * (1.0 + {0} * {0} * (1.0 / 6.0 + {0} * {0} * (1.0 / 120.0 + {0} * {0} / 5040.0))))"
 """The series up to 1/4; exp(x) - 1 is 2 exp(x/2) sinh(x/2)."""
 _SOFTPLUS = "tl.maximum({0}, 0.0) + " + _LOG1P.format("tl.exp(-tl.abs({0}))")
@@ -744,15 +625,34 @@ torch computes softplus(x) as x beyond its threshold, which differs by less than
 BINARY: dict[str, BinaryFunction] = {
     row.name: row
     for row in (
-        BinaryFunction("add", np.add, 1),
-        BinaryFunction("sub", np.subtract, 1),
-        BinaryFunction("mul", np.multiply, 1),
-        BinaryFunction("div", np.divide, 1),
-        BinaryFunction("max", np.maximum, 1),
-        BinaryFunction("min", np.minimum, 1),
-        BinaryFunction("mask", _mask, 1),
+        BinaryFunction(name="add", numpy=np.add, torch="torch.add({0}, {1})", triton="{0} + {1}", is_commutative=True),
+        BinaryFunction(name="sub", numpy=np.subtract, torch="torch.sub({0}, {1})", triton="{0} - {1}"),
+        BinaryFunction(
+            name="mul", numpy=np.multiply, torch="torch.mul({0}, {1})", triton="{0} * {1}", is_commutative=True
+        ),
+        BinaryFunction(name="div", numpy=np.divide, torch="torch.div({0}, {1})", triton="{0} / {1}"),
+        BinaryFunction(
+            name="max",
+            numpy=np.maximum,
+            torch="torch.maximum({0}, {1})",
+            triton="tl.maximum({0}, {1})",
+            is_commutative=True,
+        ),
+        BinaryFunction(
+            name="min",
+            numpy=np.minimum,
+            torch="torch.minimum({0}, {1})",
+            triton="tl.minimum({0}, {1})",
+            is_commutative=True,
+        ),
+        BinaryFunction(
+            name="mask",
+            numpy=_mask,
+            torch="torch.where({1} != 0, {0}, torch.finfo({0}.dtype).min / 4)",
+            triton="tl.where({1}, {0}, {2})",
+        ),
     )
 }
-"""`mask(x, keep)` is x where keep is not 0, else minus infinity (see `bottom`)."""
+"""`mask(x, keep)` is x where keep is not 0, else `masked_value`, in place of minus infinity."""
 
-COMMUTATIVE = frozenset({"add", "mul", "max", "min"})
+COMMUTATIVE = frozenset(row.name for row in BINARY.values() if row.is_commutative)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import Dim, DimLike
+from prism_explore.ir.dims import Dim, DimLike, is_natural
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -42,7 +42,7 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.support.caches import memoize
 
 Phase: TypeAlias = Literal["invariant", "loop", "after"]
-"""When a block's tensor exists: the same in every iteration, one per iteration, or once behind the loop."""
+"""When a block's tensor is computed: once before the loop, in every iteration, or once after the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ class SGraph:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Symbols of grid sizes and loop ranges, in order of appearance: what a tuner chooses."""
+        """Symbols of grid sizes and loop ranges, in order of appearance; a tuner chooses their values."""
         return _parameters(self)
 
     @property
     def data_symbols(self) -> tuple[str, ...]:
-        """Symbols of input dims: what the caller's shapes decide."""
+        """Symbols of input dims; the caller's shapes determine their values."""
         return _data_symbols(self.inputs)
 
     def types(self) -> tuple[TensorType, ...]:
@@ -134,11 +134,11 @@ class SGraph:
         return self.types()[self.output]
 
     def conditions(self) -> tuple[Dim, ...]:
-        """Sizes that must be positive integers for the graph to have a meaning, each once.
+        """Sizes that must be positive integers for the graph to be legal.
 
-        The extents of every block tensor; of kernel-level tensors, grid sizes and loop ranges those that might not
-        be whole; and one more than what a slice leaves on each side, which may be nothing. Constants are checked by
-        `types` and left out.
+        These are the extents of every block tensor; extents of kernel-level tensors, grid sizes and loop ranges that
+        might not be integers; and the number of elements that a slice leaves on each side, plus 1 because it may be 0.
+        Constants are left out, because `types` checks them.
 
         Returns:
             The sizes, each once.
@@ -146,10 +146,10 @@ class SGraph:
         return _conditions(self)
 
     def substitute(self, sizes: Mapping[str, DimLike]) -> SGraph:
-        """The same graph with numbers (or other sizes) for some symbols.
+        """The same graph with values for some symbols.
 
         Args:
-            sizes: per symbol its new size: an integer, the name of a symbol, or a `Dim`.
+            sizes: the value of each symbol: an integer, the name of a symbol, or a `Dim`.
 
         Returns:
             A new graph.
@@ -174,20 +174,15 @@ class SGraph:
 
 
 def _slice_margins(nodes: tuple[Node, ...], types: tuple[TensorType, ...]) -> Iterator[Dim]:
-    """One more than what lies before and behind each slice, where that might not be whole or less than nothing."""
+    """The number of elements before and after each slice, plus 1, unless it is evidently a natural number."""
     for node in nodes:
         if isinstance(node.op, Slice):
-            behind = types[node.args[0]].dims[node.op.dim] - node.op.stop
-            yield from (d + 1 for d in (node.op.start, behind) if not _is_natural(d))
-
-
-def _is_natural(d: Dim) -> bool:
-    """Whether a size is a whole number, not negative, for all positive integers; no where that is not evident."""
-    return all(c.denominator == 1 and c > 0 and all(e > 0 for _, e in m) for m, c in d.terms)
+            after = types[node.args[0]].dims[node.op.dim] - node.op.stop
+            yield from (d + 1 for d in (node.op.start, after) if not is_natural(d))
 
 
 def op_sizes(op: Op) -> tuple[Dim, ...]:
-    """The sizes that an operator names itself; those of an input's type, none for what follows from operands."""
+    """The sizes that an operator contains, such as those of an input's type."""
     match op:
         case Input(_, t):
             return t.dims
@@ -223,21 +218,21 @@ def _substituted(op: Op, sizes: Mapping[str, DimLike]) -> Op:
 
 
 def tile_dims(block: BlockGraph, load: Load, operand: TensorType) -> tuple[Dim, ...]:
-    """Extents of the tile that `load` brings: each dim over the sizes that cut it.
+    """Extents of a loaded tile: each dim divided by the sizes that partition it.
 
     Raises:
-        ShapeError: a map names a dim that the tensor lacks, or two grid dims cut one dim.
+        ShapeError: a map names a dim that the tensor lacks, or two grid dims partition one dim.
     """
     dims = list(operand.dims)
-    taken: set[int] = set()
+    partitioned: set[int] = set()
     for p, along in zip(block.grid, load.imap or (), strict=False):
         if along is None:
             continue
         if not 0 <= along < len(dims):
             raise ShapeError(f"imap {p.name} <-> dim {along} of a tensor with {len(dims)} dims")
-        if along in taken:
-            raise ShapeError(f"two grid dims cut dim {along} of one tensor")
-        taken.add(along)
+        if along in partitioned:
+            raise ShapeError(f"two grid dims partition dim {along} of one tensor")
+        partitioned.add(along)
         dims[along] = dims[along] / p.size
     if load.fmap is not None and block.loop is not None:
         if not 0 <= load.fmap < len(dims):
@@ -253,7 +248,7 @@ def tile_dims(block: BlockGraph, load: Load, operand: TensorType) -> tuple[Dim, 
 def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
     """The type of every block tensor; a store's is that of the kernel-level result.
 
-    Maps that are open count as cutting nothing, so an open graph is typed at full extents.
+    Open maps partition nothing, so an open graph is typed at full extents.
 
     Raises:
         ShapeError: tiles do not fit, or a value is used in the wrong phase of the loop.
@@ -295,33 +290,33 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
 
 @memoize(4096)
 def phases(block: BlockGraph) -> tuple[Phase, ...]:
-    """When each block tensor exists.
+    """The phase of each block tensor.
 
     Raises:
-        ShapeError: a per-iteration value meets one from behind the loop, or is stored.
+        ShapeError: an operator reads a value of the loop and one after the loop, or a value of the loop is stored.
     """
     out: list[Phase] = []
     for position, node in enumerate(block.nodes):
-        met = {out[a] for a in node.args}
+        of_operands = {out[a] for a in node.args}
         match node.op:
             case Load(_, _, fmap):
                 out.append("invariant" if fmap is None else "loop")
             case Accumulate() | AccumulateRescaled():
-                if "after" in met:
+                if "after" in of_operands:
                     raise ShapeError(f"block node %{position}: an accumulator takes a value from inside the loop")
                 out.append("after")
             case RunningMax():
-                if "after" in met:
+                if "after" in of_operands:
                     raise ShapeError(f"block node %{position}: a running maximum takes a value from inside the loop")
-                out.append("loop" if "loop" in met else "invariant")
+                out.append("loop" if "loop" in of_operands else "invariant")
             case Store():
-                if "loop" in met:
+                if "loop" in of_operands:
                     raise ShapeError("a per-iteration value is stored; an accumulator is missing")
                 out.append("after")
             case _:
-                if {"loop", "after"} <= met:
-                    raise ShapeError(f"block node %{position}: one operand lives in the loop, the other behind it")
-                out.append("loop" if "loop" in met else "after" if "after" in met else "invariant")
+                if {"loop", "after"} <= of_operands:
+                    raise ShapeError(f"block node %{position}: one operand is in the loop, the other after it")
+                out.append("loop" if "loop" in of_operands else "after" if "after" in of_operands else "invariant")
     return tuple(out)
 
 
@@ -382,9 +377,9 @@ def _conditions(graph: SGraph) -> tuple[Dim, ...]:
             inside = block_types(node.op.block, operands)
             found.update((d, None) for t in inside for d in t.dims if d.constant is None)
             found.update((d, None) for d in _slice_margins(node.op.block.nodes, inside))
-            found.update((p.size, None) for p in node.op.block.parallel if not _is_natural(p.size))
+            found.update((p.size, None) for p in node.op.block.parallel if not is_natural(p.size))
         elif not isinstance(node.op, Input):
-            found.update((d, None) for d in types[position].dims if not _is_natural(d))
+            found.update((d, None) for d in types[position].dims if not is_natural(d))
     found.update((d, None) for d in _slice_margins(graph.nodes, types))
     return tuple(found)
 
@@ -405,7 +400,7 @@ def consumers(nodes: tuple[Node, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def needed_by(nodes: Sequence[Node], outputs: Iterable[int]) -> set[int]:
-    """Positions of these nodes and of all that they depend on."""
+    """The positions of the nodes that some outputs depend on, the outputs included."""
     needed = set(outputs)
     for position in range(max(needed, default=-1), -1, -1):
         if position in needed:
@@ -414,30 +409,30 @@ def needed_by(nodes: Sequence[Node], outputs: Iterable[int]) -> set[int]:
 
 
 def replace_node(graph: SGraph, new: Sequence[Node], place: int, by: int) -> tuple[SGraph, tuple[int, ...]]:
-    """A kernel graph in which one tensor is read wherever another one was, without what nobody needs any more.
+    """Replace a tensor of a kernel graph by another, and remove nodes that the result does not depend on.
 
     Args:
-        graph: the graph as it was.
-        new: nodes that stand where the other one stood; their positions go on from the graph's.
-        place: of the tensor that is replaced.
-        by: position of the one that is read, old or new.
+        graph: the graph.
+        new: nodes to insert in place of the replaced one; their positions follow those of the graph.
+        place: position of the tensor to replace.
+        by: position of the tensor to read instead, old or new.
 
     Returns:
-        The graph, and per node its position among the old and the new ones.
+        The graph, and per node its position among the old and the new nodes.
     """
     count = len(graph.nodes)
     nodes = (*graph.nodes, *new)
     order = [*range(place), *range(count, len(nodes)), *range(place + 1, count)]
-    use = {place: by}
-    output = use.get(graph.output, graph.output)
+    read = {place: by}
+    output = read.get(graph.output, graph.output)
     live = {output}
     for p in reversed(order):
         if p in live:
-            live.update(use.get(a, a) for a in nodes[p].args)
+            live.update(read.get(a, a) for a in nodes[p].args)
     kept = tuple(p for p in order if p in live or isinstance(nodes[p].op, Input))
     at = {p: n for n, p in enumerate(kept)}
-    made = tuple(Node(nodes[p].op, tuple(at[use.get(a, a)] for a in nodes[p].args)) for p in kept)
-    return SGraph(made, at[output]), kept
+    replaced = tuple(Node(nodes[p].op, tuple(at[read.get(a, a)] for a in nodes[p].args)) for p in kept)
+    return SGraph(replaced, at[output]), kept
 
 
 def walk(graph: SGraph) -> Iterator[tuple[tuple[int, ...], Node]]:

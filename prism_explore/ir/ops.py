@@ -1,11 +1,9 @@
-"""The operators, the nodes that apply them, and block graphs, which are what a custom kernel's operator holds.
+"""The operators, the nodes that apply them, and the block graphs of custom kernels.
 
-A closed union of few node kinds; elementwise functions are rows of a table (`elementwise.py`). What an operator
-*is* lives here; how a stage treats it is a `match` in that stage, so adding one makes the type
-checker list the places that owe it a case.
+Operators are a closed union of a few classes; elementwise functions are rows of a table (`elementwise.py`). Each stage
+handles operators by an exhaustive `match`, so after a new operator is added, the type checker lists the missing cases.
 
-Reductions keep their dim with size 1. Division is the field's: the verifier's convention for a
-zero divisor is stated in `verify`.
+Reductions keep their dim with size 1. `verify` states the convention for division by zero.
 """
 
 from __future__ import annotations
@@ -36,10 +34,9 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A tensor known by formula, for causal and sliding-window masks: `-> rows columns`.
+    """A constant matrix for causal and sliding-window masks: `-> rows columns`.
 
-    1 where `low <= column - row <= high`, else 0; None is no bound. It costs nothing to read where a
-    kernel computes it in place.
+    An element is 1 if `low <= column - row <= high`, else 0; None is no bound. Kernels compute it in place.
     """
 
     rows: Dim
@@ -86,14 +83,14 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True)
 class Permute:
-    """Dims in another order: dim d of the result is dim `order[d]` of the operand."""
+    """A permutation of dims: dim d of the result is dim `order[d]` of the operand."""
 
     order: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Reshape:
-    """The same elements, in row-major order, under other dims of the same product."""
+    """The same elements, in row-major order, with other dims of the same product."""
 
     dims: tuple[Dim, ...]
 
@@ -117,7 +114,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Concat:
-    """Two tensors one behind the other along one dim."""
+    """Two tensors concatenated along one dim."""
 
     dim: int
 
@@ -126,9 +123,9 @@ class Concat:
 class Load:
     """A block's tile of a kernel-level tensor.
 
-    `imap[p]` is the dim that grid dim p cuts, None where every block gets all of it; `fmap` is
-    the dim that the for-loop cuts, None where each iteration sees the same tile. Where both cut
-    one dim, the grid cuts first. `imap` itself None: the maps are still open.
+    `imap[p]` is the dim that grid dim p partitions; None if all blocks along p load the same. `fmap` is the dim that
+    the for-loop partitions; None if all iterations load the same. If both partition one dim, the grid does first. If
+    `imap` is None, the maps are open.
     """
 
     operand: int
@@ -139,7 +136,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Accumulate:
-    """What survives the for-loop: a sum over iterations, after reducing the tile's `dim` if one is given.
+    """An accumulator over the for-loop: a sum over iterations, after reducing the tile's `dim` if one is given.
 
     fn      over the loop and `dim` together
     sum     sum
@@ -162,7 +159,7 @@ class Accumulate:
 class RunningMax:
     """The maximum over all iterations so far, after reducing the tile's `dim` if one is given.
 
-    It lives in the loop: one value per iteration. Behind the loop, `Accumulate("max")` is its last one.
+    It has one value per iteration. `Accumulate("max")` is the last of them, after the loop.
     """
 
     dim: int | None = None
@@ -170,12 +167,12 @@ class RunningMax:
 
 @dataclass(frozen=True, slots=True)
 class AccumulateRescaled:
-    """A sum over iterations whose parts are relative to a scale that moves: `v, m -> *`.
+    """A sum over iterations whose terms are relative to a scale that changes: `v, m -> *`.
 
-        total = total * exp(m before - m now) + v, after reducing v's `dim` if one is given
+        total = total * exp(previous m - m) + v, after reducing v's `dim` if one is given
 
-    so that behind the loop it is exp(-m last) times the sum of v * exp(m). m is a value of the loop that
-    broadcasts to v; where `dim` is given, m has size 1 there. Without a loop the result is v.
+    After the loop it is exp(-last m) times the sum of v * exp(m). m is a value in the loop that broadcasts to v; if
+    `dim` is given, m has size 1 there. Without a loop the result is v.
 
     Source: online softmax, arXiv 1805.02867.
     """
@@ -185,10 +182,9 @@ class AccumulateRescaled:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Blocks' tiles laid side by side: `omap[p]` is the dim along which grid dim p concatenates.
+    """The concatenated tiles of all blocks: `omap[p]` is the dim along which grid dim p concatenates.
 
-    None in `omap`: all blocks along p write the same value to the same place. `omap` itself None:
-    still open.
+    If `omap[p]` is None, all blocks along p write the same values to the same elements. If `omap` is None, it is open.
     """
 
     omap: tuple[int | None, ...] | None = None
@@ -196,14 +192,14 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Custom:
-    """A custom kernel: an operator whose meaning is a block graph."""
+    """A custom kernel: an operator that a block graph defines."""
 
     block: BlockGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One of a custom kernel's further results: what its `index`th store writes. The kernel's own is the first."""
+    """A further result of a custom kernel, written by its store number `index`; the kernel itself is result 0."""
 
     index: int
 
@@ -213,7 +209,7 @@ ViewOp: TypeAlias = Permute | Reshape | Expand | Slice | Concat
 ComputeOp: TypeAlias = Unary | Scalar | Binary | MatMul | Reduce | ViewOp
 AccumulateOp: TypeAlias = Accumulate | AccumulateRescaled
 LoopOp: TypeAlias = RunningMax | AccumulateOp
-"""Operators that carry something from one iteration to the next."""
+"""Operators that carry a value from one iteration to the next."""
 KernelOp: TypeAlias = Input | Band | ComputeOp | Custom | Result
 BlockOp: TypeAlias = Load | ComputeOp | LoopOp | Store
 Op: TypeAlias = KernelOp | BlockOp
@@ -228,7 +224,7 @@ class Node:
 
 
 def arity(op: Op) -> int | None:
-    """How many operands; None where the operator itself does not say (a custom kernel)."""
+    """The number of operands; None for a custom kernel, which may have any number."""
     match op:
         case Input() | Band() | Load():
             return 0
@@ -243,7 +239,7 @@ def arity(op: Op) -> int | None:
 
 
 def op_name(op: Op) -> str:
-    """The word that stands for it in text, pictures and messages."""
+    """The name of an operator in text, pictures and messages."""
     match op:
         case Unary(fn) | Binary(fn):
             return fn
@@ -265,7 +261,7 @@ def op_name(op: Op) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParallelDim:
-    """A grid dim or the for-loop: a name for pictures and its symbolic size."""
+    """A grid dim or the for-loop: its name and its symbolic size."""
 
     name: str
     size: Dim
@@ -273,7 +269,7 @@ class ParallelDim:
 
 @dataclass(frozen=True, slots=True)
 class BlockGraph:
-    """What one custom kernel does in one block; its last nodes are its stores, one per result."""
+    """The graph of one block of a custom kernel; its last nodes are its stores, one per result."""
 
     grid: tuple[ParallelDim, ...]
     loop: ParallelDim | None
@@ -294,12 +290,12 @@ class BlockGraph:
         if len(set(names)) != len(names):
             raise ShapeError(f"parallel dims must have different names, found {', '.join(names)}")
         if not self.nodes or not isinstance(self.nodes[-1].op, Store):
-            raise ShapeError("a block graph ends with its store")
+            raise ShapeError("the last node of a block graph must be a store")
         first = self.stores[0]
         for position, node in enumerate(self.nodes):
             where = f"block node %{position}"
             if any(first <= x < position for x in node.args):
-                raise ShapeError(f"{where}: it reads a store; a store's tile has left the block")
+                raise ShapeError(f"{where}: it reads a store; the result of a store exists outside of the block only")
             match node.op:
                 case Input() | Band() | Custom() | Result():
                     raise ShapeError(f"{where}: {op_name(node.op)} belongs to a kernel graph")
@@ -334,7 +330,7 @@ class BlockGraph:
 
     @property
     def is_open(self) -> bool:
-        """Whether some map is still to be chosen."""
+        """Whether some map is open."""
         return any(
             (isinstance(n.op, Load) and n.op.imap is None) or (isinstance(n.op, Store) and n.op.omap is None)
             for n in self.nodes
@@ -342,7 +338,11 @@ class BlockGraph:
 
 
 def check_args(node: Node, position: int, where: str) -> None:
-    """Raise ShapeError where a node has the wrong number of operands, or one that is no earlier node."""
+    """Check a node's operands.
+
+    Raises:
+        ShapeError: the number of operands is wrong, or one is no earlier node.
+    """
     wanted = arity(node.op)
     if wanted is not None and len(node.args) != wanted:
         raise ShapeError(f"{where}: {op_name(node.op)} takes {wanted} operands, found {len(node.args)}")
@@ -378,7 +378,7 @@ def compute_dims(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], where: st
 
 
 def without_dim(dims: tuple[Dim, ...], along: int | None, where: str) -> tuple[Dim, ...]:
-    """Dims after one was reduced to size 1; all of them where `along` is None.
+    """Dims after one was reduced to size 1; unchanged if `along` is None.
 
     Raises:
         ShapeError: there is no such dim.

@@ -14,7 +14,7 @@ from typing import TypeVar, cast, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike, dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
-from prism_explore.ir.graph import SGraph
+from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import (
     REDUCE_FNS,
     SCALAR_FNS,
@@ -41,7 +41,7 @@ from prism_explore.ir.tensors import DType, TensorType, tensor
 
 @dataclass(frozen=True, slots=True)
 class TensorProgram:
-    """What the result must equal: a name and a kernel graph without custom kernels.
+    """The program that a search optimizes: a name and a kernel graph without custom kernels.
 
     Example:
         >>> import prism_explore as px
@@ -58,7 +58,7 @@ class TensorProgram:
     graph: SGraph
     """Its operators, by position, and which of them is the result."""
     lines: tuple[str, ...] = field(default=(), compare=False)
-    """For each node, where it comes from in the user's code; empty where unknown."""
+    """For each node, the line of the user's code that it comes from; empty if unknown."""
 
     def __post_init__(self) -> None:
         if any(isinstance(n.op, Custom) for n in self.graph.nodes):
@@ -72,7 +72,7 @@ class TensorProgram:
 
 
 class ProgramBuilder:
-    """Writes a program operator by operator; every method returns the new tensor's position.
+    """Builds a program operator by operator; every method returns the new tensor's position.
 
     Args:
         name: the name of the program.
@@ -331,7 +331,7 @@ class ProgramBuilder:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The operators written so far."""
+        """The operators added so far."""
         return tuple(self._nodes)
 
     def build(self, output: int) -> TensorProgram:
@@ -347,15 +347,13 @@ class ProgramBuilder:
             ShapeError: the output does not depend on some input, or is an input itself.
         """
         graph = SGraph(tuple(self._nodes), output)
-        needed = {output}
-        for position in range(output, -1, -1):
-            if position in needed:
-                needed.update(self._nodes[position].args)
+        needed = needed_by(self._nodes, (output,))
         for position, node in enumerate(self._nodes):
             if isinstance(node.op, Input) and position not in needed:
                 raise ShapeError(f"{self.name}: the result does not depend on input {node.op.name!r}; drop it")
         if isinstance(self._nodes[output].op, Input):
-            raise ShapeError(f"{self.name}: the result is an input as it stands; there is nothing to search")
+            raise ShapeError(f"{self.name}: the result is an input; there is nothing to search")
+
         return TensorProgram(self.name, graph, tuple(self._lines))
 
 

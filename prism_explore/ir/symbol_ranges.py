@@ -1,7 +1,7 @@
-"""Ranges of symbols: which values of a symbol are of interest.
+"""Ranges of symbols: the values of a symbol that a caller needs.
 
 A family is proved for all positive integers that meet its conditions, so a range changes neither search nor proof. A
-condition such as "b/4 is whole" is counted over the values in the range, and a call outside the range is refused.
+condition such as "b/4 is whole" is evaluated for the values in the range, and a call outside of it raises an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from prism_explore.ir.dims import Dim
 from prism_explore.ir.tensors import TensorType
 
 MOST_VALUES = 4096
-"""Of all symbols with a range together. Above it, conditions are stated and not counted."""
+"""The most combinations of values of all symbols with a range. With more, conditions are stated, not evaluated."""
 _SHOWN = 6
 
 
@@ -30,7 +30,7 @@ class Ranges:
         return ", ".join(f"{s} from {low} to {high}" for s, low, high in self.bounds)
 
     def check(self, sizes: Mapping[str, int], where: str) -> None:
-        """Whether these sizes are in range.
+        """Check that these sizes are in range.
 
         Raises:
             ShapeError: one is not.
@@ -74,9 +74,9 @@ class SatisfiedValues:
     symbols: tuple[str, ...]
     values: tuple[tuple[int, ...], ...]
     total: int
-    """How many there are in the ranges."""
+    """The number of values in the ranges."""
     conditions: tuple[str, ...]
-    """Those that depend on them."""
+    """The conditions that depend on these symbols."""
 
     def __str__(self) -> str:
         which = self.symbols[0] if len(self.symbols) == 1 else f"({', '.join(self.symbols)})"
@@ -111,11 +111,11 @@ def parse_ranges(given: Mapping[str, tuple[int, int]], symbols: Iterable[str], p
 
 
 def sizes_of(types: Iterable[TensorType], shapes: Iterable[tuple[int, ...]]) -> dict[str, int]:
-    """Numbers for the symbols that tensors' dims are, read off their shapes; what does not fit is left out."""
+    """The values of symbols that are dims of tensors, given the tensors' shapes; a shape of another rank is ignored."""
     found: dict[str, int] = {}
     for t, shape in zip(types, shapes, strict=False):
         if len(shape) == t.rank:
             for d, n in zip(t.dims, shape, strict=True):
-                if (str(d),) == d.symbols:
-                    found.setdefault(str(d), n)
+                if d.symbol:
+                    found.setdefault(d.symbol, n)
     return found

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import Dim, DimLike, dim
+from prism_explore.ir.dims import ONE, Dim, DimLike, dim
 
 DType: TypeAlias = Literal["f64", "f32", "bf16", "f16"]
 DTYPES: tuple[str, ...] = get_args(DType)
 BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
 NAMES: dict[DType, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
-"""What torch and NumPy call them."""
+"""Their names in torch and NumPy."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
     """Dims and dtype; `order` lists the dims from slowest to fastest in memory.
 
-    A linear layer's weight used as `x @ w.T` is an input of dims (k, n) with order (1, 0): the
-    transposition is a fact about storage, so nothing is ever copied to undo it.
+    A linear layer's weight used as `x @ w.T` is an input of dims (k, n) with order (1, 0). The transposition is only
+    a property of storage, so no kernel copies the weight to undo it.
     """
 
     dims: tuple[Dim, ...]
@@ -38,21 +39,18 @@ class TensorType:
 
     @property
     def rank(self) -> int:
-        """How many dims."""
+        """The number of dims."""
         return len(self.dims)
 
     @property
     def storage_order(self) -> tuple[int, ...]:
-        """Dims from slowest to fastest, spelled out."""
+        """Dims from slowest to fastest, also for row-major."""
         return self.order or tuple(range(self.rank))
 
     @property
     def elements(self) -> Dim:
-        """How many elements."""
-        total = dim(1)
-        for d in self.dims:
-            total = total * d
-        return total
+        """The number of elements."""
+        return prod(self.dims, start=ONE)
 
     @property
     def bytes(self) -> Dim:
@@ -65,7 +63,7 @@ class TensorType:
 
 
 def numpy_dtype(dtype: DType) -> Any:
-    """NumPy's own; ml_dtypes brings bfloat16, which NumPy lacks."""
+    """The NumPy dtype; that of bfloat16, which NumPy lacks, is from ml_dtypes."""
     import numpy as np
 
     if dtype == "bf16":
@@ -76,7 +74,7 @@ def numpy_dtype(dtype: DType) -> Any:
 
 
 def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> TensorType:
-    """The type of a tensor, from sizes as a person writes them: `tensor("b", 4096)`.
+    """The type of a tensor, from integers, names and `Dim`s: `tensor("b", 4096)`.
 
     Args:
         dims: sizes from the first dim to the last: positive integers, names of symbols, or `Dim`s.
@@ -129,9 +127,7 @@ def broadcast(a: tuple[Dim, ...], b: tuple[Dim, ...], where: str) -> tuple[Dim, 
         ShapeError: two dims differ and neither is 1.
     """
     rank = max(len(a), len(b))
-    one = dim(1)
-    left = (one,) * (rank - len(a)) + a
-    right = (one,) * (rank - len(b)) + b
+    left, right = ((ONE,) * (rank - len(dims)) + dims for dims in (a, b))
     out: list[Dim] = []
     for x, y in zip(left, right, strict=True):
         if x != y and not x.is_one and not y.is_one:

@@ -11,13 +11,14 @@
         %4 = store(%3, omap=[1])
       return %2
 
-`imap=[-, 1]` says that grid dim x partitions nothing and y partitions dim 1; `imap=?` is still open. Kernel-level
-inputs are named, every other tensor is a position. `parse(show(g)) == g` for every graph.
+`imap=[-, 1]` means that grid dim x partitions nothing and y partitions dim 1; `imap=?` is open. Kernel-level inputs are
+referenced by name, other tensors by position. `parse(show(g)) == g` for every graph.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
@@ -172,7 +173,8 @@ def parse(text: str) -> SGraph:
 
     Raises:
         ParseError: with the line and what was expected there.
-        ShapeError: the graph it spells is ill-formed.
+        ShapeError: the graph is ill-formed.
+
 
     Example:
         >>> import prism_explore as px
@@ -322,86 +324,119 @@ def _block(tail: str, nodes: tuple[Node, ...], number: int) -> BlockGraph:
 def _node(op: str, args: list[str], tail: str, names: dict[str, int], limit: int, number: int) -> Node:
     if tail.strip():
         raise ParseError(f"line {number}: nothing may follow {op}(...), found {tail.strip()!r}")
-    keyed = dict(a.split("=", 1) for a in args if "=" in a)
-    plain = [a for a in args if "=" not in a]
+    keywords = dict(a.split("=", 1) for a in args if "=" in a)
+    call = _Call(op, [a for a in args if "=" not in a], keywords, number)
+    made = _operator(call)
+    operands = [] if isinstance(made, Load) else call.operands
+    return Node(made, tuple(_operand(a, names, limit, number) for a in operands))
 
-    def natural(key: str) -> int:
-        if not keyed.get(key, "").isdigit():
-            raise ParseError(f"line {number}: {op} needs {key}=N")
-        return int(keyed[key])
 
-    def along() -> int:
-        return natural("dim")
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """An operator call in the text."""
 
-    def maybe_along() -> int | None:
-        return along() if "dim" in keyed else None
+    op: str
+    operands: list[str]
+    """The arguments without a keyword; `constant` removes the last."""
+    keywords: dict[str, str]
+    line: int
 
-    def size(key: str) -> Dim:
-        if key not in keyed:
-            raise ParseError(f"line {number}: {op} needs {key}=SIZE")
-        return dim(keyed[key])
+    def integer(self, key: str) -> int:
+        """A natural number."""
+        if not self.keywords.get(key, "").isdigit():
+            raise self.error(f"{self.op} needs {key}=N")
+        return int(self.keywords[key])
 
-    def listed(key: str) -> list[str]:
-        text = keyed.get(key, "")
+    def dim(self) -> int:
+        """The dim that the operator needs."""
+        return self.integer("dim")
+
+    def optional_dim(self) -> int | None:
+        """The dim, or None if there is none."""
+        return self.dim() if "dim" in self.keywords else None
+
+    def size(self, key: str) -> Dim:
+        """A symbolic size."""
+        if key not in self.keywords:
+            raise self.error(f"{self.op} needs {key}=SIZE")
+        return dim(self.keywords[key])
+
+    def items(self, key: str) -> list[str]:
+        """The items of a list."""
+        text = self.keywords.get(key, "")
         if not (text.startswith("[") and text.endswith("]")):
-            raise ParseError(f"line {number}: {op} needs {key}=[..], found {text!r}")
+            raise self.error(f"{self.op} needs {key}=[..], found {text!r}")
         return [part.strip() for part in text[1:-1].split(",") if part.strip()]
 
-    def cut(key: str) -> tuple[int | None, ...] | None:
-        text = keyed.get(key, "")
+    def map(self, key: str) -> tuple[int | None, ...] | None:
+        """An imap or omap; None if it is open."""
+        text = self.keywords.get(key, "")
         if text == "?":
             return None
         if not re.fullmatch(r"\[[-\d, ]*\]", text):
-            raise ParseError(f"line {number}: {op} needs {key}=[..], found {text!r}")
+            raise self.error(f"{self.op} needs {key}=[..], found {text!r}")
         return tuple(None if d.strip() == "-" else int(d) for d in text[1:-1].split(",") if d.strip())
 
-    if op == "load":
-        fmap = keyed.get("fmap")
-        if len(plain) != 1 or not plain[0].isdigit() or (fmap is not None and not fmap.isdigit()):
-            raise ParseError(f"line {number}: expected load(OPERAND, imap=[..], fmap=N)")
-        return Node(Load(int(plain[0]), cut("imap"), int(fmap) if fmap is not None else None))
-    made: Op
-    if op.endswith("_scalar") and op.removesuffix("_scalar") in SCALAR_FNS:
+    def constant(self) -> Fraction:
+        """The last operand, a rational constant."""
         try:
-            value = Fraction(plain.pop())
+            return Fraction(self.operands.pop())
         except (ValueError, IndexError, ZeroDivisionError):
-            raise ParseError(f"line {number}: {op} needs a rational constant last") from None
-        made = Scalar(cast(ScalarFn, op.removesuffix("_scalar")), value)
-    elif op in UNARY:
-        made = Unary(op)
-    elif op in BINARY and "dim" not in keyed:
-        made = Binary(cast(BinaryFn, op))
-    elif op == "matmul":
-        made = MatMul()
-    elif op in REDUCE_FNS:
-        made = Reduce(cast(ReduceFn, op), along())
-    elif op == "accum":
-        made = Accumulate("sum")
-    elif op.removeprefix("accum_") in REDUCE_FNS and op.startswith("accum_"):
-        made = Accumulate(cast(ReduceFn, op.removeprefix("accum_")), maybe_along())
-    elif op == "accum_rescaled":
-        made = AccumulateRescaled(maybe_along())
-    elif op == "running_max":
-        made = RunningMax(maybe_along())
-    elif op == "band":
-        low, high = (size(key) if key in keyed else None for key in ("low", "high"))
-        made = Band(size("rows"), size("columns"), low, high, _dtype(keyed.get("dtype", ""), number))
-    elif op == "permute":
-        if not all(d.isdigit() for d in listed("order")):
-            raise ParseError(f"line {number}: permute needs order=[..] of dims")
-        made = Permute(tuple(map(int, listed("order"))))
-    elif op == "reshape":
-        made = Reshape(tuple(map(dim, listed("dims"))))
-    elif op == "expand":
-        made = Expand(along(), size("size"))
-    elif op == "slice":
-        made = Slice(along(), size("start"), size("stop"))
-    elif op == "concat":
-        made = Concat(along())
-    elif op == "result":
-        made = Result(natural("index"))
-    elif op == "store":
-        made = Store(cut("omap"))
-    else:
-        raise ParseError(f"line {number}: unknown operator {op!r}")
-    return Node(made, tuple(_operand(a, names, limit, number) for a in plain))
+            raise self.error(f"{self.op} needs a rational constant last") from None
+
+    def error(self, text: str) -> ParseError:
+        """An error with the line."""
+        return ParseError(f"line {self.line}: {text}")
+
+
+def _operator(call: _Call) -> Op:
+    match call.op:
+        case "load":
+            return _load(call)
+        case op if op.endswith("_scalar") and op.removesuffix("_scalar") in SCALAR_FNS:
+            return Scalar(cast(ScalarFn, op.removesuffix("_scalar")), call.constant())
+        case op if op in UNARY:
+            return Unary(op)
+        case op if op in BINARY and "dim" not in call.keywords:
+            return Binary(cast(BinaryFn, op))
+        case op if op in REDUCE_FNS:
+            return Reduce(cast(ReduceFn, op), call.dim())
+        case op if op.startswith("accum_") and op.removeprefix("accum_") in REDUCE_FNS:
+            return Accumulate(cast(ReduceFn, op.removeprefix("accum_")), call.optional_dim())
+        case "matmul":
+            return MatMul()
+        case "accum":
+            return Accumulate("sum")
+        case "accum_rescaled":
+            return AccumulateRescaled(call.optional_dim())
+        case "running_max":
+            return RunningMax(call.optional_dim())
+        case "band":
+            low, high = (call.size(key) if key in call.keywords else None for key in ("low", "high"))
+            dtype = _dtype(call.keywords.get("dtype", ""), call.line)
+            return Band(call.size("rows"), call.size("columns"), low, high, dtype)
+        case "permute":
+            if not all(d.isdigit() for d in call.items("order")):
+                raise call.error("permute needs order=[..] of dims")
+            return Permute(tuple(map(int, call.items("order"))))
+        case "reshape":
+            return Reshape(tuple(map(dim, call.items("dims"))))
+        case "expand":
+            return Expand(call.dim(), call.size("size"))
+        case "slice":
+            return Slice(call.dim(), call.size("start"), call.size("stop"))
+        case "concat":
+            return Concat(call.dim())
+        case "result":
+            return Result(call.integer("index"))
+        case "store":
+            return Store(call.map("omap"))
+        case op:
+            raise call.error(f"unknown operator {op!r}")
+
+
+def _load(call: _Call) -> Load:
+    operand, fmap = call.operands, call.keywords.get("fmap")
+    if len(operand) != 1 or not operand[0].isdigit() or (fmap is not None and not fmap.isdigit()):
+        raise call.error("expected load(OPERAND, imap=[..], fmap=N)")
+    return Load(int(operand[0]), call.map("imap"), int(fmap) if fmap is not None else None)

@@ -1,7 +1,7 @@
-"""A graph as a `networkx.MultiDiGraph`, for its algorithms and exporters.
+"""Export of a graph to a `networkx.MultiDiGraph`, for the algorithms and exporters of networkx.
 
-Input is a kernel graph; output has one node per tensor, at kernel level and inside custom kernels, and one edge per
-use. All attributes are texts or whole numbers, so that every exporter of networkx takes them.
+Input: a kernel graph. Output: one node per tensor, at kernel level and inside custom kernels, and one edge per use.
+All attributes are strings or integers, so that every exporter of networkx accepts them.
 
     node     "x" or "%3" at kernel level; "%3.%1" inside the custom kernel %3
       operator   the operator's name, such as "matmul"
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
 
 def to_networkx(graph: SGraph) -> MultiDiGraph[str]:
-    r"""The graph with its attributes; see above.
+    r"""The graph with the attributes that the module's docstring lists.
 
     Args:
-        graph: at any stage; open maps count as partitioning nothing.
+        graph: a graph with open or chosen maps; open maps partition nothing.
 
     Returns:
-        A new graph that may be changed.
+        A new graph, which the caller may change.
+
 
     Example:
         >>> from prism_explore.ir.text import parse

@@ -19,11 +19,11 @@ import numpy as np
 
 from prism_explore.cost.dominance import cost_of_graph
 from prism_explore.cost.roofline import time_bound_of_graph
-from prism_explore.cost.work import least_scratch, total_of, work_of
+from prism_explore.cost.work import least_scratch, work_of
 from prism_explore.events.journal import Journal
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.dims import Dim
+from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.ir.elementwise import BINARY, COMMUTATIVE, UNARY, ElementwiseFunction
 from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.interpreter import reference as interpreter
@@ -376,7 +376,7 @@ def wrong(graph: SGraph, sizes: Mapping[str, int], shapes: Mapping[str, int]) ->
     for kernel, work in zip(tally.kernels, works, strict=False):
         at, node = f"%{work.position}", graph.nodes[work.position]
         same(f"arithmetic of {at}", work.executed_flops, kernel.flops)
-        same(f"loads of {at}", total_of(load.bytes for load in work.loads), kernel.loaded)
+        same(f"loads of {at}", sum((load.bytes for load in work.loads), ZERO), kernel.loaded)
         same(f"stores of {at}", work.store_bytes, kernel.stored)
         same(f"blocks of {at}", work.blocks, kernel.blocks)
         at_most(f"arithmetic of {at}", work.least_flops, kernel.least_flops)

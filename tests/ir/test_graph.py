@@ -52,7 +52,7 @@ def test_parameters_are_the_sizes_a_tuner_chooses():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("div(%5, %9)", "div(%4, %9)", "one operand lives in the loop, the other behind it"),
+        ("div(%5, %9)", "div(%4, %9)", "one operand is in the loop, the other after it"),
         ("store(%10", "store(%4", "an accumulator is missing"),
         ("accum_mean(%6, dim=1)", "accum_mean(%5, dim=1)", "takes a value from inside the loop"),
         ("matmul(%3, %2)", "matmul(%2, %3)", "inner dims differ, 36/gx against b"),

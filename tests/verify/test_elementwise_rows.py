@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from prism_explore.events.journal import Journal
-from prism_explore.ir.elementwise import REAL, UNARY, Apply, ElementwiseFunction, Formula, Name, Number, formula
+from prism_explore.ir.elementwise import REAL, UNARY, ElementwiseFunction
+from prism_explore.ir.formulas import Apply, Formula, Name, Number, formula
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Refuted, Verdict, Verified

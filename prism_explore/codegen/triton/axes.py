@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from prism_explore.ir.axes import AxisNames, unchanged_dims
 from prism_explore.ir.axis_typing import result_axes
-from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Band,
@@ -59,11 +58,6 @@ def partitions(load: Load, rank: int) -> list[tuple[int | None, bool]]:
     return [(imap.index(d) if d in imap else None, load.fmap == d) for d in range(rank)]
 
 
-def _single_symbol(size: Dim) -> str | None:
-    """The symbol, if a size is a single symbol."""
-    return size.symbols[0] if len(size.symbols) == 1 and str(size) == size.symbols[0] else None
-
-
 def _free_name(wanted: str, taken: Iterable[str]) -> str:
     used = set(taken)
     return next(n for n in (wanted, *(f"{wanted}{i}" for i in range(2, len(used) + 3))) if n not in used)
@@ -106,7 +100,7 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
     slots = sorted(slot for slot, size in sizes.items() if not size.is_one)
     first: dict[str, Slot] = {}
     for slot in (s for s in slots if s[1] < 0):
-        if symbol := _single_symbol(sizes[slot]):
+        if symbol := sizes[slot].symbol:
             pairs.append((slot, first.setdefault(symbol, slot)))
     root = _representatives(slots, pairs)
     symbols = {s for size in sizes.values() for s in size.symbols}
@@ -114,7 +108,7 @@ def _global_names(graph: SGraph) -> dict[Slot, str]:
     names: dict[Slot, str] = {}
     for slot in sorted(slots, key=lambda s: (s[1] >= 0, s)):
         if root[slot] not in names:
-            symbol = _single_symbol(sizes[slot])
+            symbol = sizes[slot].symbol
             names[root[slot]] = symbol if symbol and symbol not in names.values() else next(spare)
     return {slot: names[root[slot]] for slot in slots}
 

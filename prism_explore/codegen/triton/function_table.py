@@ -1,26 +1,13 @@
-"""The text of each operator in Triton: elementwise functions, operations with a constant, the end of a reduction."""
+"""The text in Triton of operations with a constant and of the end of a reduction; functions are in `ir.elementwise`."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from prism_explore.ir.elementwise import BinaryFn
 from prism_explore.ir.ops import ReduceFn, ScalarFn
 from prism_explore.ir.tensors import DType
 
 TRITON_DTYPE: dict[DType, str] = {"f64": "tl.float64", "f32": "tl.float32", "bf16": "tl.bfloat16", "f16": "tl.float16"}
-
-
-BINARY_TEXT: dict[BinaryFn, str] = {
-    "add": "{0} + {1}",
-    "sub": "{0} - {1}",
-    "mul": "{0} * {1}",
-    "div": "{0} / {1}",
-    "max": "tl.maximum({0}, {1})",
-    "min": "tl.minimum({0}, {1})",
-    "mask": "tl.where({1}, {0}, {2})",
-}
-"""The third argument is the number used as minus infinity."""
 
 LARGEST_POWER = 8
 """Powers up to here are products and square roots. Others are exp(c log x), so x must be positive."""

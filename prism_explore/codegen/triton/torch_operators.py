@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism_explore.ir.dims import ZERO, Dim
-from prism_explore.ir.elementwise import UNARY, BinaryFn
+from prism_explore.ir.elementwise import BINARY, UNARY
 from prism_explore.ir.ops import (
     Band,
     Binary,
@@ -29,16 +29,6 @@ TORCH_DTYPE: dict[DType, str] = {
     "f32": "torch.float32",
     "bf16": "torch.bfloat16",
     "f16": "torch.float16",
-}
-
-TORCH_BINARY: dict[BinaryFn, str] = {
-    "add": "torch.add({0}, {1})",
-    "sub": "torch.sub({0}, {1})",
-    "mul": "torch.mul({0}, {1})",
-    "div": "torch.div({0}, {1})",
-    "max": "torch.maximum({0}, {1})",
-    "min": "torch.minimum({0}, {1})",
-    "mask": "torch.where({1} != 0, {0}, torch.finfo({0}.dtype).min / 4)",
 }
 
 TORCH_SCALAR: dict[ScalarFn, str] = {
@@ -77,7 +67,7 @@ def operator_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], sizes:
         case Unary(fn):
             return UNARY[fn].torch.format(*args)
         case Binary(fn):
-            return TORCH_BINARY[fn].format(*args)
+            return BINARY[fn].torch.format(*args)
         case Scalar(fn, value):
             return TORCH_SCALAR[fn].format(args[0], repr(float(value)))
         case MatMul():

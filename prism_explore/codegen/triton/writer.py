@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-from prism_explore.codegen.triton.function_table import BINARY_TEXT, scalar_text
+from prism_explore.codegen.triton.function_table import scalar_text
 from prism_explore.codegen.triton.memory import GlobalMemory, is_boolean_band, needs_wide_index
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.python_text import Names, indented, wrapped
 from prism_explore.codegen.triton.reductions import Reductions
 from prism_explore.codegen.triton.tile_values import TileValue, TileValues, axis_and_zero
 from prism_explore.codegen.triton.views import Views
-from prism_explore.ir.elementwise import UNARY, BinaryFn
+from prism_explore.ir.elementwise import BINARY, UNARY, BinaryFn
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -151,7 +151,7 @@ class _Statements:
                 if fn == "mask":
                     minus_infinity = tiles.minus_infinity(j)
                     right = right if is_boolean_band(plan, node.args[1]) else f"{right} != 0"
-                text = BINARY_TEXT[fn].format(args[0].name, right, minus_infinity)
+                text = BINARY[fn].triton.format(args[0].name, right, minus_infinity)
                 return tiles.define(j, text, self._binary_zero(fn, args[0], args[1]))
             case MatMul():
                 return None if j in plan.accumulated_products else self.reductions.matmul(j, section)

@@ -13,7 +13,8 @@ from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
 from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value, View
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.elementwise import COMPOSITE, UNARY, BinaryFn, CompositeFunction, UnaryFn, evaluate, formula
+from prism_explore.ir.elementwise import COMPOSITE, UNARY, BinaryFn, CompositeFunction, UnaryFn
+from prism_explore.ir.formulas import evaluate, formula
 from prism_explore.ir.ops import ReduceFn
 from prism_explore.ir.tensors import DType, broadcast
 

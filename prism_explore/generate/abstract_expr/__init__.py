@@ -1,1 +1,1 @@
-"""Abstract expressions: what a partial graph computes with its sizes left out, for pruning."""
+"""Abstract expressions: normal forms of what a partial graph computes, without sizes; used for pruning."""

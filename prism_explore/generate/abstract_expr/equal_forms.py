@@ -1,13 +1,15 @@
-"""What a program's result may be read as: equal expressions that A_eq does not join.
+"""Equal forms: expressions that equal a program's result although A_eq does not prove it.
 
-A_eq knows no cancellation, or else everything would be part of everything. One is worth having: exponents that
-numerator and denominator share. exp(x - m) / Σ exp(x - m) = exp(x) / Σ exp(x) whatever m is, since no exponential
-is 0; so a softmax without its maximum is the same in real arithmetic, if not in floating point. It is cancelled
-once, in the program, where a quotient is made: what comes of that is another *reading* of the result. A graph is
-grown while all of its values may be parts of one and the same reading, so nothing is lost that was found before.
+A_eq has no cancellation, because with cancellation every value would be a part of every other. One case is useful:
+exponents that numerator and denominator share. exp(x - m) / Σ exp(x - m) = exp(x) / Σ exp(x) for every m, because no
+exponential is 0. So a softmax without its maximum is equal in real arithmetic, though not in floating point.
 
-What is shared must be the same in both: if a sum of the denominator binds something in it, as in exp(x) / Σ exp(x),
-then it is another value there, however it is spelled.
+Input: a program. Output: for each value the expression as written, and its other forms. Method: every quotient of the
+program gives one more form, without the shared exponents. The enumeration extends a graph while all of its values may
+be parts of one form of the result. The form as written is one of them, so no program is lost.
+
+A shared exponent must have the same value in numerator and denominator. In exp(x) / Σ exp(x) a sum of the denominator
+binds an axis of x, so x has another value there, although it is written the same.
 """
 
 from __future__ import annotations
@@ -34,44 +36,44 @@ from prism_explore.ir.ops import (
 )
 
 MOST_FORMS = 4
-"""How many readings of one value are kept, in order of appearance."""
+"""The most forms of one value that are kept, in order of appearance."""
 
 
 def equal_forms(
     graph: SGraph,
     named: tuple[AxisNames, ...],
-    theory: ExpressionBuilder,
-    given: Mapping[int, Poly],
+    builder: ExpressionBuilder,
+    known: Mapping[int, Poly],
     core: Iterable[int],
 ) -> dict[int, tuple[Poly, ...]]:
-    """The expressions of each tensor that is asked for, as it is written first.
+    """The forms of each tensor, by position; the form as written comes first.
 
     Args:
         graph: the program.
         named: the axes of its tensors.
-        theory: how operators become expressions.
-        given: the expressions of what is not computed.
-        core: the positions of what is, in order; they may name what is given, too.
+        builder: computes expressions of operators.
+        known: the expressions of inputs and bands, by position.
+        core: the positions of the tensors to compute, in order; known ones are skipped.
     """
-    values: dict[int, tuple[Poly, ...]] = {position: (p,) for position, p in given.items()}
+    values: dict[int, tuple[Poly, ...]] = {position: (p,) for position, p in known.items()}
     for position in core:
-        if position in given:
+        if position in known:
             continue
         node = graph.nodes[position]
         match node.op:
             case Input() | Band() | Custom() | Result() | Load() | Store():
-                raise AssertionError("what is computed has compute operators only")
+                raise AssertionError("the core has compute operators only")
             case Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("a program has no loops")
             case op:
                 axes = tuple(named[a] for a in node.args)
-                made: dict[Poly, None] = {}
+                forms: dict[Poly, None] = {}
                 for args in product(*(values[a] for a in node.args)):
-                    made.setdefault(theory.apply(op, args, axes, named[position]))
+                    forms.setdefault(builder.apply(op, args, axes, named[position]))
                 if op == Binary("div"):
                     for p, q in product(*(values[a] for a in node.args)):
-                        made.setdefault(div(*without_shared_exponents(p, q)))
-                values[position] = tuple(made)[:MOST_FORMS]
+                        forms.setdefault(div(*without_shared_exponents(p, q)))
+                values[position] = tuple(forms)[:MOST_FORMS]
     return values
 
 
@@ -98,7 +100,7 @@ def _remove_exponents(p: Poly, shared: Counter[Mono]) -> Poly:
 
 
 def _is_bound_outside(m: Mono, depth: int = 1) -> bool:
-    """Whether a sum that stands outside of a monomial, nested so deep, binds an input in it."""
+    """Whether a sum outside of a monomial, at least `depth` functions away, binds an input in it."""
     if any(isinstance(a, Leaf) and any(level >= depth for _, level in a.bound) for a, _ in m.atoms):
         return True
     inner = [*(p for p in (m.power, m.root, m.den) if p), *(a.argument for a, _ in m.atoms if isinstance(a, Call))]

@@ -1,31 +1,30 @@
-"""How many operators must still come, at least: an admissible bound, read off the result's expression.
+"""An admissible lower bound on the number of operators that a partial graph still needs.
 
-The result's polynomial has parts that only certain operators make, and nothing cancels, so a part that no
-tensor has yet costs an operator:
+Input: the result's polynomial and the polynomials of the tensors so far. Method: some parts of a polynomial are made
+by certain operators only, and no part ever cancels. So each part of the result that no tensor has costs an operator:
 
-    Σd⟨x w⟩   A product of matrices or a sum. Where a polynomial has one monomial only, whatever ended up
-              there had one monomial too; so an operator made one such sum, and two that bind different
-              inputs are two operators.
+    Σd⟨x w⟩   A matrix product or a sum. If a polynomial has a single monomial, all its factors had a single monomial
+              too. So one operator made each such sum, and sums that bind different inputs are different operators.
     μd⟨x²⟩    A mean, by the same argument.
-    √p, exp(p), 1/p   Each of these is a product of what single operators made (√p*√q = √(p*q) and so on).
-              Go through those of the result, small ones first: one with an input that none before it has, nor
-              any in a tensor, needs an operator of its own.
-    f(p)      Functions never merge: one operator for each set of inputs below one.
+    √p, exp(p), 1/p   Each is a product of values that single operators made (√p*√q = √(p*q) and so on). The parts of
+              the result are visited in increasing size. A part needs an operator of its own if it has an input that
+              no part before it has, nor such a part of any tensor.
+    f(p)      Functions never merge: one operator for each set of inputs that a function is applied to.
     c         A constant.
-    p + q     The result's own monomials. Where no product of two sums of terms can be among them, each of them
-              came into the sum once: so if a tensor that is there has at most k of n, ceil(n / k) - 1 additions come.
-              Else one comes at least, unless a tensor has two. Monomials with a constant are left out, because
-              `x + c` makes them.
-    p * q     The inputs in one of these monomials met in products, of matrices or not, since by the same condition
-              no square mixed them. If c tensors that are there are needed to have them all, c - 1 products come.
+    p + q     The result's own monomials. If they contain no product of two sums of terms, each was added once. So if
+              the best tensor has k of n monomials, ceil(n / k) - 1 additions are needed. Otherwise at least one is
+              needed, unless a tensor has two monomials. Monomials with a constant do not count, because `x + c`
+              makes them.
+    p * q     The inputs in one of these monomials were combined by products, because under the same condition no
+              square combined them. If c tensors are needed to cover these inputs, c - 1 products are needed.
 
-`rms` makes a root and a mean at once. Sums and quotients may be made by operators that join two tensors, the
-rest are made by operators with one operand. So if j loose ends are left to be joined, there come at least
+`rms` makes a root and a mean at once. Operators with two operands make sums and quotients, and operators with one
+operand make the other parts. So if j operators with two operands are needed to use all tensors, at least
 
     max(j, max(sums, products) + quotients + additions) + max(roots, means) + exponentials + functions + constants
 
-operators. Where the space has `recip`, `rsqrt` or negative powers, quotients are not counted; nor are sums
-along an axis where a mean is a sum times a constant, since one operator makes both, nor those constants.
+operators are needed. If the space has `recip`, `rsqrt` or negative powers, quotients are not counted. Along an axis
+where a mean is a sum times a constant, neither sums nor that constant are counted, because one operator makes both.
 """
 
 from __future__ import annotations
@@ -45,20 +44,23 @@ Inputs: TypeAlias = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a polynomial has, at any depth, that cost an operator each."""
+    """The parts of a polynomial, at any depth, each of which costs an operator."""
 
     sums: frozenset[Sum] = frozenset()
     """Sums and means."""
     lone: frozenset[Sum] = frozenset()
-    """Those among them that stand in polynomials of one monomial."""
+    """Those in polynomials of a single monomial."""
     calls: frozenset[tuple[str, Inputs]] = frozenset()
+    """Opaque functions, with the inputs of their arguments."""
     constants: frozenset[str] = frozenset()
     roots: frozenset[Inputs] = frozenset()
-    """The inputs below each root."""
+    """The inputs under each root."""
     powers: frozenset[Inputs] = frozenset()
+    """The inputs in each exponent."""
     quotients: frozenset[Inputs] = frozenset()
+    """The inputs in each denominator."""
     terms: int = 0
-    """The most monomials that one tensor has of the result's own; see `Needs.had`."""
+    """The most monomials of the result's own polynomial that one tensor has."""
     factors: int = 0
     """The most inputs in one monomial."""
 
@@ -116,7 +118,7 @@ def _inputs(m: Mono) -> Iterable[str]:
 
 
 class OperatorLowerBound:
-    """The result's parts, asked again and again which of them are still to be made."""
+    """The lower bound for one result; values are cached."""
 
     def __init__(
         self,
@@ -126,7 +128,7 @@ class OperatorLowerBound:
         quotients: bool,
         reciprocals: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """What the result has.
+        """Find the parts of the result.
 
         Args:
             goal: the result.
@@ -143,7 +145,7 @@ class OperatorLowerBound:
         self._calls = wanted.calls
         self._constants = wanted.constants - {value for _, value in reciprocals}
         self._roots, self._powers, self._dens = map(_by_size, (wanted.roots, wanted.powers, wanted.quotients))
-        counted = [(m, n) for m, n in goal.result if not _constants(m)]
+        counted = [(m, n) for m, n in goal.result if not _has_constant(m)]
         self._terms = sum(n for _, n in counted)
         self._added_once = all(n == 1 for _, n in counted) and not _may_factor([m for m, _ in counted])
         self._factors = max((len(_names(m)) for m, _ in counted), default=0) if self._added_once else 0
@@ -151,43 +153,49 @@ class OperatorLowerBound:
         self._missing_of: dict[Parts, tuple[int, int, int]] = {}
 
     def parts_of(self, p: Poly) -> Parts:
-        """The parts of a tensor's polynomial, and what it has of the result's sums and products."""
+        """The parts of a tensor's polynomial, with its terms and factors."""
         found = self._parts_of.get(p)
         if found is None:
             terms = (
-                sum(n for m, n in p if not _constants(m)) if self._terms > 1 and self._goal.is_top_level_part(p) else 0
+                sum(n for m, n in p if not _has_constant(m))
+                if self._terms > 1 and self._goal.is_top_level_part(p)
+                else 0
             )
             factors = max((len(_names(m)) for m, _ in p), default=0)
             found = self._parts_of[p] = replace(parts(p), terms=terms, factors=factors)
         return found
 
     def needed(self, joins: int, made: Parts) -> int:
-        """Operators that must still come, given what the tensors have and how many of them are to be joined."""
+        """The lower bound without additions and products of the result's own monomials.
+
+        Args:
+            joins: operators with two operands that are needed to use all tensors.
+            made: the parts that some tensor has.
+        """
         sums, quotients, others = self._missing(made)
         return max(joins, sums + quotients) + others
 
     def needed_with_terms(self, joins: int, made: Parts) -> int:
-        """The same, where additions and products of the result's own monomials count as well."""
+        """The lower bound, additions and products of the result's own monomials included."""
         sums, quotients, others = self._missing(made)
         products = -(-self._factors // max(made.factors, 1)) - 1
         return max(joins, max(sums, products) + quotients + self._additions(made.terms)) + others
 
     def _missing(self, made: Parts) -> tuple[int, int, int]:
-        """Sums, quotients, and what operators with one operand make, at least."""
+        """Lower bounds on the sums, the quotients, and the operators with one operand that are missing."""
         found = self._missing_of.get(made)
         if found is None:
             found = self._missing_of[made] = self._count_missing(made)
         return found
 
     def _count_missing(self, made: Parts) -> tuple[int, int, int]:
-        lacking = self._lone - made.sums
-        sums = sum(s.label[0] == "Σ" for s in lacking)
-        means = {s.label for s in made.sums}
-        lone_means = [s.label for s in lacking if s.label[0] == "μ"]
-        averaged = len(lone_means) + len(self._means - means - set(lone_means))
-        rooted = _count_with_new_input(self._roots, made.roots)
+        missing = self._lone - made.sums
+        sums = sum(s.label[0] == "Σ" for s in missing)
+        lone_means = [s.label for s in missing if s.label[0] == "μ"]
+        means = len(lone_means) + len(self._means - {s.label for s in made.sums} - set(lone_means))
+        roots = _count_with_new_input(self._roots, made.roots)
         others = (
-            (max(rooted, averaged) if self._rms else rooted + averaged)
+            (max(roots, means) if self._rms else roots + means)
             + _count_with_new_input(self._powers, made.powers)
             + len(self._calls - made.calls)
             + len(self._constants - made.constants)
@@ -200,8 +208,8 @@ class OperatorLowerBound:
         return int(self._terms > 1 >= terms)
 
 
-def _constants(m: Mono) -> bool:
-    """Whether a constant is among the factors of a monomial."""
+def _has_constant(m: Mono) -> bool:
+    """Whether a monomial has a constant factor."""
     return any(isinstance(a, Leaf) and a.kind == 2 for a, _ in m.atoms)
 
 
@@ -210,9 +218,9 @@ def _names(m: Mono) -> frozenset[str]:
 
 
 def _may_factor(monomials: list[Mono]) -> bool:
-    """Whether a product of two sums may lie among these: four of them, r*u and s*v, r*v and s*u.
+    """Whether these monomials may contain a product of two sums: four of the form r*u, s*v, r*v and s*u.
 
-    Only the names of what is multiplied are compared, so a no is certain.
+    Only names of factors are compared. False is certain, True is not.
     """
     names = [Counter(dict(outline(m).names)) for m in monomials]
     pairs = [(i, j, names[i] + names[j]) for i, j in combinations(range(len(names)), 2)]
@@ -224,7 +232,7 @@ def _by_size(sets: frozenset[Inputs]) -> tuple[Inputs, ...]:
 
 
 def _count_with_new_input(wanted: tuple[Inputs, ...], made: frozenset[Inputs]) -> int:
-    """How many of the wanted sets, in order, have a member that is in no set before them and in none made."""
+    """How many of the wanted sets, in order, have an input that is in no set before them and in no set made."""
     seen = frozenset[str]().union(*made)
     count = 0
     for s in wanted:

@@ -1,19 +1,18 @@
 """Polynomials with natural coefficients over sums, atoms, exponents, roots and denominators.
 
-The normal form of abstract expressions (see `abstract`): two expressions are equal by A_eq exactly when
+They are the normal form of abstract expressions (`subexpression`): two expressions are equal by A_eq if and only if
 their polynomials are equal as data. A monomial is a product of
 
-    sums      Σd, μd: formal scalars for a sum and for a mean over an axis, each with what it sums over
+    sums      Σd, μd: formal scalars for a sum and for a mean over an axis, each with the inputs that it binds
     atoms     inputs, constants, opaque functions of polynomials such as silu(p) or max(p, q)
-    exp(p)    at most one, since exp(p)*exp(q) = exp(p + q)
-    √p        at most one, since √p*√q = √(p*q)
-    1/p       at most one denominator, since (x/p)/q = x/(p*q)
+    exp(p)    at most one, because exp(p)*exp(q) = exp(p + q)
+    √p        at most one, because √p*√q = √(p*q)
+    1/p       at most one denominator, because (x/p)/q = x/(p*q)
 
-Coefficients are natural and nothing cancels, so quotients are unique and exact.
+Coefficients are natural numbers and nothing cancels, so quotients are unique and exact.
 
-A sum remembers the inputs that it bound in its monomial: Σd⟨x w⟩ Σd⟨x v⟩ is a product of two contractions,
-and no other way of pairing x, x, w and v is taken for it. What stands below a root, an exponent or the
-like is not counted there.
+A sum stores the inputs that it binds in its monomial. So Σd⟨x w⟩ Σd⟨x v⟩ is a product of two contractions, and
+differs from Σd⟨x x⟩ Σd⟨w v⟩. Inputs under a root, in an exponent or in another function are not stored there.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from prism_explore.support.caches import memoize
 _T = TypeVar("_T")
 
 Binding: TypeAlias = tuple[str, int]
-"""A bound axis, and how many function boundaries lie between the input and the sum."""
+"""A bound axis, and the number of functions between the input and the sum."""
 
 
 class Sum(NamedTuple):
@@ -38,7 +37,7 @@ class Sum(NamedTuple):
     label: str
     """Σd, μd or −; ∨d inside a maximum over d."""
     over: tuple[tuple[str, int], ...] = ()
-    """The inputs that it bound, with their powers; `UNTOLD` where that is not tracked."""
+    """The inputs that it binds, with their powers; `UNTRACKED` if they are not tracked."""
 
     @property
     def axis(self) -> str:
@@ -50,19 +49,21 @@ UNTRACKED: tuple[tuple[str, int], ...] = (("?", 1),)
 
 
 class Leaf(NamedTuple):
-    """An input or a constant, and which of its axes no sum has bound yet."""
+    """An input or a constant."""
 
     kind: int
-    """0 for an input, 2 for a constant: atoms of different kinds never compare further."""
+    """0 for an input, 2 for a constant. Kinds are compared first, so only atoms of one kind compare other fields."""
     name: str
     free: tuple[str, ...]
+    """The axes that no sum binds."""
     bound: tuple[Binding, ...]
 
 
 class Call(NamedTuple):
-    """A function that the algebra knows nothing about."""
+    """An opaque function."""
 
     kind: int
+    """Always 1."""
     fn: str
     argument: Poly
 
@@ -71,7 +72,7 @@ Atom: TypeAlias = "Leaf | Call"
 
 
 class Mono:
-    """A monomial. Equal ones are one object, so that however deep they are they compare and hash in no time."""
+    """A monomial. Equal monomials are one object, so comparing and hashing take constant time at any depth."""
 
     __slots__ = ("__weakref__", "atoms", "den", "parts", "power", "root", "sums")
 
@@ -80,11 +81,11 @@ class Mono:
     power: Poly
     """The exponent of e; empty for none."""
     root: Poly
-    """What stands under the root; empty for none."""
+    """The polynomial under the root; empty for none."""
     den: Poly
     """The denominator; empty for none."""
     parts: _Parts
-    """All of these, by which monomials are ordered."""
+    """All fields; monomials are ordered by them."""
 
     def __new__(
         cls,
@@ -94,7 +95,7 @@ class Mono:
         root: Poly = (),
         den: Poly = (),
     ) -> Mono:
-        """The monomial of these parts."""
+        """The monomial with these fields."""
         parts = (sums, atoms, power, root, den)
         found = _INTERNED.get(parts)
         if found is None:
@@ -107,11 +108,11 @@ class Mono:
         return found
 
     def __reduce__(self) -> tuple[type[Mono], _Parts]:
-        """In another process it is the one object there."""
+        """Unpickling returns the interned monomial of the other process."""
         return Mono, self.parts
 
     def __lt__(self, other: Mono) -> bool:
-        """The order of their parts: the same in every process."""
+        """The order of the fields, which is the same in every process."""
         return self.parts < other.parts
 
     def __repr__(self) -> str:
@@ -123,20 +124,20 @@ Poly: TypeAlias = "tuple[tuple[Mono, int], ...]"
 
 _Parts: TypeAlias = "tuple[tuple[tuple[Sum, int], ...], tuple[tuple[Atom, int], ...], Poly, Poly, Poly]"
 _INTERNED: WeakValueDictionary[_Parts, Mono] = WeakValueDictionary()
-"""The monomials that somebody holds."""
+"""All monomials that are referenced."""
 _INTERN_LOCK = Lock()
 
 ONE: Poly = ((Mono(), 1),)
 
 
 def leaf(name: str, axes: Iterable[str | None] = ()) -> Poly:
-    """An input whose dims have these axes."""
+    """An input with these axes."""
     return ((Mono(atoms=((Leaf(0, name, tuple(sorted({a for a in axes if a})), ()), 1),)), 1),)
 
 
 @memoize(1024)
 def constant(value: Fraction) -> Poly:
-    """A number, as an atom: scalars are not computed with."""
+    """A number as an atom; there is no arithmetic on numbers."""
     return ((Mono(atoms=((Leaf(2, str(value), (), ()), 1),)), 1),)
 
 
@@ -147,13 +148,13 @@ def add(p: Poly, q: Poly) -> Poly:
 
 @memoize(65536)
 def mul(p: Poly, q: Poly) -> Poly:
-    """p * q, multiplied out."""
+    """p * q, expanded."""
     return _collect((times(a, b), m * n) for a, m in p for b, n in q)
 
 
 @memoize(65536)
 def div(p: Poly, q: Poly) -> Poly:
-    """p / q: every monomial of p over q and over its own denominator."""
+    """p / q: q is multiplied into the denominator of every monomial of p."""
     return _collect((Mono(m.sums, m.atoms, m.power, m.root, _product(m.den, q)), n) for m, n in p)
 
 
@@ -173,9 +174,9 @@ def call(fn: str, p: Poly) -> Poly:
 
 
 def joint_call(fn: str, *args: Poly) -> Poly:
-    """An opaque function of several arguments, in order, or in any where it is one of `SYMMETRIC`.
+    """An opaque function of several arguments; their order does not matter if it is in `SYMMETRIC`.
 
-    It is written as a call of a sum of tagged arguments, so that each of them is nested in it.
+    It is represented as a call of a sum of tagged arguments, so that each argument is nested in it.
     """
     tags = [""] * len(args) if fn in SYMMETRIC else ["'" * n for n in range(len(args))]
     parts: Poly = ()
@@ -189,18 +190,18 @@ SYMMETRIC = ("max", "min")
 
 
 def is_joint(fn: str) -> bool:
-    """Whether a call's name is that of a function of several arguments, or tags one of them."""
+    """Whether a call's name is a function of several arguments, or the tag of an argument."""
     return fn.endswith(",") or not fn.strip("'")
 
 
 def negative(p: Poly) -> Poly:
-    """p with its sign turned; two turns do not cancel."""
+    """-p; two signs do not cancel."""
     return mul(p, ((Mono(sums=((Sum("−"), 1),)), 1),))
 
 
 @memoize(65536)
 def formal_sum(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
-    """p summed (Σ) or averaged (μ) over an axis; untracked where binding the axis would be ambiguous."""
+    """p summed (Σ) or averaged (μ) over an axis; `tracked` is False if some tensor has the axis twice."""
     if not tracked:
         return mul(p, ((Mono(sums=((Sum(kind + axis, UNTRACKED), 1),)), 1),))
     return _collect(
@@ -219,7 +220,7 @@ def inputs_along(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
 
 @memoize(65536)
 def untracked(p: Poly) -> Poly:
-    """p with every sum's memory of what it bound taken away."""
+    """p with the inputs that sums bind left out."""
     return _collect((_untracked_monomial(m), n) for m, n in p)
 
 
@@ -235,13 +236,13 @@ def _untracked_monomial(m: Mono) -> Mono:
 
 @memoize(65536)
 def bind(p: Poly, axis: str, level: int = 0) -> Poly:
-    """p below a sum over `axis`, `level` boundaries away: no input in it varies along that axis any more."""
+    """p inside a sum over `axis`, with `level` functions between: no input in it varies along that axis."""
     return _collect((bind_monomial(m, axis, level), n) for m, n in p)
 
 
 @memoize(65536)
 def bind_monomial(m: Mono, axis: str, level: int = 0) -> Mono:
-    """A monomial below a sum over `axis`, without the sum."""
+    """A monomial inside a sum over `axis`, without the sum."""
     if axis not in _free(m):
         return m
     atoms: list[tuple[Atom, int]] = []
@@ -270,7 +271,7 @@ def _parts(term: tuple[Mono, int]) -> _Parts:
 
 
 def _product(p: Poly, q: Poly) -> Poly:
-    """A product where empty stands for one."""
+    """A product of polynomials; the empty polynomial means 1."""
     return mul(p, q) if p and q else p or q
 
 
@@ -296,7 +297,7 @@ def times(a: Mono, b: Mono) -> Mono:
 # ---------------------------------------------------------------- exact division
 @memoize(65536)
 def quotient(t: Mono, e: Mono) -> Mono | None:
-    """The monomial u with u * e = t, or None; there is at most one."""
+    """The monomial u with u * e = t; None if there is none. There is at most one."""
     if e.power and not t.power:
         return None
     sums = _minus(t.sums, e.sums)
@@ -331,10 +332,10 @@ def _minus(a: tuple[tuple[_T, int], ...], b: tuple[tuple[_T, int], ...]) -> tupl
 
 @memoize(65536)
 def poly_quotient(p: Poly, q: Poly) -> Poly | None:
-    """The polynomial r with natural coefficients and r * q = p, or None; there is at most one.
+    """The polynomial r with natural coefficients and r * q = p; None if there is none. There is at most one.
 
-    Nothing cancels, so r's monomials are among those u with u * q inside p; coefficients follow by
-    looking at products that arise in one way only, of which there is always one left.
+    Nothing cancels, so each monomial u of r has u * q inside p. The coefficients are found one by one: there is always
+    a monomial of p that is a product in one way only among those whose coefficient is unknown.
     """
     if q == ONE or p == q:
         return p if q == ONE else ONE
@@ -366,10 +367,10 @@ def poly_quotient(p: Poly, q: Poly) -> Poly | None:
     return result if result and mul(result, q) == p else None
 
 
-# ---------------------------------------------------------------- looking inside
+# ---------------------------------------------------------------- properties
 @memoize(65536)
 def free_axes(p: Poly) -> frozenset[str]:
-    """Axes that some input in p still varies along."""
+    """Axes of inputs in p that no sum binds."""
     return frozenset[str]().union(*(_free(m) for m, _ in p))
 
 
@@ -381,7 +382,7 @@ def _free(m: Mono) -> frozenset[str]:
 
 @memoize(65536)
 def nested(m: Mono) -> tuple[Poly, ...]:
-    """The polynomials below a function of a monomial: exponent, root, denominator, arguments of calls."""
+    """The polynomials directly inside a monomial: exponent, root, denominator, arguments of calls."""
     return (
         *(p for p in (m.power, m.root, m.den) if p),
         *(a.argument for a, _ in m.atoms if isinstance(a, Call)),
@@ -390,20 +391,20 @@ def nested(m: Mono) -> tuple[Poly, ...]:
 
 @memoize(65536)
 def names_in(p: Poly) -> frozenset[str]:
-    """The names of inputs, constants and functions in p, at any depth: no law but cancellation takes one away."""
+    """The names of inputs, constants and functions in p, at any depth; only cancellation could remove one."""
     own = (a.name if isinstance(a, Leaf) else a.fn for m, _ in p for a, _ in m.atoms)
     return frozenset(own).union(*(names_in(q) for m, _ in p for q in nested(m)))
 
 
 @memoize(65536)
 def summed_axes(m: Mono) -> frozenset[str]:
-    """Axes that the monomial's own sums and means run over."""
+    """Axes of the monomial's own sums and means."""
     return frozenset(s.axis for s, _ in m.sums)
 
 
 @memoize(65536)
 def features(p: Poly) -> frozenset[str]:
-    """What in p only an operator with one operand can have made: roots, exps, calls, constants, means."""
+    """The parts of p that only an operator with one operand makes: roots, exponentials, calls, constants, means."""
     found: set[str] = set()
     for m, _ in p:
         found.update(s.label for s, _ in m.sums if s.label.startswith("μ"))

@@ -1,28 +1,28 @@
-"""What a partial graph computes, sizes forgotten; and whether it can still be part of the result.
+"""The sub-expression test: the abstract expressions of operators, and whether one can be part of the result.
 
-An abstract expression is a polynomial in the normal form of `polynomials`. Two tensors are equal by A_eq
-exactly when these forms are. A_eq is the published list: + and * associate and commute, * and /
-distribute over +, x*(y/z) = (x*y)/z, (x/y)/z = x/(y*z), sums are linear and commute, exp(x)*exp(y) =
-exp(x + y), √x*√y = √(x*y); and here x*recip(y) = x/y, square(x) = x*x, x - y = x + (-1)*y, rms = √(μ x*x).
-There is no cancellation (x*y/y is not x) and √x*√x is not x: else everything would be part of everything.
-CompleteGraph powers are products. Maxima, masks and other functions are opaque; so are views, but for those that
-named axes make unnecessary: a permuted or a repeated tensor is the same expression, and so is one that a reshape
-gives dims of size 1 or takes them away.
+An abstract expression is a polynomial in the normal form of `polynomial`. Two tensors are equal by A_eq if and only if
+their polynomials are equal. A_eq is the published list: + and * are associative and commutative, * and / distribute
+over +, x*(y/z) = (x*y)/z, (x/y)/z = x/(y*z), sums are linear and commute, exp(x)*exp(y) = exp(x + y),
+√x*√y = √(x*y). Here it also has x*recip(y) = x/y, square(x) = x*x, x - y = x + (-1)*y, rms = √(μ x*x). There is no
+cancellation (x*y/y is not x) and √x*√x is not x, because with cancellation every value would be a part of every other.
+Small integer powers are products. Maxima, masks and other functions are opaque. Views are opaque, except those that
+do not change named axes: a permuted or repeated tensor has the same expression, and so has a reshape that only adds or
+removes dims of size 1.
 
-What a running maximum is part of is read as the same graph's with the whole maximum in its place, and plain sums
-for rescaled ones. `ir.moving` shows that the two graphs give the same and that the loop's rules forbid every
-other use of such a value; so a graph is right exactly if its twin is, and since the twin is a graph of the space
-whose values have these very expressions, cutting by them loses no program whose twin A_eq knows to be right.
+A value that depends on a running maximum has the expression that it has if the full maximum replaces the running one
+and plain sums replace rescaled ones. `ir.analysis.running_max` shows that both graphs compute the same, and that the
+rules of the loop forbid every other use of such a value. So a graph is correct if and only if the replaced graph is.
+The replaced graph is in the space and has the same expressions, so pruning by them is sound for both.
 
-Axes have names, so one published law gets its side condition back: Σd(x*y) = (Σd x)*y needs a y that does
-not vary along d. An input remembers which of its axes a sum has *bound*, and how many roots, exponents,
-denominators or functions lie between it and that sum, since no law moves a sum across one. So mean(x*x)
-and mean(x)*x differ, and so do x/√mean(x*x) and x/√(mean(x)*x) below a further sum.
+Axes have names, so one published law gets its side condition: Σd(x*y) = (Σd x)*y requires that y does not vary along
+d. An input stores which of its axes a sum *binds*, and how many roots, exponents, denominators or functions are
+between the input and the sum, because no law moves a sum across one. So mean(x*x) and mean(x)*x differ, and so do
+x/√mean(x*x) and x/√(mean(x)*x) inside a further sum.
 
-`Goal.reaches(e)` decides whether the result is C[e] for some context C of operators, up to A_eq. With u
-running over monomials: u*e is a part of some polynomial of the result, coefficient by coefficient. It is
-exact for A_eq without axes (tested against rewriting by brute force) and never says no wrongly with them;
-there is no e-graph and there are no limits.
+`Goal.reaches(e)` decides whether the result is C[e] for some context C of operators, up to A_eq. That is the case if
+for some monomial u the polynomial u*e is a part of some polynomial of the result, coefficient by coefficient. The test
+is exact for A_eq without axes (tested against rewriting by brute force). With axes False is always correct. There is
+no e-graph and there are no limits.
 
 Source: Mirage, arXiv 2405.05751, table 2, for the axioms; the normal form is this project's.
 """
@@ -88,19 +88,19 @@ from prism_explore.ir.ops import (
 from prism_explore.support.caches import memoize
 
 LARGEST_POWER = 4
-"""CompleteGraph powers up to here are multiplied out."""
+"""Integer powers up to this one are products."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionBuilder:
-    """How operators become expressions in one search."""
+    """Computes the expressions of operators in one search."""
 
     tracked_axes: frozenset[str] = frozenset()
-    """Axes whose binding is tracked; one that occurs twice in a tensor cannot be."""
+    """Axes whose binding is tracked; not those that occur twice in some tensor."""
     reciprocals: tuple[tuple[str, Fraction], ...] = ()
     """Axes whose mean is a sum times this number, because the program multiplies by it somewhere."""
     silu_is_product: bool = False
-    """Whether silu(x) is read as x * sigmoid(x)."""
+    """Whether silu(x) is expanded to x * sigmoid(x)."""
 
     def apply(
         self,
@@ -109,12 +109,16 @@ class ExpressionBuilder:
         axes: tuple[AxisNames, ...],
         result: AxisNames | None = None,
     ) -> Poly:
-        """The expression of an operator's result, at full extents: a plain accumulator changes nothing.
+        """The expression of an operator's result at full extents, where an accumulator without a dim changes nothing.
 
-        `result` are its axes; a reshape of which they are not told regroups all of them.
+        A running maximum counts as the full maximum, and a rescaled accumulator as a plain one, because the block graph
+        computes the same with these; see `ir.analysis.running_max`.
 
-        A running maximum counts as the whole one, a rescaled accumulator as a plain one: see `ir.moving` for
-        why the block graph gives what this says.
+        Args:
+            op: the operator.
+            args: the expressions of its operands.
+            axes: the axes of its operands.
+            result: the axes of its result; a reshape without them is opaque.
         """
         match op:
             case Unary(fn):
@@ -206,7 +210,7 @@ class ExpressionBuilder:
             return x
         tracked = axis in self.tracked_axes
         if fn == "max":
-            # ∨d is a formal sum that binds what lies below it, as Σd does; the call keeps it from moving out.
+            # ∨d is a formal sum that binds the inputs inside it, as Σd does; the call keeps it from moving out.
             return call("max", formal_sum(x, "∨", axis, tracked))
         if fn == "sum":
             return formal_sum(x, "Σ", axis, tracked)
@@ -223,86 +227,88 @@ def _all_summed_axes(p: Poly) -> frozenset[str]:
 
 
 Levels: TypeAlias = tuple[frozenset[str], ...]
-"""Axes summed in the monomial at hand, in the one around it, and so on outwards."""
+"""Axes summed in a monomial, in the monomial around it, and so on outwards."""
 
 
 @memoize(65536)
 def _bindings(p: Poly, levels: Levels) -> tuple[frozenset[Binding], ...]:
-    """Every way to put p below sums: over some of its axes, each at one of the levels."""
-    out: list[frozenset[Binding]] = [frozenset()]
+    """Every way to bind some free axes of p, each by a sum at one of the levels."""
+    found: list[frozenset[Binding]] = [frozenset()]
     for axis in sorted(free_axes(p)):
-        ways = [(axis, level) for level, available in enumerate(levels) if axis in available]
-        out += [done | {way} for way in ways for done in out]
-    return tuple(out)
+        bindings = [(axis, level) for level, available in enumerate(levels) if axis in available]
+        found += [others | {binding} for binding in bindings for others in found]
+    return tuple(found)
 
 
-def _bind_all_in_monomial(m: Mono, below: frozenset[Binding]) -> Mono:
-    for axis, level in sorted(below):
+def _bind_all_in_monomial(m: Mono, bindings: frozenset[Binding]) -> Mono:
+    for axis, level in sorted(bindings):
         m = bind_monomial(m, axis, level)
     return m
 
 
-def _bind_all(p: Poly, below: frozenset[Binding]) -> Poly:
-    for axis, level in sorted(below):
+def _bind_all(p: Poly, bindings: frozenset[Binding]) -> Poly:
+    for axis, level in sorted(bindings):
         p = bind(p, axis, level)
     return p
 
 
-def _multiples_in(e: Poly, below: frozenset[Binding], place: ResultPart, negatives: bool) -> Iterator[dict[Mono, int]]:
-    """Each u * e at a place, e standing below some sums, which are u's own or outer ones.
+def _multiples_in(
+    e: Poly, bindings: frozenset[Binding], part: ResultPart, negatives: bool
+) -> Iterator[dict[Mono, int]]:
+    """Each product u * e inside a part of the result, where sums of u or outer sums bind some axes of e.
 
-    A sum of u that binds e also binds the same factors of u in every monomial of e; so it is taken off u
-    and put back with what it bound in each.
+    A sum of u that binds e binds other inputs in each monomial of e. So it is removed from u, and added to each
+    product with the inputs that it binds there.
     """
-    have, outer = place.coefficients, place.outer
-    here = sorted(axis for axis, level in below if level == 0)
-    lead = _bind_all_in_monomial(e[0][0], below)
+    available, outer = part.coefficients, part.outer
+    own = sorted(axis for axis, level in bindings if level == 0)
+    lead = _bind_all_in_monomial(e[0][0], bindings)
     parts: list[tuple[Mono, list[tuple[tuple[str, int], ...]], int]] = []
-    for m in place.multiples(e[0][0]):
+    for m in part.multiples(e[0][0]):
         u = quotient(m, lead)
         if u is None or not all(_can_be_built(p, negatives) for p in (u.power, u.root, u.den)):
             continue
-        needed = set(below)
+        needed = set(bindings)
         for atom, _ in u.atoms:
             if isinstance(atom, Leaf):
                 needed.update(atom.bound)
         levels = (summed_axes(u), *outer)
         if any(axis not in levels[level] for axis, level in needed):
             continue
-        parts = parts or [(_bind_all_in_monomial(k, below), [inputs_along(k, a) for a in here], n) for k, n in e]
+        parts = parts or [(_bind_all_in_monomial(k, bindings), [inputs_along(k, a) for a in own], n) for k, n in e]
         lead_varying = parts[0][1]
         binders = [
             [s for s, _ in u.sums if s.axis == a and _may_bind(s, bound)]
-            for a, bound in zip(here, lead_varying, strict=True)
+            for a, bound in zip(own, lead_varying, strict=True)
         ]
         for chosen in product(*binders):
             rest = quotient(u, Mono(sums=tuple((s, 1) for s in sorted(chosen)))) if chosen else u
             assert rest is not None, "the chosen sums are u's"
             image: dict[Mono, int] = {}
             for k, k_varying, n in parts:
-                made = times(rest, k)
+                term = times(rest, k)
                 if chosen:
                     exchanged = map(_with_bound_inputs, chosen, lead_varying, k_varying)
-                    made = times(made, Mono(sums=tuple((s, 1) for s in sorted(exchanged))))
-                image[made] = image.get(made, 0) + n
-                if image[made] > have.get(made, 0):
-                    break  # as a rule long before the last monomial
+                    term = times(term, Mono(sums=tuple((s, 1) for s in sorted(exchanged))))
+                image[term] = image.get(term, 0) + n
+                if image[term] > available.get(term, 0):
+                    break  # usually long before the last monomial
             else:
                 yield image
 
 
 class Outline(NamedTuple):
-    """What binding axes leaves alone in a monomial."""
+    """The properties of a monomial that binding axes does not change."""
 
     names: tuple[tuple[str, int], ...]
-    """Of its factors, each with how often it occurs."""
+    """The names of its factors with their multiplicities."""
     power: bool
     """Whether there is an exponent."""
     root: bool
     den: bool
 
     def within(self, other: Outline) -> bool:
-        """Whether a monomial with the other outline may be a multiple of one with this."""
+        """Whether a monomial with the other outline may be a multiple of one with this outline."""
         have = dict(other.names)
         return (
             all(n <= have.get(name, 0) for name, n in self.names)
@@ -323,17 +329,17 @@ def outline(m: Mono) -> Outline:
 
 @memoize(65536)
 def _can_be_built(p: Poly, negatives: bool) -> bool:
-    """Whether operators can make p: a sum is a sum of something, and not of constants alone.
+    """Whether operators can make p: a sum has a term, which is no constant.
 
-    Where nothing is negated but what is taken off something, some monomial has no sign: the inputs have none, and
-    sums, products and quotients of such polynomials, exponentials and roots have such a monomial again.
+    If the space can negate only by subtraction, some monomial has no sign: inputs have none, and exponentials, roots,
+    sums, products and quotients of polynomials with such a monomial have one, too.
     """
     if not p:
         return True
     if not negatives and all(any(s.label == "−" for s, _ in m.sums) for m, _ in p):
         return False
-    made = all(m.atoms or m.power or m.root or m.den for m, _ in p)
-    return made and any(m.power or m.root or m.den or any(a.kind != 2 for a, _ in m.atoms) for m, _ in p)
+    has_terms = all(m.atoms or m.power or m.root or m.den for m, _ in p)
+    return has_terms and any(m.power or m.root or m.den or any(a.kind != 2 for a, _ in m.atoms) for m, _ in p)
 
 
 def _may_bind(s: Sum, bound: tuple[tuple[str, int], ...]) -> bool:
@@ -352,10 +358,10 @@ def _with_bound_inputs(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tupl
 
 
 class ResultPart:
-    """A polynomial of the result, at some depth, and what was found out about what stands there."""
+    """A polynomial of the result, at some depth, with the cached answers of `Goal` about it."""
 
     def __init__(self, t: Poly, outer: Levels, known: dict[tuple[Poly, Levels], ResultPart]) -> None:
-        """The place of t below some sums, and all places in it; places that are alike are one."""
+        """The part t inside sums over the outer levels, with all parts nested in it; `known` shares equal parts."""
         self.coefficients = dict(t)
         self.outer = outer
         self.levels = (_all_summed_axes(t), *outer)
@@ -363,7 +369,7 @@ class ResultPart:
         self.term_count = sum(self.coefficients.values())
         self._multiples: dict[Outline, tuple[Mono, ...]] = {}
         self.nested_twice: list[ResultPart] = []
-        """The places right in it, those that two different values may stand at twice."""
+        """The parts directly inside; a part that two different values may occupy at once is listed twice."""
         for m, n in t:
             twice = {a.argument: k for a, k in m.atoms if isinstance(a, Call)}
             for p in nested(m):
@@ -378,7 +384,7 @@ class ResultPart:
         self.are_parts: dict[tuple[Poly, Poly], bool] = {}
 
     def multiples(self, m: Mono) -> tuple[Mono, ...]:
-        """The monomials that may be multiples of one below some sums, told by names alone."""
+        """The monomials that may be multiples of m inside some sums; only outlines are compared."""
         key = outline(m)
         found = self._multiples.get(key)
         if found is None:
@@ -386,15 +392,15 @@ class ResultPart:
         return found
 
     def may_contain_multiple(self, e: Poly) -> bool:
-        """Whether u * e may be inside the polynomial: every monomial of e may have a multiple in it."""
+        """Whether u * e may be inside the polynomial for some u: a necessary condition."""
         return sum(n for _, n in e) <= self.term_count and all(self.multiples(m) for m, _ in e)
 
 
 class Goal:
-    """The abstract expression of the program's result, asked again and again what it is made of."""
+    """The abstract expression of the program's result, and the test of what is part of it."""
 
     def __init__(self, result: Poly, *, negatives: bool = True) -> None:
-        """The result, and whether operators turn signs, beside those that take one value off another."""
+        """The goal for a result; `negatives`: whether the space can negate by other operators than subtraction."""
         self.result = result
         self._negatives = negatives
         known: dict[tuple[Poly, Levels], ResultPart] = {}
@@ -405,72 +411,75 @@ class Goal:
         return self._is_part(e, self._tracked)
 
     def is_top_level_part(self, e: Poly) -> bool:
-        """Whether u * e is a part of the result's own polynomial for some monomial u: products and sums lead there."""
+        """Whether u * e is a part of the result's own polynomial for some monomial u.
+
+        Then products and sums alone make the result from e.
+        """
         return self._is_top_part(e, self._tracked)
 
     def reaches_both(self, a: Poly, b: Poly) -> bool:
-        """Whether the result can be C[a, b]: both used, each at least once.
+        """Whether the result can be C[a, b], where the context uses both: a necessary condition.
 
-        A necessary condition, on expressions whose sums forget what they bound. It looks at the lowest
-        operator that has both below it: a product (u*a*b is a part), a sum (u*a + v*b is), a quotient or
-        an exponent on one side, or two different arguments.
+        The inputs that sums bind are ignored. The test considers the lowest operator that depends on both: a product
+        (u*a*b is a part), a sum (u*a + v*b is a part), a quotient or an exponent with one of them inside, or two
+        different arguments.
         """
         first, second = sorted((untracked(a), untracked(b)))
         return self._are_parts(first, second, self._untracked)
 
-    def _is_part(self, e: Poly, place: ResultPart) -> bool:
-        found = place.is_part.get(e)
+    def _is_part(self, e: Poly, part: ResultPart) -> bool:
+        found = part.is_part.get(e)
         if found is None:
-            found = names_in(e) <= place.names and (self._is_top_part(e, place) or self._is_nested_part(e, place))
-            place.is_part[e] = found
+            found = names_in(e) <= part.names and (self._is_top_part(e, part) or self._is_nested_part(e, part))
+            part.is_part[e] = found
         return found
 
-    def _is_top_part(self, e: Poly, place: ResultPart) -> bool:
-        found = place.is_top_part.get(e)
+    def _is_top_part(self, e: Poly, part: ResultPart) -> bool:
+        found = part.is_top_part.get(e)
         if found is None:
-            ways = _bindings(e, place.levels) if place.may_contain_multiple(e) else ()
-            found = any(True for below in ways for _ in _multiples_in(e, below, place, self._negatives))
-            place.is_top_part[e] = found
+            bindings = _bindings(e, part.levels) if part.may_contain_multiple(e) else ()
+            found = any(True for some in bindings for _ in _multiples_in(e, some, part, self._negatives))
+            part.is_top_part[e] = found
         return found
 
-    def _all_multiples(self, e: Poly, place: ResultPart) -> list[dict[Mono, int]]:
-        found = place.multiples_of.get(e)
+    def _all_multiples(self, e: Poly, part: ResultPart) -> list[dict[Mono, int]]:
+        found = part.multiples_of.get(e)
         if found is None:
-            ways = _bindings(e, place.levels)
-            found = [i for below in ways for i in _multiples_in(e, below, place, self._negatives)]
-            place.multiples_of[e] = found
+            bindings = _bindings(e, part.levels)
+            found = [i for some in bindings for i in _multiples_in(e, some, part, self._negatives)]
+            part.multiples_of[e] = found
         return found
 
-    def _is_nested_part(self, e: Poly, place: ResultPart) -> bool:
-        return any(self._is_part(e, inner) for inner in place.nested)
+    def _is_nested_part(self, e: Poly, part: ResultPart) -> bool:
+        return any(self._is_part(e, inner) for inner in part.nested)
 
-    def _are_parts(self, a: Poly, b: Poly, place: ResultPart) -> bool:
-        found = place.are_parts.get((a, b))
+    def _are_parts(self, a: Poly, b: Poly, part: ResultPart) -> bool:
+        found = part.are_parts.get((a, b))
         if found is None:
-            found = place.are_parts[a, b] = self._find_both(a, b, place)
+            found = part.are_parts[a, b] = self._find_both(a, b, part)
         return found
 
-    def _find_both(self, a: Poly, b: Poly, place: ResultPart) -> bool:
-        if not self._is_part(a, place) or not self._is_part(b, place):
+    def _find_both(self, a: Poly, b: Poly, part: ResultPart) -> bool:
+        if not self._is_part(a, part) or not self._is_part(b, part):
             return False
-        top_a, top_b = self._is_top_part(a, place), self._is_top_part(b, place)
-        if (top_a and self._is_nested_part(b, place)) or (top_b and self._is_nested_part(a, place)):
+        top_a, top_b = self._is_top_part(a, part), self._is_top_part(b, part)
+        if (top_a and self._is_nested_part(b, part)) or (top_b and self._is_nested_part(a, part)):
             return True
         if top_a and top_b:
-            for below_a in _bindings(a, place.levels):
-                for below_b in _bindings(b, place.levels):
-                    both = mul(_bind_all(a, below_a), _bind_all(b, below_b))
-                    if any(True for _ in _multiples_in(both, below_a | below_b, place, self._negatives)):
+            for of_a in _bindings(a, part.levels):
+                for of_b in _bindings(b, part.levels):
+                    both = mul(_bind_all(a, of_a), _bind_all(b, of_b))
+                    if any(True for _ in _multiples_in(both, of_a | of_b, part, self._negatives)):
                         return True
-            if place.term_count > 1:
-                for one in self._all_multiples(a, place):
-                    for other in self._all_multiples(b, place):
-                        if all(place.coefficients[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
+            if part.term_count > 1:
+                for one in self._all_multiples(a, part):
+                    for other in self._all_multiples(b, part):
+                        if all(part.coefficients[m] >= one.get(m, 0) + other.get(m, 0) for m in {*one, *other}):
                             return True
-        for i, p in enumerate(place.nested_twice):
+        for i, p in enumerate(part.nested_twice):
             if self._are_parts(a, b, p):
                 return True
-            for q in place.nested_twice[i + 1 :]:
+            for q in part.nested_twice[i + 1 :]:
                 if (self._is_part(a, p) and self._is_part(b, q)) or (self._is_part(b, p) and self._is_part(a, q)):
                     return True
         return False

@@ -1,4 +1,4 @@
-"""`dup.canonical`: a value, or a graph, that is reached another way as well."""
+"""`dup.canonical`: a value or a graph that the enumeration also reaches in another way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prism_explore.generate.pruning.steps import BlockStep, FinishedBlock, Finis
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Binary, Op, Reduce, Unary, op_name
 
 _DEFINED = (Binary, Unary, Accumulate, AccumulateRescaled)
-"""Operators that `Expressions` has definitions of."""
+"""Operators that `ExpressionNumbers` has definitions of."""
 
 
 def _is_new(step: BlockStep | PredefinedStep) -> Failure | None:
@@ -20,9 +20,10 @@ def _is_new(step: BlockStep | PredefinedStep) -> Failure | None:
 
 
 def _is_shortest(step: BlockStep | PredefinedStep) -> Failure | None:
-    """Whether no definition expresses the value by fewer operators that the space has.
+    """Whether no definition expresses the value by fewer operators of the space.
 
-    An accumulator that something else uses stays, so such a cut does not last: x may be accumulated later.
+    A cut by a definition of accumulators does not last: when x is accumulated later, too, the definition is no longer
+    shorter.
     """
     facts, tensors = step.facts, step.state.tensors
     shorter, inner = facts.expressions.by_definitions(step.op, tuple([tensors[a].number for a in step.args]))
@@ -49,7 +50,7 @@ def _is_shortest(step: BlockStep | PredefinedStep) -> Failure | None:
 def _has_no_shorter_sum(step: FinishedBlock) -> Failure | None:
     """Whether no definition makes a finished block graph shorter: sum(accum(x)) is accum_sum(x).
 
-    Only a finished graph shows that nothing else uses the accumulator.
+    Only in a finished graph is it known that no other operator uses the accumulator.
     """
     tensors = step.state.tensors
     shorter: set[Op] = {Accumulate("sum")} if "sum" in step.facts.space.block.accumulators else set()

@@ -1,6 +1,6 @@
-"""What one search knows of its program: the values that it computes, the forms of its result, and cached answers.
+"""Facts about the program of one search: its values, the forms of its result, and cached answers about partial graphs.
 
-The rules (`rules.RULES`) read it; the caches belong to it, so they end with the search.
+The pruning rules (`rules.RULES`) read them. The caches belong to this object, so they are freed with the search.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from prism_explore.generate.canonical_order import Args, ExpressionNumbers
 from prism_explore.generate.state import BlockApplication, BlockState, KernelState, MergedAxes, Tensor, operator_set
 from prism_explore.generate.time_bounds import TimeBounds
 from prism_explore.ir.analysis.loop_flow import Flow, FlowRule, transfer
-from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, views_of
+from prism_explore.ir.axes import AxisNames, AxisTable, axes_of, repeated_axes
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
@@ -47,16 +47,16 @@ DUPLICATE = "dup.canonical"
 ILLEGAL_LOOP = "map.constraint"
 UNREACHABLE = "expr.unreachable"
 TOO_SLOW = "cost.floor"
-"""Names of rules that change more than which steps are cut: what is cached, which operators there are, which loops
-are legal."""
+"""Names of rules that decide more than which steps are cut: what is cached, which operators are valid, which loops are
+legal."""
 
 
 class Machine(Protocol):
-    """The figures of a target that the enumeration needs."""
+    """The properties of a target that the enumeration needs."""
 
     @property
     def shared_memory_bytes(self) -> int:
-        """Memory that one block can hold its tiles in."""
+        """The shared memory of one block."""
         ...
 
 
@@ -68,32 +68,32 @@ class ProgramFacts:
     ) -> None:
         self.space, self.target = space, target
         self.duplicated = duplicate_inputs(program)
-        """The enumerated graphs compute this program, whose inputs are copied per set of axes."""
+        """The enumerated graphs compute this program, which has a copy of an input for each set of axes."""
         graph = self.duplicated.program.graph
         table = axes_of(graph)
         self.first_of_size = {} if space.matches_by_axis else _first_of_size(table)
-        """Where dims match by size: for each axis the first one of its size, the only one in expressions."""
+        """If dims match by size: for each axis, the first axis of its size, which replaces it in expressions."""
         named = tuple(map(self.axes_by_size, table.of))
         self.extents = {a.name: a.extent for a in table.axes}
-        """Of the program's axes, in order."""
-        self.repeated = frozenset(a for axes in named for a in axes if a and axes.count(a) > 1)
+        """The extents of the program's axes, in order."""
+        self.repeated = repeated_axes(named)
         """Axes that some tensor of the program has twice."""
         self.bounds: TimeBounds | None = None
-        """Where there is a time to beat."""
+        """None if there is no time to beat."""
         if time_to_beat is not None and space.active(TOO_SLOW):
             warm = {op.name for n, op in enumerate(program.inputs) if n in time_to_beat.warm}
             self.bounds = TimeBounds(time_to_beat, self.extents, frozenset(warm | set(self.duplicated.copies)))
         self._builder = self._expression_builder(table, named)
         self.expressions = ExpressionNumbers()
-        self._views = views_of(graph, table.of)
+        self._views = table.views
         self.boundary = split_boundary_views(graph)
-        """The program without the views around it, which are the same in every kernel graph."""
+        """The program's core and boundary views, which are the same in every kernel graph."""
         values, numbers = self._add_inputs(graph, table, named)
         self.program_numbers = frozenset(numbers.values())
         """The numbers of the values that the program computes."""
         result = self.boundary.result
         self.goals = self._goals(equal_forms(graph, named, self._builder, values, self.boundary.core)[result])
-        """The program's result as it is written, and its other forms."""
+        """The program's result as written, and its other forms."""
         self.all_goals = frozenset(range(len(self.goals)))
         self.result_text = {("or" * n or "result"): show(goal.result) for n, goal in enumerate(self.goals)}
         types = graph.types()
@@ -128,7 +128,7 @@ class ProgramFacts:
     def _add_inputs(
         self, graph: SGraph, table: AxisTable, named: Sequence[AxisNames]
     ) -> tuple[dict[int, Poly], dict[int, int]]:
-        """Set `inputs`; the expressions of inputs and bands, and the numbers of all tensors, by position."""
+        """Set `inputs`; return the expressions of inputs and bands, and the numbers of all tensors, by position."""
         values: dict[int, Poly] = {}
         numbers: dict[int, int] = {}
         inputs: list[Tensor] = []
@@ -138,13 +138,13 @@ class ProgramFacts:
         def leaf_of(name: str, position: int) -> Poly:
             return leaf(name, (a for a in named[position] if a in self._builder.tracked_axes))
 
-        for given, node in zip(self.boundary.viewed_inputs, self.boundary.inputs, strict=True):
-            assert isinstance(node.op, Input), "the tensors given to the core are inputs or views of them"
-            at = min(given.at)
-            values |= dict.fromkeys(given.at, leaf_of(node.op.name, at))
+        for viewed, node in zip(self.boundary.viewed_inputs, self.boundary.inputs, strict=True):
+            assert isinstance(node.op, Input), "the inputs of the core are inputs of the program or views of them"
+            at = min(viewed.at)
+            values |= dict.fromkeys(viewed.at, leaf_of(node.op.name, at))
             number = self.expressions.number(node.op, ())
             inputs.append(Tensor(node, table.of[at], types[at].dtype, values[at], number, loopless_number=number))
-            numbers |= dict.fromkeys(given.at, number)
+            numbers |= dict.fromkeys(viewed.at, number)
         for position in self.boundary.core:
             node = graph.nodes[position]
             if isinstance(node.op, Band):
@@ -156,7 +156,7 @@ class ProgramFacts:
             else:
                 numbers[position] = self.expressions.number(node.op, tuple(numbers[a] for a in node.args))
         self.inputs = (*inputs, *bands)
-        """The tensors that kernels may read at first: the program's inputs, then its bands."""
+        """The tensors that the first kernel may read: the program's inputs, then its bands."""
         return values, numbers
 
     def _goals(self, forms: Sequence[Poly]) -> tuple[Goal, ...]:
@@ -175,11 +175,11 @@ class ProgramFacts:
         )
 
     def with_views(self, core: SGraph) -> SGraph:
-        """The program's kernel graph for one of its core: with the views around it, and copies of inputs merged."""
+        """The program's kernel graph for one of its core: with boundary views, and with copies of inputs merged."""
         return self.duplicated.merge_copies(self.boundary.wrap(core))
 
     def core_of(self, graph: SGraph) -> SGraph | None:
-        """The core of a kernel graph that `with_views` returned; None of any other."""
+        """The core of a kernel graph that `with_views` returned; None for other graphs."""
         return self.boundary.unwrap(self.duplicated.restore_copies(graph))
 
     def start(self, node: str) -> KernelState:
@@ -189,20 +189,21 @@ class ProgramFacts:
 
     # ------------------------------------------------------------ axes
     def axes_by_size(self, axes: AxisNames) -> AxisNames:
-        """The axes as expressions name them: where dims match by size, all of one size are one."""
+        """The axes as named in expressions: if dims match by size, axes of one size have one name."""
         return tuple(self.first_of_size.get(a, a) if a else None for a in axes) if self.first_of_size else axes
 
-    def views(self, same: MergedAxes) -> Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
-        """The axes of the program's views, by operator and axes of operands, where some axes are one."""
-        if not same:
+    def views(self, merged: MergedAxes) -> Mapping[tuple[Op, tuple[AxisNames, ...]], AxisNames]:
+        """The axes operands the program's views, by operator and axes operands operands, with some axes merged."""
+        if not merged:
             return self._views
-        names = dict(same)
+        names = dict(merged)
         return {
-            (op, tuple(rename_axes(a, names) for a in of)): rename_axes(r, names) for (op, of), r in self._views.items()
+            (op, tuple(rename_axes(a, names) for a in operands)): rename_axes(r, names)
+            for (op, operands), r in self._views.items()
         }
 
     def mismatch(self, operands: tuple[tuple[DType, AxisNames], ...]) -> tuple[str, bool]:
-        """Operands that do not fit, as text, and whether some of their sizes agree all the same."""
+        """Operands whose axes do not match, as text, and whether some of their sizes are equal nevertheless."""
         found = self._mismatches.get(operands)
         if found is None:
             shown = " against ".join(f"{dtype}({', '.join(a or '1' for a in axes)})" for dtype, axes in operands)
@@ -220,16 +221,16 @@ class ProgramFacts:
         axes: tuple[AxisNames, ...],
         result: AxisNames,
     ) -> Tensor:
-        """The result of an operator on operands that fit, without its loop states."""
+        """The result of an operator on operands that match, without its loop states."""
         number = self.expressions.number(op, tuple([t.number for t in operands]))
-        named = tuple(map(self.axes_by_size, axes))
-        expression = self._builder.apply(op, tuple([t.expression for t in operands]), named, self.axes_by_size(result))
+        names = tuple(map(self.axes_by_size, axes))
+        expression = self._builder.apply(op, tuple([t.expression for t in operands]), names, self.axes_by_size(result))
         behind = any(t.after_loop for t in operands) or isinstance(op, Accumulate | AccumulateRescaled)
         written = self.loopless_number(op, tuple([t.loopless_number for t in operands]))
         return Tensor(Node(op, args), result, operands[0].dtype, expression, number, (), behind, written)
 
     def loopless_number(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
-        """The number of a result in a graph without a loop, by the numbers of the operands there."""
+        """The number that a result has in a graph without a loop, given the numbers of the operands there."""
         match op:
             case Accumulate(_, None) | RunningMax(None) | AccumulateRescaled(None):
                 return args[0]
@@ -255,12 +256,12 @@ class ProgramFacts:
         return found
 
     def forms_with_both(self, tensor: Tensor, other: Tensor) -> frozenset[int]:
-        """The forms of the result that two values may be parts of at once."""
+        """The forms of the result that second values may be parts of at once."""
         pair = (tensor.number, other.number)
         found = self._forms_with_both.get(pair)
         if found is None:
-            one, two = tensor.expression, other.expression
-            found = frozenset(n for n, goal in enumerate(self.goals) if goal.reaches_both(one, two))
+            first, second = tensor.expression, other.expression
+            found = frozenset(n for n, goal in enumerate(self.goals) if goal.reaches_both(first, second))
             self._forms_with_both[pair] = found
         return found
 
@@ -276,15 +277,16 @@ class ProgramFacts:
         return len(lacking) - min(means, "√" in lacking)
 
     def parts(self, tensors: Sequence[Tensor]) -> tuple[Parts, ...]:
-        """Per form of the result, the parts that some tensors have of it."""
+        """Per form of the result, the parts of it that some tensor has."""
         return tuple(
-            reduce(Parts.__or__, (n.parts_of(t.expression) for t in tensors), NO_PARTS) for n in self.lower_bounds
+            reduce(Parts.__or__, (bound.parts_of(t.expression) for t in tensors), NO_PARTS)
+            for bound in self.lower_bounds
         )
 
     # ------------------------------------------------------------ loops
-    def context_number(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], same: MergedAxes) -> int:
-        """A number for the loads of a block, the choices of looped axes, and the axes that are one."""
-        return self._contexts.setdefault((tuple(t.number for t in loads), choices, same), len(self._contexts))
+    def context_number(self, loads: Sequence[Tensor], choices: tuple[frozenset[str], ...], merged: MergedAxes) -> int:
+        """A number for the loads of a block, the choices of looped axes, and the merged axes."""
+        return self._contexts.setdefault((tuple(t.number for t in loads), choices, merged), len(self._contexts))
 
     def flows(
         self,
@@ -302,26 +304,26 @@ class ProgramFacts:
             states: list[Flow] = []
             broken: FlowRule | None = None
             for t in operands:
-                before = t.flows[c]
-                if isinstance(before, Flow):
-                    states.append(before)
+                flow = t.flows[c]
+                if isinstance(flow, Flow):
+                    states.append(flow)
                 else:
-                    broken = before
-            made = broken or transfer(op, tuple(states), axes, result, looped, number)
+                    broken = flow
+            state = broken or transfer(op, tuple(states), axes, result, looped, number)
             if (
-                isinstance(made, Flow)
-                and made.pending
-                and not self._is_reached_when_summed(number, expression, made.pending)
+                isinstance(state, Flow)
+                and state.pending
+                and not self._is_reached_when_summed(number, expression, state.pending)
             ):
-                made = "loop.pending"
-            flows.append(made)
+                state = "loop.pending"
+            flows.append(state)
         return tuple(flows)
 
     def _is_reached_when_summed(self, number: int, expression: Poly, pending: tuple[str, ...]) -> bool:
-        """Whether a value behind the loop may be part of the result, once it is summed along its pending axes.
+        """Whether a value after the loop can be part of the result when it is summed along its pending axes.
 
-        Until then all operators are linear, and the same along these axes. So the sums may as well be taken at once,
-        unless a view lies between, of which expressions know no laws.
+        Only linear operators may read the value before that sum, so summing at once gives the same result. This does
+        not hold for opaque views, of which expressions have no laws.
         """
         if self._opaque_views or not self.space.active(UNREACHABLE):
             return True
@@ -333,7 +335,7 @@ class ProgramFacts:
         return self._reached_when_summed[key]
 
     def illegal_loops(self, state: BlockState, tensor: Tensor) -> tuple[str, bool]:
-        """Why no choice of looped axes is legal any more, as text, and whether a pending sum is among the reasons."""
+        """Why no choice of looped axes is legal, as text, and whether a pending sum is among the reasons."""
         key = (state.context, tensor.number, state.legal)
         found = self._illegal_loops.get(key)
         if found is None:
@@ -356,7 +358,7 @@ class ProgramFacts:
 
     # ------------------------------------------------------------ graphs
     def operators_left(self, state: KernelState) -> int:
-        """How many operators may still join tensors behind a kernel graph, those of blocks included."""
+        """The number of operators that a kernel graph may still get, those in blocks included."""
         space = self.space
         kernels = space.kernel_ops - state.predefined - state.customs
         customs = min(space.custom_kernels - state.customs, kernels)
@@ -364,7 +366,7 @@ class ProgramFacts:
         return predefined + customs * max(space.block_ops - 1, 0)
 
     def is_complete(self, state: KernelState) -> bool:
-        """Whether the newest tensor is the program's result and everything else is used."""
+        """Whether the newest tensor is the program's result and all others are used."""
         newest = state.tensors[-1]
         return (
             state.customs > 0
@@ -375,13 +377,13 @@ class ProgramFacts:
         )
 
     def deviates(self, state: BlockState, step: BlockApplication) -> bool:
-        """Whether an operator computes a value that the program does not; accumulating a partial sum is none."""
-        made, op = step.tensor, self.block_operators.entries[step.kind].op
+        """Whether an operator computes a value that the program does not; accumulating a partial sum does not count."""
+        tensor, op = step.tensor, self.block_operators.entries[step.kind].op
         if isinstance(op, Accumulate | AccumulateRescaled) and op.dim is None:
-            before = state.tensors[step.args[0]].flows
-            return not any(isinstance(f, Flow) and f.partial for c in state.legal for f in (before[c],))
-        return made.loopless_number not in self.program_numbers and all(
-            made.expression != goal.result for goal in self.goals
+            flows = state.tensors[step.args[0]].flows
+            return not any(isinstance(f, Flow) and f.partial for c in state.legal for f in (flows[c],))
+        return tensor.loopless_number not in self.program_numbers and all(
+            tensor.expression != goal.result for goal in self.goals
         )
 
 

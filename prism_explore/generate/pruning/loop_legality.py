@@ -11,7 +11,7 @@ SOME_LEGAL = "some choice of looped axes is legal"
 
 
 def _has_legal_loop(step: BlockStep) -> Failure | None:
-    """Whether some choice is legal; where a pending sum is among the reasons, `expr.unreachable` reports the cut."""
+    """Whether some choice is legal; if a pending sum is among the reasons, `expr.unreachable` reports the cut."""
     if step.legal or step.may_match:
         return None
     shown, pending = step.facts.illegal_loops(step.state, step.tensor)
@@ -29,7 +29,7 @@ def _split_has_legal_loops(step: SplitStep) -> Failure | None:
 LOOP_LEGALITY = PruningRule(
     ILLEGAL_LOOP,
     "Whichever axes the for-loop cuts, some operator would combine the wrong tiles.",
-    "`ir.flow`, the transitions of a tile's state, under every choice of looped axes.",
+    "The transfer function of `ir.analysis.loop_flow`, for every choice of looped axes.",
     "a tensor could be loaded twice, cut in two ways",
     checks=Checks(block=_has_legal_loop, split=_split_has_legal_loops),
     layer="map",

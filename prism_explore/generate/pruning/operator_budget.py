@@ -31,13 +31,13 @@ def _can_join(step: KernelGraph) -> Failure | None:
 
 
 def _can_make_parts(step: BlockStep | KernelGraph | OpenedBlock) -> Failure | None:
-    needs, parts, joins = step.facts.lower_bounds, step.parts, step.joins
-    return _enough(min([needs[n].needed(joins, parts[n]) for n in step.goals]), step.left)
+    bounds, parts, joins = step.facts.lower_bounds, step.parts, step.joins
+    return _enough(min([bounds[n].needed(joins, parts[n]) for n in step.goals]), step.left)
 
 
 def _can_make_terms(step: BlockStep | KernelGraph | OpenedBlock) -> Failure | None:
-    needs, parts, joins = step.facts.lower_bounds, step.parts, step.joins
-    return _enough(min([needs[n].needed_with_terms(joins, parts[n]) for n in step.goals]), step.left)
+    bounds, parts, joins = step.facts.lower_bounds, step.parts, step.joins
+    return _enough(min([bounds[n].needed_with_terms(joins, parts[n]) for n in step.goals]), step.left)
 
 
 def _enough(needed: int, left: int) -> Failure | None:
@@ -47,8 +47,8 @@ def _enough(needed: int, left: int) -> Failure | None:
 OPERATORS = PruningRule(
     _CODE,
     "The operators left are too few to use up what is unused and to make what is missing.",
-    "A tally: one operator with two operands joins two loose ends, one with one operand makes one of "
-    "the roots, means, exponentials, constants and functions that the result contains.",
+    "A count: an operator with two operands reduces the number of unused tensors by one, and an operator with one "
+    "operand makes one of the roots, means, exponentials, constants and functions in the result.",
     "a larger number of operators were allowed",
     checks=Checks(block=_can_join_in_block, kernel_graph=_can_join),
     always_checks=Checks(opening=_can_join_rest),
@@ -56,7 +56,8 @@ OPERATORS = PruningRule(
 NEEDED = PruningRule(
     "limit.needed",
     "The operators left are too few for the sums, quotients, roots and functions that are still to be made.",
-    "An admissible bound (`needs`): parts of the result that no operator makes two of, and that never cancel.",
+    "An admissible bound (`operator_lower_bound`): no operator makes two of these parts of the result, and parts never "
+    "cancel.",
     "a larger number of operators were allowed",
     checks=Checks(block=_can_make_parts, kernel_graph=_can_make_parts, opened=_can_make_parts),
     code=_CODE,
@@ -64,8 +65,8 @@ NEEDED = PruningRule(
 TERMS = PruningRule(
     "limit.terms",
     "The operators left are too few for the additions and products that are still to come as well.",
-    "An admissible bound (`needs`): nothing cancels, so every monomial of the result came into a sum by an "
-    "operator, and inputs met in one monomial by another.",
+    "An admissible bound (`operator_lower_bound`): nothing cancels, so operators added each monomial of the result to "
+    "a sum, and others combined the inputs of a monomial.",
     "a larger number of operators were allowed",
     checks=Checks(block=_can_make_terms, kernel_graph=_can_make_terms, opened=_can_make_terms),
     code=_CODE,

@@ -1,4 +1,4 @@
-"""`expr.unreachable` and `expr.apart`: values that no context makes a part of the result, by the axioms A_eq.
+"""`expr.unreachable` and `expr.apart`: values that cannot be part of the result in any context, by the axioms A_eq.
 
 Source: Mirage, arXiv 2405.05751, theorem 1; decided exactly by normal forms (`abstract_expr.subexpression`).
 """
@@ -21,7 +21,7 @@ def _is_part(step: BlockValue | PredefinedStep) -> Failure | None:
 
 
 def _closes(step: BlockStep) -> Failure | None:
-    """Whether no loop is illegal only because of a sum that is pending and is no part of the result once taken."""
+    """Whether some loop is legal, or none is illegal because of a pending sum that is no part of the result."""
     if step.legal or step.may_match or not step.facts.space.active(ILLEGAL_LOOP):
         return None
     shown, pending = step.facts.illegal_loops(step.state, step.tensor)
@@ -29,7 +29,7 @@ def _closes(step: BlockStep) -> Failure | None:
 
 
 def _fit_together(step: BlockStep | PredefinedStep) -> Failure | None:
-    """Whether the value and every unused one can be parts of one form of the result; narrows these forms."""
+    """Whether the value and every unused one can be parts of one form of the result; reduces the possible forms."""
     facts, tensor, goals = step.facts, step.tensor, step.goals
     if len(facts.goals) > 1:
         goals &= facts.forms_with(tensor)
@@ -55,7 +55,7 @@ UNREACHABLE = PruningRule(
 NOT_TOGETHER = PruningRule(
     "expr.apart",
     "Two values that are still unused cannot both be parts of the program's result, by A_eq.",
-    "The same theorem for contexts with two holes: every unused value must be used at last.",
+    "The same theorem for contexts with two holes: every unused value must be used in the end.",
     "A_eq knew more equalities",
     checks=Checks(predefined=_fit_together, block=_fit_together),
     code=NAME,

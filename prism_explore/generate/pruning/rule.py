@@ -1,10 +1,10 @@
 """A pruning rule as a row of data: its name, its sentence, and its test at each stage of a step.
 
 Input of a test: the step that the enumerator tries (`steps`). Output: None, or the `Failure` that is the reason for a
-cut. A test changes nothing, except that it may narrow what a step still allows: the forms of the result that remain
-possible (`goals`) and the legal choices of looped axes (`legal`).
+cut. A test may reduce two properties of a step: the forms of the result that remain possible (`goals`) and the legal
+choices of looped axes (`legal`). It changes nothing else.
 
-Every rule can be switched off alone: put its name into `Space.rules_off`.
+Each rule can be switched off: put its name into `Space.rules_off`.
 """
 
 from __future__ import annotations
@@ -35,18 +35,17 @@ class Failure(NamedTuple):
     """A test that failed."""
 
     formula: str
-    """The test; e stands for the evidence."""
+    """The test as a formula; e is the evidence."""
     evidence: str = ""
-    """The value that the operator would have given."""
+    """The value of e, such as the expression that the operator would compute."""
     detail: str = ""
     """Appended to the rule's sentence."""
     heuristic: bool = False
-    """Whether this cut may lose a program, although its rule is sound otherwise."""
+    """Whether this cut may lose a program, although the rule is sound in other cases."""
     shared_symbols: Mapping[str, str] = MappingProxyType({})
     """Other symbols of the formula, the same for all operators that are reported together."""
     lasting: bool = True
-    """Whether the same application is cut in every larger graph too. False where the test depends on what the graph
-    lacks so far."""
+    """Whether the same application is cut in every larger graph, too; False if a larger graph may pass the test."""
 
 
 _Step = TypeVar("_Step")
@@ -55,7 +54,7 @@ Check: TypeAlias = Callable[[_Step], Failure | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
-    """The tests of one rule, by stage; None where the rule does not apply.
+    """The tests of one rule, by stage; None if the rule does not apply.
 
     An operator in a block graph passes `typing`, `value` and `block`. The first two depend on its operands alone, so
     their outcomes are cached for the whole search. A predefined operator passes `typing`, `predefined` and
@@ -65,19 +64,19 @@ class Checks:
     typing: Check[OperandTypes] | None = None
     """Axes and element types of the operands."""
     value: Check[BlockValue] | None = None
-    """The value of an operator inside a block graph, whatever the rest of the graph."""
+    """The value of an operator in a block graph, without the rest of the graph."""
     block: Check[BlockStep] | None = None
     """A block graph with one more operator."""
     finished_block: Check[FinishedBlock] | None = None
-    """A block graph that could be stored as it is."""
+    """A block graph whose newest tensor may be stored."""
     predefined: Check[PredefinedStep] | None = None
-    """A predefined operator at a kernel graph."""
+    """A predefined operator in a kernel graph."""
     kernel_graph: Check[KernelGraph] | None = None
     """The kernel graph with that operator."""
     opening: Check[KernelOpening] | None = None
     """The operands of a new custom kernel."""
     opened: Check[OpenedBlock] | None = None
-    """The block graph of a new custom kernel, which only loads so far."""
+    """The block graph of a new custom kernel, which has only loads."""
     split: Check[SplitStep] | None = None
     """A kernel split into two."""
     finished_graph: Check[FinishedGraph] | None = None
@@ -89,32 +88,32 @@ class PruningRule:
     """One row of the table `rules.RULES`."""
 
     name: str
-    """Stored in the journal; what `Space.rules_off` takes."""
+    """Stored in the journal, and used in `Space.rules_off`."""
     sentence: str
     """The reason in one sentence."""
     source: str
-    """Where the rule is from, or why it is sound."""
+    """The publication of the rule, or why it is sound."""
     would_reopen_if: str
-    """What would have to change for the region to be searched: `would reopen if ...`."""
+    """The condition under which the region would be searched: `would reopen if ...`."""
     checks: Checks
     """The tests; not run when the rule is switched off."""
     always_checks: Checks = field(default_factory=Checks)
-    """Tests that run also when the rule is switched off: without them the graph could not be built."""
+    """Tests that run even if the rule is switched off, because a graph that fails them cannot be built."""
     code: str = ""
-    """Machine-readable reason, where several rules share one; else the name."""
+    """The code of the reason, if several rules share one; otherwise the name is the code."""
     soundness: Soundness = "sound"
     """`sound`: no program of the stated space is lost. A single cut may be marked `heuristic`."""
     layer: Layer = "generate"
     one_region_per_node: bool = False
-    """Whether all its cuts at a node of the search are reported as one region, because they are many and alike.
-    Otherwise the cuts on the same operands are one region."""
+    """Whether all cuts at a node are reported as one region, because there are many similar ones. Otherwise the cuts
+    on the same operands are one region."""
     restricts: str = ""
-    """`space`: the rule states what the space is. `maps`: no choice of maps makes the kernel legal. Else empty: the
-    graph is in the space, but cannot become the program."""
+    """`space`: the rule is a limit of the space. `maps`: no choice of maps makes the kernel legal. Empty: the graph is
+    in the space, but cannot become the program."""
 
 
 class Cut(NamedTuple):
-    """A step that was not taken."""
+    """A step that a rule cut."""
 
     rule: PruningRule
     failure: Failure
@@ -125,7 +124,7 @@ StageRules: TypeAlias = tuple[tuple[PruningRule, Check[_Step]], ...]
 
 
 def first_cut(rules: StageRules[_Step], step: _Step) -> Cut | None:
-    """The cut by the first rule whose test fails; None where all pass."""
+    """The cut by the first rule whose test fails; None if all pass."""
     for rule, check in rules:
         failure = check(step)
         if failure is not None:
@@ -134,7 +133,7 @@ def first_cut(rules: StageRules[_Step], step: _Step) -> Cut | None:
 
 
 class ActiveRules:
-    """The rules that are on in a space, by stage."""
+    """The rules that are switched on in a space, by stage."""
 
     def __init__(self, rules: Iterable[PruningRule], space: Space) -> None:
         rules = tuple(rules)
@@ -161,7 +160,7 @@ class ActiveRules:
 
 
 def require_known_rules(names: Iterable[str], rules: Iterable[PruningRule]) -> None:
-    """Check names of rules.
+    """Check that all names are names of rules.
 
     Raises:
         ShapeError: no rule has one of the names.

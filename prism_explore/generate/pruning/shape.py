@@ -1,4 +1,4 @@
-"""`shape.mismatch`: operands whose dims are different index axes."""
+"""`shape.mismatch`: operands with different index axes in dims that must match."""
 
 from __future__ import annotations
 

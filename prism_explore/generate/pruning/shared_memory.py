@@ -9,9 +9,9 @@ from prism_explore.ir.tensors import BYTES
 
 
 def _fits(step: BlockStep) -> Failure | None:
-    """Whether the smallest tiles fit under some choice of looped axes; narrows the legal choices.
+    """Whether the smallest tiles fit under some choice of looped axes; reduces the legal choices.
 
-    Only the new operator is checked, unless it changes which axes can be partitioned: then all operators are.
+    Only the new operator is tested, unless it changes which axes can be partitioned: then all operators are.
     """
     state, reduced, limit_bytes = step.state, step.reduced, step.facts.target.shared_memory_bytes
     first = 0 if reduced != state.reduced or state is not step.before else len(state.tensors)
@@ -31,7 +31,7 @@ def _fits(step: BlockStep) -> Failure | None:
 
 
 def _tiles_at(step: BlockStep, position: int, unpartitioned: frozenset[str]) -> tuple[int, str]:
-    """Bytes of the two largest tiles at an operator, each as small as any partition makes it, and which these are."""
+    """The bytes of the two largest tiles of an operator, each partitioned as much as possible, and their positions."""
     tensors, extents = step.tensors, step.facts.extents
     node = tensors[position].node
     needed = set(node.args)
@@ -51,8 +51,8 @@ def _tiles_at(step: BlockStep, position: int, unpartitioned: frozenset[str]) -> 
 SHARED_MEMORY = PruningRule(
     "mem.smem",
     "Two tiles that are needed at once exceed the shared memory, however finely grid and loop cut.",
-    "A lower bound: a block's tensors live in shared memory, and a reduced axis that the loop does "
-    "not cut is whole in every block.",
+    "A lower bound: a block's tensors are in shared memory, and a reduced axis that the loop does not partition is "
+    "complete in every block.",
     "the target had more shared memory",
     checks=Checks(block=_fits),
     restricts="maps",

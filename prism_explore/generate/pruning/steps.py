@@ -1,7 +1,7 @@
-"""The steps that rules judge: an operator at a kernel graph or a block graph, a new kernel, a split, a finished graph.
+"""The steps that rules test: operators added to kernel graphs and block graphs, new kernels, splits, finished graphs.
 
-A step holds the graph before it and computes the rest when it is first needed, because most steps are cut by one of
-the first rules.
+A step has the graph before it. It computes other properties when a rule first needs them, because most steps are cut
+by one of the first rules.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class OperandTypes(NamedTuple):
     operands: tuple[Tensor, ...]
     axes: tuple[AxisNames, ...]
     result: AxisNames | None
-    """Axes of the result; None where the operands do not fit."""
+    """Axes of the result; None if the operands do not match."""
 
     def value(self) -> Tensor:
         """The result, without its loop states."""
-        assert self.result is not None, "operands that do not fit are cut"
+        assert self.result is not None, "operands that do not match are cut"
         return self.facts.value(self.op, self.args, self.operands, self.axes, self.result)
 
 
 def operand_types(
     facts: ProgramFacts, op: ComputeOp | LoopOp, args: Args, state: KernelState | BlockState
 ) -> OperandTypes | None:
-    """An operator with its operands in a graph; None where it is no operator there, such as a sum along no dim."""
+    """An operator with its operands in a graph; None if it is invalid there, such as a sum along a missing dim."""
     operands = tuple([state.tensors[a] for a in args])
     axes = tuple([t.axes for t in operands])
     along = op.dim if isinstance(op, Reduce | Accumulate | RunningMax | AccumulateRescaled) else None
@@ -67,15 +67,15 @@ def operand_types(
     return OperandTypes(facts, op, args, operands, axes, compute_axes(op, axes))
 
 
-def with_loop_states(typed: OperandTypes, block: BlockState, made: Tensor) -> Tensor:
-    """A result in a block, with its loop state under each choice of looped axes."""
+def with_loop_states(typed: OperandTypes, block: BlockState, tensor: Tensor) -> Tensor:
+    """A result in a block with its loop state under each choice of looped axes."""
     facts, choices = typed.facts, block.choices
-    flows = facts.flows(typed.op, typed.operands, made.axes, choices, made.number, made.expression)
-    return replace(made, flows=flows)
+    flows = facts.flows(typed.op, typed.operands, tensor.axes, choices, tensor.number, tensor.expression)
+    return replace(tensor, flows=flows)
 
 
 class BlockValue(NamedTuple):
-    """The value of an operator in a block graph, whatever the rest of the graph."""
+    """The value of an operator in a block graph; its tests do not depend on the rest of the graph."""
 
     facts: ProgramFacts
     tensor: Tensor
@@ -90,25 +90,25 @@ class BlockStep:
         self.op = facts.block_operators.entries[application.kind].op
         self.args = application.args
         self.state = merge_axes_in_block(facts, before, self.op, self.args)
-        """The graph before the step; axes that match by size are one."""
+        """The graph before the step; axes that the operator matches by size are merged."""
         self.tensor = self._value() if self.state.merged_axes else application.tensor
         """The result."""
         self.goals = before.goals
-        """The forms of the result that all values may be parts of; tests narrow it."""
+        """The forms of the result that all values may be parts of; tests reduce it."""
 
     def _value(self) -> Tensor:
         typed = operand_types(self.facts, self.op, self.args, self.state)
-        assert typed is not None, "operands that fit by size fit whichever axes are one"
+        assert typed is not None, "operands that match by size match with merged axes, too"
         return with_loop_states(typed, self.state, typed.value())
 
     @property
     def accumulates(self) -> bool:
-        """Whether the operator is an accumulator, which a running maximum is not."""
+        """Whether the operator is an accumulator; a running maximum is none."""
         return isinstance(self.op, Accumulate | AccumulateRescaled)
 
     @property
     def accumulated(self) -> tuple[int, ...]:
-        """The tensors that some accumulator takes already."""
+        """The tensors that some accumulator reads already."""
         return self.state.accumulated
 
     @cached_property
@@ -118,13 +118,13 @@ class BlockStep:
 
     @cached_property
     def legal(self) -> frozenset[int]:
-        """The choices of looped axes that are still legal; tests narrow it."""
+        """The choices of looped axes that are still legal; tests reduce it."""
         flows = self.tensor.flows
         return frozenset([c for c in self.state.legal if isinstance(flows[c], Flow)])
 
     @property
     def may_match(self) -> bool:
-        """Whether axes may still become one, so that an illegal loop may become legal."""
+        """Whether axes may still be merged, so that an illegal loop may become legal."""
         return may_merge_axes(self.facts, self.state)
 
     @cached_property
@@ -134,7 +134,7 @@ class BlockStep:
 
     @property
     def joins(self) -> int:
-        """How many operators with two operands it takes to use everything."""
+        """The number of operators with two operands that are needed to use all tensors."""
         return len(self.unused)
 
     @property
@@ -144,19 +144,19 @@ class BlockStep:
 
     @property
     def left_in_block(self) -> int:
-        """How many operators the block may still have."""
+        """The number of operators that the block may still get."""
         return self.facts.space.block_ops - len(self.tensors)
 
     @property
     def left(self) -> int:
-        """How many operators the block, and the kernel graph behind it, may still have."""
+        """The number of operators that the block, and the kernel graph after it, may still get."""
         return self.left_in_block + self.state.operators_after
 
     @cached_property
     def parts(self) -> tuple[Parts, ...]:
         """Per form of the result, its parts that some tensor has."""
-        made = zip(self.state.parts, self.facts.lower_bounds, strict=True)
-        return tuple([m | needs.parts_of(self.tensor.expression) for m, needs in made])
+        before = zip(self.state.parts, self.facts.lower_bounds, strict=True)
+        return tuple([m | bound.parts_of(self.tensor.expression) for m, bound in before])
 
     @cached_property
     def time_bound(self) -> PartialTimeBound:
@@ -171,7 +171,7 @@ class BlockStep:
 
     @cached_property
     def reduced(self) -> frozenset[str]:
-        """Axes that some operator sums over, so that no grid dim may partition them."""
+        """Axes that some operator reduces, so that no grid dim may partition them."""
         axis = reduced_axis(self.op, tuple([self.state.tensors[a].axes for a in self.args]))
         return self.state.reduced | {axis} if axis else self.state.reduced
 
@@ -202,7 +202,7 @@ class PredefinedStep:
         self.unused = state.unused.difference(self.args)
         """Tensors before the result that nothing uses."""
         self.goals = state.goals
-        """The forms of the result that all values may be parts of; tests narrow it."""
+        """The forms of the result that all values may be parts of; tests reduce it."""
 
     @cached_property
     def time_bound(self) -> PartialTimeBound:
@@ -238,7 +238,7 @@ class KernelGraph:
     facts: ProgramFacts
     state: KernelState
     joins: int
-    """How many operators with two operands it takes to use everything."""
+    """The number of operators with two operands that are needed to use all tensors."""
 
     @property
     def goals(self) -> frozenset[int]:
@@ -247,7 +247,7 @@ class KernelGraph:
 
     @cached_property
     def left(self) -> int:
-        """How many operators it may still have, those of blocks included."""
+        """The number of operators that it may still get, those in blocks included."""
         return self.facts.operators_left(self.state)
 
     @property
@@ -262,14 +262,14 @@ class KernelGraph:
 
 
 class KernelOpening:
-    """A new custom kernel at a kernel graph, by the tensors that it reads."""
+    """A new custom kernel in a kernel graph, given by the tensors that it reads."""
 
     def __init__(self, facts: ProgramFacts, state: KernelState, operands: Args) -> None:
         self.facts, self.state, self.operands = facts, state, operands
         self.unused = state.unused.difference(operands)
         """Tensors that the kernel does not read and nothing else uses."""
         self.operators_after = facts.operators_left(replace(state, unused=self.unused, customs=state.customs + 1))
-        """Operators that may follow the kernel."""
+        """The number of operators that may follow the kernel."""
 
     @cached_property
     def time_bound(self) -> PartialTimeBound:
@@ -280,22 +280,25 @@ class KernelOpening:
 
 @dataclass(frozen=True, slots=True)
 class OpenedBlock:
-    """The block graph of a new custom kernel, which only loads so far."""
+    """The block graph of a new custom kernel, which has only loads.
+
+    `limit.needed` and `limit.terms` test it before any operator is added.
+    """
 
     facts: ProgramFacts
     joins: int
-    """How many operators with two operands it takes to use everything."""
+    """The number of operators with two operands that are needed to use all tensors."""
     parts: tuple[Parts, ...]
     """Per form of the result, its parts that some tensor has."""
     goals: frozenset[int]
     """The forms of the result that all values may be parts of."""
     left: int
-    """How many operators the block, and the kernel graph behind it, may still have."""
+    """The number of operators that the block, and the kernel graph after it, may still get."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedBlock:
-    """A block graph that could be stored as it is."""
+    """A block graph whose newest tensor may be stored."""
 
     facts: ProgramFacts
     state: BlockState
@@ -306,7 +309,7 @@ class FinishedGraph:
     """A kernel graph whose result is the program's."""
 
     family: str
-    """The earlier family that it equals; empty where there is none."""
+    """The earlier family that it equals; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

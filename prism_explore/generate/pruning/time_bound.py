@@ -24,7 +24,7 @@ def _is_faster(step: BlockStep | KernelOpening | PredefinedStep) -> Failure | No
 TIME_BOUND = PruningRule(
     TOO_SLOW,
     "However it goes on, compulsory traffic and arithmetic alone take as long as the time to beat.",
-    "Branch and bound on the roofline of a partial graph; `cost.floor` says why it bounds what grows from it.",
+    "Branch and bound on the roofline of a partial graph; `cost.roofline` proves it for all graphs that extend it.",
     "the time to beat were longer, or the target faster than its figures say",
     checks=Checks(block=_is_faster, opening=_is_faster, predefined=_is_faster),
 )

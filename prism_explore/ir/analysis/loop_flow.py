@@ -117,7 +117,7 @@ def transfer(
         axes: axes of its operands.
         result: axes of its result (of the loaded tensor for a load).
         looped: the axes that the loop partitions.
-        name: a number of its own for the result, if it is a running maximum.
+        name: a unique number of the result, if it is a running maximum.
     """
     if any(result.count(a) > 1 for a in looped):
         return "axis.once"
@@ -199,7 +199,7 @@ def _reduce(op: Reduce, x: Flow, axes: AxisNames) -> Flow | FlowRule:
 
 
 def _regroup(args: tuple[Flow, ...], touched: Collection[str | None], looped: Collection[str]) -> Flow | FlowRule:
-    """A view that regroups axes: it is linear, so sums pass; a chunk of an axis that it regroups does not."""
+    """The state after a view that regroups axes: it may read partial sums, but no chunk of an axis that it regroups."""
     return "loop.unmapped" if any(a != args[0] for a in args) or any(a in looped for a in touched) else args[0]
 
 
@@ -213,7 +213,7 @@ def _common_phase(a: Flow, b: Flow) -> Phase | FlowRule:
 
 
 _LINEAR = ("add", "sub", "mul", "div")
-"""In one operand at least."""
+"""Functions that are linear in at least one operand."""
 
 
 def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:

@@ -1,7 +1,7 @@
 """Running maxima: how values inside a loop depend on one, and which accumulators correct for it.
 
 A running maximum m is the largest value so far. It differs from the maximum of all iterations in all iterations but the
-last. A value computed from m depends on it in one of two ways, where u does not depend on it:
+last. A value that is computed from m depends on it in one of two ways, where u does not depend on m:
 
     a term     u + a*m           m itself, x - m
     a factor   u * exp(a*m)      exp(x - m), and its products with values that do not depend on m
@@ -36,7 +36,7 @@ from prism_explore.ir.ops import (
 )
 
 Lost: TypeAlias = Literal["lost"]
-"""A value that depends on a running maximum in neither way."""
+"""A value that depends on a running maximum in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class MaxDependence:
     """How a value depends on one running maximum."""
 
     name: int
-    """Which one."""
+    """The number of the running maximum."""
     along: frozenset[str]
     """Axes that it varies along: factors that are summed along one of them have no common factor."""
     degree: Fraction = Fraction(1)
@@ -64,7 +64,8 @@ def dependence_on_max(
         args: how its operands depend on a running maximum.
         axes: axes of its operands.
         result: axes of its result.
-        name: a number of its own for the result, if it is a running maximum.
+        name: a unique number of the result, if it is a running maximum.
+
     """
     moves = _dependence(op, args, axes, result, name)
     if isinstance(moves, MaxDependence) and any(result.count(a) > 1 for a in moves.along):

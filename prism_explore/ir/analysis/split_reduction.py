@@ -1,8 +1,8 @@
 """Split reductions: a grid dim partitions an axis that a kernel reduces, and a second kernel adds the shares.
 
-Each block then has all of a tensor without that axis, one chunk of a tensor with it, and of a sum over it the share
-of its own chunk. These are the states of `ir.analysis.loop_flow` inside a loop (invariant, chunk, partial), so the
-same transfer function decides both. A reduction over the for-loop counts here as one of the tile.
+Each block then has a full tensor if the tensor lacks that axis, one chunk of a tensor that has it, and the share of its
+chunk of a sum over it. These are the states of `ir.analysis.loop_flow` inside a loop (invariant, chunk, partial), so
+the same transfer function decides both. A reduction over the for-loop counts here as a reduction of the tile.
 
 The shares lie next to each other in device memory. The second kernel reads one share per iteration of its for-loop,
 and its accumulators add them. Split-K matrix products and split attention over keys (flash decoding) have this form.
@@ -45,7 +45,7 @@ State: TypeAlias = Flow | FlowRule
 
 
 def share_axis(axis: str) -> str:
-    """The name of the axis along which the shares of a split axis lie."""
+    """The name of the axis along which the shares of a split axis are stored."""
     return f"{axis}/s"
 
 
@@ -76,15 +76,15 @@ class Share:
     """One result of the first of two kernels, of which each block stores its share."""
 
     store: int
-    """Its position in the first's block graph."""
+    """Position of its store in the first block graph."""
     load: int
-    """In the second's block graph."""
+    """Position of its load in the second block graph."""
     complete: int | None
-    """The node that is complete there; None if other shares are relative to it and nothing else reads it."""
+    """Position of the node with the complete value; None if it is only a maximum that other shares are relative to."""
     scale: int | None = None
-    """The load of the maximum that its terms are relative to."""
+    """Position of the load of the maximum that its terms are relative to."""
     between: tuple[int, ...] = ()
-    """The nodes between its load and there."""
+    """Positions of the nodes between `load` and `complete`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Pair:
 def find_split_pair(graph: SGraph) -> Pair | None:
     """The two kernels of a graph that form a split reduction; None if the graph has another form.
 
-    The second kernel reads every result of the first, no other node does, and it first completes each share.
+    Only the second kernel reads the results of the first. It reads all of them, and completes each share first.
     """
     if len(graph.customs) != 2:
         return None
@@ -176,9 +176,9 @@ def second_kernel_states(
 
 
 def stores_shares(graph: SGraph) -> bool:
-    """Whether some kernel stores one share per block: the size of its result grows with its grid."""
-    numbers = set(graph.parameters)
-    return any(numbers & set(d.symbols) for t in graph.types() for d in t.dims)
+    """Whether some kernel stores one share per block, so that the size of its result depends on its grid."""
+    parameters = set(graph.parameters)
+    return any(parameters & set(d.symbols) for t in graph.types() for d in t.dims)
 
 
 def _states(

@@ -1,9 +1,7 @@
-"""Reference interpreter: the meaning of programs and sGraphs in NumPy, block by block and iteration by iteration.
+"""Reference interpreter: the semantics of programs and sGraphs in NumPy, block by block and iteration by iteration.
 
-Every faster path is tested against it. It shares no code with the prover. A custom kernel runs over its grid, its
-loop iterates, accumulators add.
-
-Where two blocks write different values to one place (a race), the result there is NaN, which equals nothing.
+All other interpreters and code generators are tested against it. It shares no code with the prover. If two blocks
+write different values to one element (a race), the element is NaN.
 """
 
 from __future__ import annotations
@@ -51,19 +49,18 @@ from prism_explore.ir.ops import (
     Unary,
 )
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import TensorType
 
 Array: TypeAlias = npt.NDArray[Any]
 Rounding: TypeAlias = Callable[[Array], Array]
-"""What is done to the result of every operator, to play a narrower arithmetic than the arrays have."""
+"""Applied to the result of every operator, to emulate a precision that is lower than that of the arrays."""
 Compute: TypeAlias = Callable[[ComputeOp, list[Array], Mapping[str, int]], Array]
-"""How a compute operator of the kernel graph is computed: `apply`, or something that means the same."""
+"""Computes a compute operator of the kernel graph: `apply`, or an equivalent function."""
 RunBlocks: TypeAlias = Callable[[BlockGraph, list[Array], Mapping[str, int], Rounding], tuple[Array, ...]]
-"""How a custom kernel's results are computed: `run_blocks`, or something that gives the same."""
+"""Computes the results of a custom kernel: `run_blocks`, or an equivalent function."""
 
 
 def exact(value: Array) -> Array:
-    """No rounding but that of the arrays' own arithmetic."""
+    """No rounding, except that of the arrays' own arithmetic."""
     return value
 
 
@@ -73,16 +70,17 @@ def evaluate(
     sizes: Mapping[str, int] | None = None,
     rounded: Rounding = exact,
 ) -> Array:
-    """The result on given inputs, in the inputs' own arithmetic (float64 for a reference).
+    """The result on given inputs, in the arithmetic of the inputs.
 
     Args:
         graph: a program, or an sGraph whose maps are closed.
         inputs: an array per input name.
-        sizes: numbers for grid sizes and loop ranges; sizes of data symbols follow from the arrays.
-        rounded: applied to every operator's result; what is accumulated is rounded behind the loop.
+        sizes: values of grid sizes and loop ranges; those of data symbols follow from the arrays.
+        rounded: applied to every operator's result; an accumulator is rounded after the loop.
 
     Raises:
-        ShapeError: an input is missing or has another shape, a size has no number, a tile is not whole.
+        ShapeError: an input is missing or has another shape, a symbol has no value, or an extent is not divisible by
+            its number of tiles.
     """
     output = graph.graph.output if isinstance(graph, TensorProgram) else graph.output
     return evaluate_all(graph, inputs, sizes, rounded)[output]
@@ -94,7 +92,7 @@ def evaluate_all(
     sizes: Mapping[str, int] | None = None,
     rounded: Rounding = exact,
 ) -> tuple[Array, ...]:
-    """Like `evaluate`, but every kernel-level tensor in order."""
+    """Every kernel-level tensor in order; otherwise like `evaluate`."""
     flat = graph.graph if isinstance(graph, TensorProgram) else graph
     numbers = {**bind_sizes(flat, inputs), **(sizes or {})}
     types = flat.types()
@@ -107,7 +105,7 @@ def evaluate_all(
     for position, value in enumerate(values):
         wanted = tuple(d.value(numbers) for d in types[position].dims)
         if value.shape != wanted:
-            raise ShapeError(f"kernel node %{position} has shape {value.shape}, its type says {wanted}")
+            raise ShapeError(f"kernel node %{position} has shape {value.shape}, its type has {wanted}")
     return values
 
 
@@ -119,19 +117,19 @@ def run(
     blocks: RunBlocks | None = None,
     compute: Compute | None = None,
 ) -> tuple[Array, ...]:
-    """Every kernel-level tensor at whatever shapes the inputs have, as long as tiles are whole.
+    """Every kernel-level tensor, at the shapes of the inputs; extents must be divisible by their numbers of tiles.
 
-    Types are not asked, so a graph may run at other extents than those it was written for; operators that name
-    extents, such as a reshape, must name those of the inputs.
+    Types are not checked, so a graph may run at other extents than its own. Operators that contain extents, such as a
+    reshape, must have those of the inputs.
 
     Args:
         graph: closed.
-        inputs: an array per input name, of numbers of any kind that NumPy can hold; elements of an object array bring
-            their own arithmetic, and may have methods `has_own` and `elementwise` for elementwise functions.
-        sizes: a number for every symbol.
+        inputs: an array per input name. Elements of an object array have their own arithmetic, and may have methods
+            `has_own` and `elementwise` for elementwise functions.
+        sizes: a value for every symbol.
         rounded: applied to every operator's result.
-        blocks: how a custom kernel runs, if not block by block.
-        compute: how the other operators run, if not by `apply`.
+        blocks: runs custom kernels; `run_blocks` if None.
+        compute: runs the other operators; `apply` if None.
     """
     run_custom, run_plain = blocks or run_blocks, compute or apply
     dtype = np.result_type(*inputs.values())
@@ -158,7 +156,7 @@ def run(
 
 
 def bind_sizes(graph: SGraph, inputs: Mapping[str, Array]) -> dict[str, int]:
-    """Numbers for the symbols in input dims, read off the arrays.
+    """The values of the symbols in input dims, given the arrays.
 
     Raises:
         ShapeError: an input is missing, or the arrays contradict the types.
@@ -171,8 +169,8 @@ def bind_sizes(graph: SGraph, inputs: Mapping[str, Array]) -> dict[str, int]:
         if len(shape) != given.type.rank:
             raise ShapeError(f"input {given.name!r} is {given.type}, found an array of shape {shape}")
         for size, extent in zip(given.type.dims, shape, strict=True):
-            if len(size.symbols) == 1 and str(size) == size.symbols[0]:
-                sizes.setdefault(size.symbols[0], extent)
+            if size.symbol:
+                sizes.setdefault(size.symbol, extent)
     for given in graph.inputs:
         wanted = tuple(d.value(sizes) for d in given.type.dims)
         if np.shape(inputs[given.name]) != wanted:
@@ -183,12 +181,12 @@ def bind_sizes(graph: SGraph, inputs: Mapping[str, Array]) -> dict[str, int]:
 
 
 def apply(op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
-    """One compute operator on arrays; `sizes` are for operators that name sizes themselves."""
+    """One compute operator on arrays; `sizes` are for operators that contain sizes."""
     return numpy_function(op, sizes)(*args)
 
 
 def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Array]:
-    """What an operator does, as a function of its operands; `sizes` are for operators that name sizes themselves."""
+    """The NumPy function of an operator; `sizes` are for operators that contain sizes."""
     match op:
         case Unary(fn):
             return partial(_unary, fn)
@@ -213,7 +211,7 @@ def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Arr
 
 
 def _unary(fn: UnaryFn, x: Array) -> Array:
-    """An elementwise function; the elements of an object array may have their own (`has_own`, `elementwise`)."""
+    """An elementwise function; elements of an object array may implement it (`has_own`, `elementwise`)."""
     row = UNARY[fn]
     if x.dtype == object and x.size and hasattr(x.flat[0], "has_own") and x.flat[0].has_own(row):
         return np.asarray(np.frompyfunc(methodcaller("elementwise", row), 1, 1)(x), dtype=object)
@@ -252,15 +250,15 @@ _SCALAR: Mapping[ScalarFn, Callable[[Array, Any], Array]] = {
 
 
 def _position(d: Dim, sizes: Mapping[str, int]) -> int:
-    """A border of a slice, which may be 0, also where symbols meet."""
+    """The start or stop of a slice, which may be 0, unlike other sizes."""
     return (d + 1).value(sizes) - 1
 
 
 def _band(band: Band, sizes: Mapping[str, int]) -> npt.NDArray[np.bool_]:
-    ahead = np.arange(band.columns.value(sizes)) - np.arange(band.rows.value(sizes))[:, None]
+    distance = np.arange(band.columns.value(sizes)) - np.arange(band.rows.value(sizes))[:, None]
     low = -np.inf if band.low is None else float(band.low.rational(sizes))
     high = np.inf if band.high is None else float(band.high.rational(sizes))
-    return (low <= ahead) & (ahead <= high)
+    return (low <= distance) & (distance <= high)
 
 
 def _reduce(fn: ReduceFn, along: int, x: Array) -> Array:
@@ -273,62 +271,45 @@ def _reduce(fn: ReduceFn, along: int, x: Array) -> Array:
     return np.sqrt(mean) if fn == "rms" else mean
 
 
-def run_block_graph(
-    block: BlockGraph,
-    operands: list[Array],
-    types: tuple[TensorType, ...],
-    sizes: Mapping[str, int],
-    rounded: Rounding = exact,
-) -> tuple[Array, ...]:
-    """A custom kernel's results: every block of the grid in turn, every iteration of the loop in turn.
-
-    Raises:
-        ShapeError: the maps are open, or a tile is not whole at these sizes.
-    """
-    for d in dict.fromkeys(d for t in block_types(block, types) for d in t.dims):
-        d.value(sizes)
-    return run_blocks(block, operands, sizes, rounded)
-
-
 @dataclass(frozen=True, slots=True)
 class _Partition:
-    """How a load cuts one dim: the piece has a number in mixed radix, the grid's coordinate before the loop's index."""
+    """How a load partitions one dim: the tile's number in mixed radix, grid coordinates before the loop's index."""
 
     along: int
     digits: tuple[tuple[int, int], ...]
-    """Which of the grid's coordinates, or the loop's index behind them; and how many there are."""
+    """The position of a coordinate (that of the loop comes last), and the number of its values."""
     tiles: int
 
 
 _Step: TypeAlias = tuple[int, Node, Callable[..., Array] | None]
-"""A node, where its value goes, and what it does if it only computes."""
+"""The position of a node, the node, and its NumPy function if it is a compute operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Schedule:
-    """A block graph at given sizes: how often it runs, and which of its nodes run when."""
+    """A block graph at given sizes, with its nodes ordered by phase."""
 
     grid: tuple[int, ...]
     iterations: int
     cuts: Mapping[int, tuple[_Partition, ...]]
-    """Per load."""
+    """The partitioned dims of each load."""
     once: tuple[_Step, ...]
-    """The same in every iteration."""
+    """Before the first iteration: values that are the same in every iteration."""
     every: tuple[_Step, ...]
-    """In every iteration, what is accumulated too."""
+    """In every iteration, accumulations included."""
     after: tuple[_Step, ...]
-    """Behind the loop, where accumulators are closed."""
+    """After the loop, where accumulators are finished."""
 
 
 def _schedule(block: BlockGraph, sizes: Mapping[str, int]) -> _Schedule:
     once: list[_Step] = []
-    each: list[_Step] = []
-    behind: list[_Step] = []
-    for position, (node, when) in enumerate(zip(block.nodes, phases(block), strict=True)):
+    every: list[_Step] = []
+    after: list[_Step] = []
+    for position, (node, phase) in enumerate(zip(block.nodes, phases(block), strict=True)):
         match node.op:
             case Accumulate() | AccumulateRescaled():
-                each.append((position, node, None))
-                behind.append((position, node, None))
+                every.append((position, node, None))
+                after.append((position, node, None))
                 continue
             case Load() | Store() | RunningMax():
                 step = (position, node, None)
@@ -336,12 +317,12 @@ def _schedule(block: BlockGraph, sizes: Mapping[str, int]) -> _Schedule:
                 raise AssertionError("no kernel-level operator in a block")
             case op:
                 step = (position, node, numpy_function(op, sizes))
-        (once if when == "invariant" else each if when == "loop" else behind).append(step)
+        (once if phase == "invariant" else every if phase == "loop" else after).append(step)
     grid = tuple(p.size.value(sizes) for p in block.grid)
     iterations = block.loop.size.value(sizes) if block.loop else 1
     loads = {n: node.op for n, node in enumerate(block.nodes) if isinstance(node.op, Load)}
-    cuts = {n: _cuts(load, grid, iterations) for n, load in loads.items()}
-    return _Schedule(grid, iterations, cuts, tuple(once), tuple(each), tuple(behind))
+    partitions = {n: _cuts(load, grid, iterations) for n, load in loads.items()}
+    return _Schedule(grid, iterations, partitions, tuple(once), tuple(every), tuple(after))
 
 
 def _cuts(load: Load, grid: tuple[int, ...], iterations: int) -> tuple[_Partition, ...]:
@@ -357,7 +338,11 @@ def _cuts(load: Load, grid: tuple[int, ...], iterations: int) -> tuple[_Partitio
 def run_blocks(
     block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], rounded: Rounding
 ) -> tuple[Array, ...]:
-    """A custom kernel's results like `run_block_graph`, at whatever shapes the operands have."""
+    """A custom kernel's results at the shapes of the operands: every block in turn, every iteration in turn.
+
+    Raises:
+        ShapeError: the maps are open, or an extent is not divisible by its number of tiles.
+    """
     if block.is_open:
         raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
     schedule = _schedule(block, sizes)
@@ -384,7 +369,7 @@ def run_blocks(
 
 
 def equal_elements(a: Array, b: Array) -> npt.NDArray[np.bool_]:
-    """Which elements two blocks wrote alike."""
+    """The elements in which two tiles are equal up to rounding."""
     if a.dtype == object:
         return np.asarray(a == b, dtype=bool)
     return np.isclose(a, b, rtol=1e-9, atol=1e-12)
@@ -401,10 +386,10 @@ def _slices(tile: tuple[int, ...], cut: tuple[int | None, ...], where: tuple[int
 def _run_block(
     schedule: _Schedule, operands: list[Array], sizes: Mapping[str, int], where: tuple[int, ...], rounded: Rounding
 ) -> list[Array]:
-    """What each store writes for one block."""
+    """The tile that each store writes for one block."""
     values: dict[int, Array] = {}
     before: dict[int, Array] = {}
-    """Per accumulator and running maximum, what it held after the last iteration; per scale, its last value."""
+    """The value of each accumulator after the last iteration; at the complement, the last value of its scale."""
     for i in range(schedule.iterations):
         for position, node, act in schedule.every if i else (*schedule.once, *schedule.every):
             if act is not None:
@@ -427,7 +412,7 @@ def _run_block(
                     part = contribution("max", along, args[0])
                     values[position] = np.maximum(values[position], part) if i else part
                 case _:
-                    raise AssertionError("stores come behind the loop")
+                    raise AssertionError("stores come after the loop")
     out: list[Array] = []
     for position, node, act in schedule.after:
         match node.op:
@@ -439,28 +424,30 @@ def _run_block(
             case Store():
                 out.append(values[node.args[0]])
             case _:
-                assert act is not None, "only what computes comes behind the loop"
+                assert act is not None, "other nodes after the loop are compute operators"
                 values[position] = rounded(act(*[values[a] for a in node.args]))
     return out
 
 
-def _tile(cuts: tuple[_Partition, ...], operand: Array, where: tuple[int, ...]) -> Array:
-    """The part of an operand at the grid's coordinates and the loop's index."""
+def _tile(partitions: tuple[_Partition, ...], operand: Array, where: tuple[int, ...]) -> Array:
+    """The tile of an operand at the grid's coordinates and the loop's index."""
     window = [slice(None)] * operand.ndim
-    for cut in cuts:
-        length, rest = divmod(operand.shape[cut.along], cut.tiles)
-        if rest:
-            whole = operand.shape[cut.along]
-            raise ShapeError(f"dim {cut.along} of an operand has {whole} elements, no multiple of {cut.tiles} tiles")
-        piece = 0
-        for which, times in cut.digits:
-            piece = piece * times + where[which]
-        window[cut.along] = slice(piece * length, (piece + 1) * length)
+    for partition in partitions:
+        length, remainder = divmod(operand.shape[partition.along], partition.tiles)
+        if remainder:
+            extent = operand.shape[partition.along]
+            raise ShapeError(
+                f"dim {partition.along} of an operand has {extent} elements, no multiple of {partition.tiles} tiles"
+            )
+        tile = 0
+        for which, times in partition.digits:
+            tile = tile * times + where[which]
+        window[partition.along] = slice(tile * length, (tile + 1) * length)
     return operand[tuple(window)]
 
 
 def contribution(fn: ReduceFn, along: int | None, tile: Array) -> Array:
-    """An iteration's contribution."""
+    """The value that an iteration adds to an accumulator."""
     if along is None:
         return tile
     if fn == "max":
@@ -469,7 +456,7 @@ def contribution(fn: ReduceFn, along: int | None, tile: Array) -> Array:
 
 
 def finish_accumulation(fn: ReduceFn, along: int | None, total: Array, tile: Array, iterations: int) -> Array:
-    """What an accumulator holds behind the loop, by the total of the contributions."""
+    """The value of an accumulator after the loop, given the total of the contributions."""
     if fn in ("sum", "max") or along is None:
         return total
     mean = total / (iterations * tile.shape[along])

@@ -1,11 +1,11 @@
 """Vectorized interpreter of block graphs: all blocks and iterations at once, with few NumPy calls.
 
-Each value inside a block has the grid dims and then the loop as leading axes. An axis has length 1 if the value is
-the same along it, so a tile that all blocks load exists once, and broadcasting does the rest. A load is a view: the
-dim that grid and loop partition is reshaped to their sizes and the tile's extent, and their axes move to the front. A
-store is the inverse. An accumulator reduces the loop's axis; a rescaled accumulator goes along it step by step.
+Each value of a block has leading axes: the grid dims, then the loop. An axis has length 1 if the value is the same
+along it, so a tile that all blocks load exists once and is broadcast. A load is a view: a partitioned dim is reshaped
+to the sizes of its grid dims and loop and the extent of a tile, and these axes move to the front. A store is the
+inverse. An accumulator reduces the loop's axis. A rescaled accumulator iterates over it.
 
-Operators compute what `reference.apply` does, on the axes after those of grid and loop. The results equal those of
+Operators are those of `reference.apply`, on the axes after the leading ones. The results equal those of
 `reference.run_blocks`.
 """
 
@@ -61,14 +61,14 @@ _ALL = slice(None)
 def run_vectorized(
     block: BlockGraph, operands: list[Array], sizes: Mapping[str, int], rounded: Rounding
 ) -> tuple[Array, ...]:
-    """A custom kernel's results, at whatever shapes the operands have; for the `blocks` of `evaluate.run`.
+    """A custom kernel's results, at the shapes of the operands; an argument for `blocks` of `reference.run`.
 
     Raises:
-        ShapeError: the maps are open, or a tile is not whole at these sizes.
+        ShapeError: the maps are open, or an extent is not divisible by its number of tiles.
     """
     if block.is_open:
         raise ShapeError("this sGraph's maps are still open; evaluate one of its candidates")
-    phases(block)  # no value of one iteration is used behind the loop
+    phases(block)  # checks that no value of an iteration is used after the loop
     if any(has_overlapping_tiles(n.op) for n in block.nodes if isinstance(n.op, Store)):
         return run_blocks(block, operands, sizes, rounded)
     lanes, dtype = vectorize(block, sizes), np.result_type(*operands)
@@ -91,13 +91,13 @@ def run_vectorized(
 
 
 def has_overlapping_tiles(store: Store) -> bool:
-    """Whether two grid dims lay tiles along one dim, so that tiles overlap."""
+    """Whether two grid dims concatenate tiles along one dim, so that tiles overlap."""
     along = [d for d in store.omap or () if d is not None]
     return len(along) != len(set(along))
 
 
 def vectorize(block: BlockGraph, sizes: Mapping[str, int]) -> VectorizedBlock:
-    """How often a block graph runs at these sizes."""
+    """The vectorized execution of a block graph at these sizes."""
     return VectorizedBlock(
         tuple(p.size.value(sizes) for p in block.grid), block.loop.size.value(sizes) if block.loop else 1, sizes
     )
@@ -105,36 +105,36 @@ def vectorize(block: BlockGraph, sizes: Mapping[str, int]) -> VectorizedBlock:
 
 @dataclass(frozen=True, slots=True)
 class VectorizedBlock:
-    """Values of all blocks and iterations: each has the grid's axes in front, and the loop's behind them."""
+    """Operations on the values of all blocks and iterations; leading axes are the grid dims, then the loop."""
 
     grid: tuple[int, ...]
     iterations: int
     sizes: Mapping[str, int]
-    """For operators that name sizes themselves."""
+    """Values of symbols, for operators that contain sizes."""
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How long each of these axes is."""
+        """The length of each leading axis."""
         return (*self.grid, self.iterations)
 
     @property
     def leading(self) -> int:
-        """How many axes are in front of a tile's."""
+        """The number of leading axes."""
         return len(self.grid) + 1
 
     @property
     def loop_axis(self) -> int:
-        """The loop's axis."""
+        """The position of the loop's axis."""
         return len(self.grid)
 
     def load(self, load: Load, operand: Array) -> Array:
-        """What a load brings, as a view.
+        """The loaded tiles of all blocks and iterations, as a view of the operand.
 
         Raises:
-            ShapeError: a tile is not whole.
+            ShapeError: an extent is not divisible by its number of tiles.
         """
         shape: list[int] = []
-        ahead: dict[int, int] = {}
+        leading: dict[int, int] = {}
         rest: list[int] = []
         cuts = (*(load.imap or ()), load.fmap)
         numbers = self.counts
@@ -143,7 +143,7 @@ class VectorizedBlock:
             if d in cuts:
                 for n, along in enumerate(cuts):
                     if along == d:
-                        ahead[n] = len(shape)
+                        leading[n] = len(shape)
                         shape.append(numbers[n])
                         pieces *= numbers[n]
             length, left = divmod(extent, pieces)
@@ -151,11 +151,11 @@ class VectorizedBlock:
                 raise ShapeError(f"dim {d} of an operand has {extent} elements, no multiple of {pieces} tiles")
             rest.append(len(shape))
             shape.append(length)
-        view = operand.reshape(shape).transpose((*(ahead[n] for n in sorted(ahead)), *rest))
-        return view[(*(_ALL if n in ahead else None for n in range(self.leading)), ...)]
+        view = operand.reshape(shape).transpose((*(leading[n] for n in sorted(leading)), *rest))
+        return view[(*(_ALL if n in leading else None for n in range(self.leading)), ...)]
 
     def apply(self, op: ComputeOp | LoopOp, args: list[Array]) -> Array:
-        """What any other operator gives but a store, of values with the axes of grid and loop in front."""
+        """The result of an operator on values with leading axes."""
         lead = self.leading
         match op:
             case Unary() | Scalar():
@@ -184,28 +184,28 @@ class VectorizedBlock:
                 return apply(Concat(along + lead), whole, self.sizes)
 
     def store(self, store: Store, value: Array) -> Array:
-        """The tiles of all blocks side by side; NaN where blocks write different values to one place."""
+        """The stored tensor; an element to which blocks write different values is NaN."""
         return _assemble(value.squeeze(self.loop_axis), store.omap or (), self.grid)
 
     def _axis(self, along: int | None) -> int | None:
         return None if along is None else along + self.leading
 
     def _accumulate(self, fn: ReduceFn, axis: int | None, tile: Array) -> Array:
-        """What an accumulator holds behind the loop."""
+        """The value of an accumulator after the loop."""
         parts = contribution(fn, axis, tile)
         join = np.maximum if fn == "max" else np.add
         total = join.reduce(self._per_iteration(parts), axis=self.loop_axis, keepdims=True)
         return finish_accumulation(fn, axis, total, tile, self.iterations)
 
     def _per_iteration(self, parts: Array) -> Array:
-        """What is the same in every iteration is there in each of them."""
+        """The array with the full length of the loop's axis, broadcast if it is the same in every iteration."""
         if parts.shape[self.loop_axis] == self.iterations:
             return parts
         before, after = parts.shape[: self.loop_axis], parts.shape[self.leading :]
         return np.broadcast_to(parts, (*before, self.iterations, *after))
 
     def _accumulate_rescaled(self, axis: int | None, tile: Array, scale: Array) -> Array:
-        """Iteration by iteration, as each needs what the one before it held."""
+        """The value of a rescaled accumulator after the loop, computed iteration by iteration."""
         parts, scales = self._per_iteration(contribution("sum", axis, tile)), self._per_iteration(scale)
         at = [(*[slice(None)] * self.loop_axis, slice(i, i + 1)) for i in range(self.iterations)]
         held = parts[at[0]]
@@ -214,7 +214,7 @@ class VectorizedBlock:
         return held
 
     def _align_ranks(self, a: Array, b: Array) -> list[Array]:
-        """Values of different ranks: dims are aligned from the last on, behind the axes of grid and loop."""
+        """The operands with the same rank; dims of length 1 are inserted after the leading axes."""
         if a.ndim == b.ndim:
             return [a, b]
         rank, lead = max(a.ndim, b.ndim), self.leading
@@ -222,22 +222,24 @@ class VectorizedBlock:
 
 
 def _assemble(tile: Array, omap: tuple[int | None, ...], grid: tuple[int, ...]) -> Array:
-    """The tiles of all blocks side by side; NaN where blocks write different values to one place."""
-    lead = len(grid)
-    spread = [g for g in range(lead) if omap[g] is not None]
-    rivals = tile.transpose((*(g for g in range(lead) if omap[g] is None), *spread, *range(lead, tile.ndim)))
-    rivals = rivals.reshape((-1, *rivals.shape[lead - len(spread) :]))
-    tile = rivals[-1]
-    if len(rivals) > 1:
-        tile = np.where(equal_elements(rivals[:-1], rivals[1:]).all(axis=0), tile, np.nan)
-    extents = tile.shape[len(spread) :]
-    whole = (*(grid[g] for g in spread), *extents)
-    if tile.shape != whole:
-        tile = np.broadcast_to(tile, whole)
+    """The tiles of all blocks concatenated; an element to which blocks write different values is NaN."""
+    count = len(grid)
+    concatenated = [g for g in range(count) if omap[g] is not None]
+    # Blocks along the other grid dims write to the same elements.
+    writers = tile.transpose((*(g for g in range(count) if omap[g] is None), *concatenated, *range(count, tile.ndim)))
+    writers = writers.reshape((-1, *writers.shape[count - len(concatenated) :]))
+    tile = writers[-1]
+    if len(writers) > 1:
+        tile = np.where(equal_elements(writers[:-1], writers[1:]).all(axis=0), tile, np.nan)
+    extents = tile.shape[len(concatenated) :]
+    full = (*(grid[g] for g in concatenated), *extents)
+    if tile.shape != full:
+        tile = np.broadcast_to(tile, full)
     order: list[int] = []
     shape: list[int] = []
     for d, extent in enumerate(extents):
-        along = [k for k, g in enumerate(spread) if omap[g] == d]
-        order += [*along, len(spread) + d]
+        along = [k for k, g in enumerate(concatenated) if omap[g] == d]
+        order += [*along, len(concatenated) + d]
+
         shape.append(prod((tile.shape[k] for k in along), start=extent))
     return tile.transpose(order).reshape(shape)

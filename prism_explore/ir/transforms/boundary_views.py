@@ -1,10 +1,10 @@
-"""Boundary views: the views of a program's inputs and of its result, which cost nothing, apart from its core.
+"""Boundary views: separate the views of a program's inputs and of its result, which cost nothing, from its core.
 
-If every use of an input starts with the same view of it, a kernel can be given that view. If the result is a
-regrouped or permuted tensor, a kernel can write the tensor before that view. Neither costs anything, because a view
-of a contiguous tensor changes only its description. So a program `view(core(view(inputs)))` has a kernel graph for
-every kernel graph of its core, with the same views around it, and the search enumerates graphs of the core only. It
-leaves out graphs that compute those views inside a kernel.
+If every use of an input starts with the same view of it, kernels can read that view. If the result is a regrouped or
+permuted tensor, a kernel can write the tensor before that view. Neither has a cost, because a view of a contiguous
+tensor changes only its description. So a program `view(core(view(inputs)))` has a kernel graph for every kernel graph
+of its core, with the same views around it, and the search enumerates graphs of the core only. It leaves out graphs
+that compute these views inside a kernel.
 
     q[b, 32, 1, 64] -> reshape -> [b, 8, 4, 64] -> attention -> [b, 8, 4, 64] -> reshape -> [b, 32, 1, 64]
                                                  `-- core --'
@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from prism_explore.ir.graph import SGraph
+from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Band, Input, Node, Op, Permute, Reshape, Slice
 from prism_explore.ir.tensors import TensorType
 
@@ -25,7 +25,7 @@ FreeView: TypeAlias = Permute | Reshape | Slice
 
 @dataclass(frozen=True, slots=True)
 class ViewedInput:
-    """What kernels get of an input: the input under a chain of views."""
+    """An input as kernels read it: under a chain of views."""
 
     input: int
     """Position of the input in the program."""
@@ -50,12 +50,12 @@ class BoundaryViews:
     @property
     def core(self) -> tuple[int, ...]:
         """Positions of the core's operators and of the bands that they use, in order."""
-        outside = {p for g in self.viewed_inputs for p in g.at}
+        of_inputs = {p for g in self.viewed_inputs for p in g.at}
         seen: set[int] = set()
         stack = [self.result]
         while stack:
             at = stack.pop()
-            if at not in seen and at not in outside:
+            if at not in seen and at not in of_inputs:
                 seen.add(at)
                 stack.extend(self.graph.nodes[at].args)
         return tuple(sorted(seen))
@@ -66,42 +66,42 @@ class BoundaryViews:
         rest = graph.nodes[count:]
         bands = next((i for i, n in enumerate(rest) if not isinstance(n.op, Band)), len(rest))
         nodes: list[Node] = [self.graph.nodes[g.input] for g in self.viewed_inputs]
-        place = list(range(count + bands))
+        positions = list(range(count + bands))
         nodes += rest[:bands]
         for i, g in enumerate(self.viewed_inputs):
             for view in g.views:
-                nodes.append(Node(view, (place[i],)))
-                place[i] = len(nodes) - 1
+                nodes.append(Node(view, (positions[i],)))
+                positions[i] = len(nodes) - 1
         for node in rest[bands:]:
-            nodes.append(Node(node.op, tuple(place[a] for a in node.args)))
-            place.append(len(nodes) - 1)
-        at = place[graph.output]
+            nodes.append(Node(node.op, tuple(positions[a] for a in node.args)))
+            positions.append(len(nodes) - 1)
+        at = positions[graph.output]
         for view in self.result_views:
             nodes.append(Node(view, (at,)))
             at = len(nodes) - 1
         return SGraph(tuple(nodes), at)
 
     def unwrap(self, graph: SGraph) -> SGraph | None:
-        """The inverse of `wrapped`; None for a graph that `wrapped` did not make."""
-        count, lead = len(self.viewed_inputs), sum(len(g.views) for g in self.viewed_inputs)
+        """The inverse of `wrap`; None for a graph that `wrap` did not return."""
+        count, view_count = len(self.viewed_inputs), sum(len(g.views) for g in self.viewed_inputs)
         bands = sum(isinstance(n.op, Band) for n in graph.nodes)
         last = len(graph.nodes) - len(self.result_views)
-        place = {i: i for i in range(count + bands)}
+        positions = {i: i for i in range(count + bands)}
         at = count + bands
         for i, g in enumerate(self.viewed_inputs):
             if g.views:
                 at += len(g.views)
-                place[at - 1] = i
-        place |= {position: position - lead for position in range(at, last)}
-        if last - 1 not in place or any(a not in place for n in graph.nodes[at:last] for a in n.args):
+                positions[at - 1] = i
+        positions |= {position: position - view_count for position in range(at, last)}
+        if last - 1 not in positions or any(a not in positions for n in graph.nodes[at:last] for a in n.args):
             return None
-        inside = [Node(n.op, tuple(place[a] for a in n.args)) for n in graph.nodes[at:last]]
-        core = SGraph((*self.inputs, *graph.nodes[count : count + bands], *inside), place[last - 1])
+        inside = [Node(n.op, tuple(positions[a] for a in n.args)) for n in graph.nodes[at:last]]
+        core = SGraph((*self.inputs, *graph.nodes[count : count + bands], *inside), positions[last - 1])
         return core if self.wrap(core) == graph else None
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """The inputs of the core: the program's inputs under their views."""
+        """The inputs of the core, which are the program's inputs under their views."""
         return tuple(
             Node(replace(op, type=g.type)) for op, g in zip(self.graph.inputs, self.viewed_inputs, strict=True)
         )
@@ -110,12 +110,12 @@ class BoundaryViews:
 def split_boundary_views(graph: SGraph) -> BoundaryViews:
     """Separate the boundary views of a program from its core."""
     types = graph.types()
-    live = _live(graph)
+    live = needed_by(graph.nodes, (graph.output,))
     used: dict[int, list[int]] = {p: [] for p in live}
     for p in sorted(live):
         for a in graph.nodes[p].args:
             used[a].append(p)
-    given: list[ViewedInput] = []
+    viewed_inputs: list[ViewedInput] = []
     for position, node in enumerate(graph.nodes):
         if not isinstance(node.op, Input):
             continue
@@ -127,34 +127,22 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
             if view is None or graph.output in users:
                 break
             views, at = (*views, view), frozenset(users)
-        given.append(ViewedInput(position, views, at, types[min(at)]))
-    outside = {p for g in given for p in g.at}
+        viewed_inputs.append(ViewedInput(position, views, at, types[min(at)]))
+    of_inputs = {p for g in viewed_inputs for p in g.at}
     result = graph.output
-    behind: list[Permute | Reshape] = []
-    while result not in outside:
+    result_views: list[Permute | Reshape] = []
+    while result not in of_inputs:
         op = graph.nodes[result].op
-        if not isinstance(op, Permute | Reshape) or graph.nodes[result].args[0] in outside:
+        if not isinstance(op, Permute | Reshape) or graph.nodes[result].args[0] in of_inputs:
             break
-        behind.insert(0, op)
+        result_views.insert(0, op)
         result = graph.nodes[result].args[0]
-    return BoundaryViews(graph, tuple(given), result, tuple(behind))
+    return BoundaryViews(graph, tuple(viewed_inputs), result, tuple(result_views))
 
 
 def _common_view(ops: set[Op]) -> FreeView | None:
-    """The view that all of these operators are, if there is one."""
+    """The view that all of these operators are; None if they differ or are no free view."""
     if len(ops) != 1:
         return None
     (op,) = ops
     return op if isinstance(op, Permute | Reshape | Slice) else None
-
-
-def _live(graph: SGraph) -> set[int]:
-    """Positions that the result depends on."""
-    live: set[int] = set()
-    stack = [graph.output]
-    while stack:
-        at = stack.pop()
-        if at not in live:
-            live.add(at)
-            stack.extend(graph.nodes[at].args)
-    return live

@@ -1,9 +1,9 @@
 """View hoisting: move views to a program's inputs, past operators that do not depend on the order of dims.
 
 A model may normalize keys in the layout of its cache and transpose them for attention, or split heads after
-elementwise work. Such a view stands between operators. There a kernel has to compute it, no axis that it regroups can
-be partitioned, and no algebraic law applies across it. Elementwise operators and reductions compute the same on the
-other side of the view, where it is a view of an input and costs nothing (`ir.transforms.boundary_views`):
+elementwise operators. A kernel has to compute such a view between operators, no axis that it regroups can be
+partitioned, and no algebraic law applies across it. Elementwise operators and reductions can be computed after the
+view instead, which is then a view of an input and costs nothing (`ir.transforms.boundary_views`):
 
     transpose(k / rms(k, dim=1))  =  transpose(k) / rms(transpose(k), dim=0)
 
@@ -59,16 +59,16 @@ def _hoist_one(program: TensorProgram) -> TensorProgram | None:
     for position in split_boundary_views(program.graph).core:
         op = program.graph.nodes[position].op
         if isinstance(op, Permute | Reshape):
-            found = _Hoist(program, position, op).program()
-            if found is not None:
-                now = _count_core(found.graph)
-                if now[0] <= operators and now[1] < views:
-                    return found
+            hoisted = _Hoist(program, position, op).program()
+            if hoisted is not None:
+                counts = _count_core(hoisted.graph)
+                if counts[0] <= operators and counts[1] < views:
+                    return hoisted
     return None
 
 
 def _count_core(graph: SGraph) -> tuple[int, int]:
-    """The operators of the core: those that are no views, and the views."""
+    """The number of operators of the core that are no views, and the number of views."""
     core = [graph.nodes[p].op for p in split_boundary_views(graph).core]
     views = sum(isinstance(op, ViewOp) for op in core)
     return len(core) - views, views
@@ -81,30 +81,34 @@ class _View:
     op: Permute | Reshape
     dims: tuple[Dim, ...]
 
-    def views_of_operand(self, own: tuple[Dim, ...]) -> tuple[Permute | Reshape, ...] | None:
-        """The views of a tensor that give what this view gives of the broadcast tensor; None if there are none.
+    def views_of_operand(self, operand: tuple[Dim, ...]) -> tuple[Permute | Reshape, ...] | None:
+        """The views of an operand with these dims that correspond to the view of the broadcast operand.
 
-        >>> _View(Permute((1, 0)), (dim(8), dim(4))).of((dim(4),))
-        (Reshape(dims=(Dim(4), Dim(1))),)
+        None if there are none.
+
+        >>> _View(Permute((1, 0)), (dim(8), dim(4))).views_of_operand((dim(4),))
+        (Reshape(dims=(dim('4'), dim('1'))),)
         """
-        missing = len(self.dims) - len(own)
-        full = (*(ONE for _ in range(missing)), *own)
+        missing = len(self.dims) - len(operand)
+        padded = (*(ONE for _ in range(missing)), *operand)
         match self.op:
             case Permute(order):
-                new = tuple(full[d] for d in order)
-                longer = [d for d in order if not full[d].is_one]
+                new = tuple(padded[d] for d in order)
+                longer = [d for d in order if not padded[d].is_one]
                 if longer != sorted(longer):
-                    return (Reshape(full), self.op) if missing else (self.op,)
+                    return (Reshape(padded), self.op) if missing else (self.op,)
             case Reshape(dims):
-                same = dict(unchanged_dims(self.dims, dims))
-                moved = [d for d in range(len(full)) if d not in same.values()]
-                regrouped = all(full[d] == self.dims[d] for d in moved)
-                if not regrouped and not all(full[d].is_one for d in moved):
+                unchanged = dict(unchanged_dims(self.dims, dims))
+                regrouped_dims = [d for d in range(len(padded)) if d not in unchanged.values()]
+                is_full = all(padded[d] == self.dims[d] for d in regrouped_dims)
+                if not is_full and not all(padded[d].is_one for d in regrouped_dims):
                     return None
-                new = tuple(full[same[d]] if d in same else n if regrouped else ONE for d, n in enumerate(dims))
-        while missing and len(new) > len(own) and new[0].is_one:
+                new = tuple(
+                    padded[unchanged[d]] if d in unchanged else n if is_full else ONE for d, n in enumerate(dims)
+                )
+        while missing and len(new) > len(operand) and new[0].is_one:
             new = new[1:]
-        return () if new == own else (Reshape(new),)
+        return () if new == operand else (Reshape(new),)
 
     def along(self, d: int) -> int | None:
         """The position of a dim after the view; None if the view regroups it."""
@@ -116,7 +120,7 @@ class _View:
 
 
 class _Hoist:
-    """One view of a program, and the operators before it, rebuilt on views of the inputs."""
+    """Rebuilds the operators before one view of a program on views of the inputs."""
 
     def __init__(self, program: TensorProgram, position: int, op: Permute | Reshape) -> None:
         self._old, self._position, self._op = program, position, op
@@ -129,15 +133,15 @@ class _Hoist:
         """The program with the view hoisted; None if it is at the inputs already, or an operator prevents it."""
         graph = self._old.graph
         (below,) = graph.nodes[self._position].args
-        made = None if self._is_given(below) else self._hoist(below, _View(self._op, self._types[below].dims))
-        if made is None:
+        result = None if self._is_given(below) else self._hoist(below, _View(self._op, self._types[below].dims))
+        if result is None:
             return None
-        lifted_graph, kept = replace_node(graph, self._nodes[len(graph.nodes) :], self._position, made)
+        hoisted, kept = replace_node(graph, self._nodes[len(graph.nodes) :], self._position, result)
         lines = tuple(self._lines[p] for p in kept) if self._lines else ()
-        return TensorProgram(self._old.name, lifted_graph, lines)
+        return TensorProgram(self._old.name, hoisted, lines)
 
     def _hoist(self, position: int, view: _View) -> int | None:
-        """A tensor of the program under a view, as an operator on hoisted views; None if that is impossible."""
+        """The position of a tensor under a view, computed from hoisted views; None if that is impossible."""
         node, own = self._nodes[position], self._types[position].dims
         views = view.views_of_operand(own)
         if not views:
@@ -156,10 +160,10 @@ class _Hoist:
                     if not isinstance(view.op, Permute):
                         return None
                     view = _View(view.op, (*view.dims[:along], extent, *view.dims[along + 1 :]))
-                place = view.along(along)
-                if place is None:
+                dim = view.along(along)
+                if dim is None:
                     return None
-                op = Reduce(fn, place)
+                op = Reduce(fn, dim)
             case Reduce() | MatMul() | Permute() | Reshape() | Expand() | Slice() | Concat() | Band():
                 return None
             case Load() | Accumulate() | AccumulateRescaled() | RunningMax() | Store() | Custom() | Result() | Input():

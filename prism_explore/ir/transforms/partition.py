@@ -1,8 +1,8 @@
 """Partition of a program that is too large for one search into parts, and assembly of the parts' kernel graphs.
 
-A part is a run of consecutive operators of which the rest reads one result, so a kernel can replace it. Dynamic
-programming over the cut points chooses parts so that as many operators as possible lie in parts worth a search, in as
-few parts as possible. Every operator is in exactly one part.
+A part is a sequence of consecutive operators with a single result that other operators read, so a kernel can replace
+it. Dynamic programming over the boundaries chooses the partition with the most operators in searched parts and, among
+these, the fewest parts. Every operator is in exactly one part.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
 
 LONGEST = 48
-"""Operators that one part may have at most, views included."""
+"""The most operators of a part, views included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +28,15 @@ class Part:
     """Consecutive operators of a program, as a program of its own."""
 
     program: TensorProgram
-    """Its inputs are inputs of the whole by their names, and results of other parts as t and their position."""
+    """Its inputs have the names of the program's inputs; results of other parts are named t and their position."""
     positions: tuple[int, ...]
-    """Its operators in the whole; the last of them that is used outside is its result."""
+    """Positions of its operators in the program."""
     result: int
-    """Position in the whole."""
+    """Position of its result in the program."""
     operands: tuple[int, ...]
-    """Positions in the whole of its inputs, in the order in which they are used first."""
+    """Positions of its inputs in the program, in order of their first use."""
     searched: bool
-    """Whether it is worth a search; otherwise it is a predefined operator."""
+    """Whether the part is searched; otherwise it is a predefined operator."""
 
 
 def partition(program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> tuple[Part, ...]:
@@ -56,33 +56,33 @@ def partitions(
     """
     nodes = program.graph.nodes
     types = program.graph.types()
-    todo = [n for n, node in enumerate(nodes) if not isinstance(node.op, Input | Band)]
-    users: list[set[int]] = [set() for _ in nodes]
+    operators = [n for n, node in enumerate(nodes) if not isinstance(node.op, Input | Band)]
+    readers: list[set[int]] = [set() for _ in nodes]
     for n, node in enumerate(nodes):
         for a in node.args:
-            users[a].add(n)
-    taken = _names(program)
+            readers[a].add(n)
+    names = _names(program)
     ones = dict.fromkeys(program.graph.data_symbols, 1)
-    # best[j]: the cheapest ways to cut the first j operators, each the last part and which way comes before it.
+    # best[j]: the best partitions of the first j operators.
     best: list[list[_Prefix]] = [[_Prefix((0, 0, 0), None, 0)]]
-    for end in range(1, len(todo) + 1):
-        ways: list[_Prefix] = []
+    for end in range(1, len(operators) + 1):
+        prefixes: list[_Prefix] = []
         for start in range(max(0, end - LONGEST), end):
-            run = todo[start:end]
-            inside = set(run)
-            seen = [n for n in run if n == program.graph.output or users[n] - inside]
-            if len(seen) != 1:
+            positions = operators[start:end]
+            members = set(positions)
+            results = [n for n in positions if n == program.graph.output or readers[n] - members]
+            if len(results) != 1:
                 continue
-            made = _part(program, types, run, seen[0], taken, searched=len(run) > 1)
-            if len(run) > 1 and not fits(made.program):
+            part = _part(program, types, positions, results[0], names, searched=len(positions) > 1)
+            if len(positions) > 1 and not fits(part.program):
                 continue
-            alone, passed = len(run) == 1, ceil(types[seen[0]].bytes.rational(ones))
-            for rank, way in enumerate(best[start]):
-                outside, parts, total = way.cost
-                ways.append(_Prefix((outside + alone, parts + 1, total + passed), made, rank))
-        best.append(sorted(ways, key=lambda way: way.cost)[:most])
-    (least, count, _) = best[-1][0].cost
-    return tuple(_parts_of_best(best, rank) for rank, way in enumerate(best[-1]) if way.cost[:2] == (least, count))
+            unsearched, result_bytes = len(positions) == 1, ceil(types[results[0]].bytes.rational(ones))
+            for rank, prefix in enumerate(best[start]):
+                outside, parts, total = prefix.cost
+                prefixes.append(_Prefix((outside + unsearched, parts + 1, total + result_bytes), part, rank))
+        best.append(sorted(prefixes, key=lambda prefix: prefix.cost)[:most])
+    optimum = best[-1][0].cost[:2]
+    return tuple(_parts_of_best(best, rank) for rank, prefix in enumerate(best[-1]) if prefix.cost[:2] == optimum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class _Prefix:
     """A partition of the first operators of a program."""
 
     cost: tuple[int, int, int]
-    """Operators outside searched parts, parts, and bytes that they write."""
+    """The operators outside of searched parts, the parts, and the bytes that these write."""
     last: Part | None
     before: int
     """The index of the partition of the operators before the last part."""
@@ -99,17 +99,17 @@ class _Prefix:
 def _parts_of_best(best: Sequence[Sequence[_Prefix]], rank: int) -> tuple[Part, ...]:
     found: list[Part] = []
     left = len(best) - 1
-    while (way := best[left][rank]).last is not None:
-        found.append(way.last)
-        left, rank = left - len(way.last.positions), way.before
+    while (prefix := best[left][rank]).last is not None:
+        found.append(prefix.last)
+        left, rank = left - len(prefix.last.positions), prefix.before
     return tuple(reversed(found))
 
 
 def assemble(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int, SGraph]) -> SGraph:
     """The kernel graph of a program, with a graph in place of each of some parts.
 
-    The other parts stay predefined operators. The result equals the program if each graph equals its part. The names of
-    grid sizes and loop ranges get the number of their part as a suffix.
+    The other parts stay predefined operators. The result is equal to the program if each graph is equal to its part.
+    The names of grid sizes and loop ranges get the number of their part as a suffix.
 
     Args:
         program: the full program.
@@ -133,10 +133,10 @@ def assemble(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int,
                 at[n] = len(nodes)
                 nodes.append(Node(node.op, tuple(at[a] for a in node.args)))
             continue
-        own: dict[str, DimLike] = {s: f"{s}_{number + 1}" for s in graph.parameters}
-        names = {op.name: given for op, given in zip(part.program.inputs, part.operands, strict=True)}
+        renamed: dict[str, DimLike] = {s: f"{s}_{number + 1}" for s in graph.parameters}
+        names = {op.name: operand for op, operand in zip(part.program.inputs, part.operands, strict=True)}
         inner: dict[int, int] = {}
-        for n, node in enumerate(graph.substitute(own).nodes):
+        for n, node in enumerate(graph.substitute(renamed).nodes):
             if isinstance(node.op, Input):
                 if node.op.name not in names:
                     raise ShapeError(f"part {number + 1} of {program.name} has no input {node.op.name!r}")
@@ -149,7 +149,7 @@ def assemble(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int,
 
 
 def _without_unused_bands(graph: SGraph) -> SGraph:
-    """The graph without bands that no node reads: kernels bring their own."""
+    """The graph without bands that no node reads, because kernels of parts have their own."""
     read = {graph.output, *(a for n in graph.nodes for a in n.args)}
     kept = [p for p, n in enumerate(graph.nodes) if p in read or not isinstance(n.op, Band)]
     at = {p: k for k, p in enumerate(kept)}
@@ -158,7 +158,7 @@ def _without_unused_bands(graph: SGraph) -> SGraph:
 
 
 def canonical_text(part: TensorProgram) -> str:
-    """The text of a part with its inputs renamed in order: parts with the same text are searched once."""
+    """The text of a part with its inputs renamed in order; parts with the same text are searched once."""
     numbered = iter(range(len(part.graph.nodes)))
     nodes = tuple(
         Node(Input(f"i{next(numbered)}", n.op.type)) if isinstance(n.op, Input) else n for n in part.graph.nodes
@@ -177,11 +177,11 @@ def rename_inputs(graph: SGraph, part: TensorProgram) -> SGraph:
 
 def _names(program: TensorProgram) -> dict[int, str]:
     """A name for every tensor, in case it becomes the input of a part."""
-    given = {op.name for op in program.inputs}
+    input_names = {op.name for op in program.inputs}
     names: dict[int, str] = {}
     for n, node in enumerate(program.graph.nodes):
         name = node.op.name if isinstance(node.op, Input) else f"t{n}"
-        while not isinstance(node.op, Input) and name in given:
+        while not isinstance(node.op, Input) and name in input_names:
             name += "_"
         names[n] = name
     return names
@@ -190,27 +190,27 @@ def _names(program: TensorProgram) -> dict[int, str]:
 def _part(
     program: TensorProgram,
     types: Sequence[TensorType],
-    run: Sequence[int],
+    positions: Sequence[int],
     result: int,
     names: Mapping[int, str],
     *,
     searched: bool,
 ) -> Part:
     nodes = program.graph.nodes
-    inside = set(run)
-    used = dict.fromkeys(a for n in run for a in nodes[n].args if a not in inside)
-    given = tuple(a for a in used if not isinstance(nodes[a].op, Band))
+    members = set(positions)
+    used = dict.fromkeys(a for n in positions for a in nodes[n].args if a not in members)
+    operands = tuple(a for a in used if not isinstance(nodes[a].op, Band))
     bands = tuple(a for a in used if isinstance(nodes[a].op, Band))
-    made: list[Node] = []
+    part_nodes: list[Node] = []
     at: dict[int, int] = {}
-    for a in given:
-        at[a] = len(made)
+    for a in operands:
+        at[a] = len(part_nodes)
         source = nodes[a].op
-        made.append(Node(source if isinstance(source, Input) else Input(names[a], types[a])))
-    for n in (*bands, *run):
-        at[n] = len(made)
-        made.append(Node(nodes[n].op, tuple(at[a] for a in nodes[n].args)))
-    name = f"{program.name}_{run[0]}_{run[-1]}"
-    lines = tuple(program.lines[n] for n in (*given, *bands, *run)) if program.lines else ()
-    part = TensorProgram(name, SGraph(tuple(made), at[result]), lines)
-    return Part(part, tuple(run), result, given, searched)
+        part_nodes.append(Node(source if isinstance(source, Input) else Input(names[a], types[a])))
+    for n in (*bands, *positions):
+        at[n] = len(part_nodes)
+        part_nodes.append(Node(nodes[n].op, tuple(at[a] for a in nodes[n].args)))
+    name = f"{program.name}_{positions[0]}_{positions[-1]}"
+    lines = tuple(program.lines[n] for n in (*operands, *bands, *positions)) if program.lines else ()
+    part = TensorProgram(name, SGraph(tuple(part_nodes), at[result]), lines)
+    return Part(part, tuple(positions), result, operands, searched)

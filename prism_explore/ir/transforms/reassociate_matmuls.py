@@ -17,10 +17,11 @@ programs are equal.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
-from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.graph import SGraph, consumers, replace_node
-from prism_explore.ir.ops import Binary, MatMul, Node, Permute, Reshape
+from prism_explore.ir.ops import Binary, MatMul, Node, Permute, Reshape, compute_dims
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 
@@ -29,7 +30,7 @@ Below = Callable[[Dim, Dim], bool]
 
 
 def reassociate_matmuls(program: TensorProgram, below: Below) -> TensorProgram:
-    """Reassociate products as long as that makes less work."""
+    """Reassociate products as long as that reduces the work."""
     while (graph := _reassociate_one(program.graph, below)) is not None:
         program = TensorProgram(program.name, graph)
     return program
@@ -37,28 +38,28 @@ def reassociate_matmuls(program: TensorProgram, below: Below) -> TensorProgram:
 
 def _reassociate_one(graph: SGraph, below: Below) -> SGraph | None:
     """The graph with the first pair of products reassociated that costs less in the other order."""
-    types, users = graph.types(), consumers(graph.nodes)
+    types, readers = graph.types(), consumers(graph.nodes)
     for outer, node in enumerate(graph.nodes):
         if not isinstance(node.op, MatMul):
             continue
         left, right = node.args
-        inner, turned = _strip_transposition(graph, right)
-        if isinstance(graph.nodes[inner].op, MatMul) and all(len(users[p]) == 1 for p in {inner, right}):
+        inner, is_transposed = _strip_transposition(graph, right)
+        if isinstance(graph.nodes[inner].op, MatMul) and all(len(readers[p]) == 1 for p in {inner, right}):
             b, c = graph.nodes[inner].args
-            made = _Rewrite(graph, types, outer)
-            first, second = (made.transpose(c), made.transpose(b)) if turned else (b, c)
-            result = made.matmul(made.matmul(left, first), second)
-            if made.is_less(_work(types, (inner, outer), graph), below):
-                return made.graph(result)
-        if isinstance(graph.nodes[left].op, MatMul) and len(users[left]) == 1:
+            rewrite = _Rewrite(graph, types, outer)
+            first, second = (rewrite.transpose(c), rewrite.transpose(b)) if is_transposed else (b, c)
+            result = rewrite.matmul(rewrite.matmul(left, first), second)
+            if rewrite.is_less(_work(types, (inner, outer), graph), below):
+                return rewrite.graph(result)
+        if isinstance(graph.nodes[left].op, MatMul) and len(readers[left]) == 1:
             a, b = graph.nodes[left].args
-            made = _Rewrite(graph, types, outer)
-            result = made.matmul(a, made.matmul(b, right))
-            if made.is_less(_work(types, (left, outer), graph), below):
-                return made.graph(result)
+            rewrite = _Rewrite(graph, types, outer)
+            result = rewrite.matmul(a, rewrite.matmul(b, right))
+            if rewrite.is_less(_work(types, (left, outer), graph), below):
+                return rewrite.graph(result)
         for side in (1, 0):
             if (
-                len(users[node.args[side]]) == 1
+                len(readers[node.args[side]]) == 1
                 and (scaled := _move_scale(graph, types, outer, side, below)) is not None
             ):
                 return scaled
@@ -77,17 +78,17 @@ def _move_scale(graph: SGraph, types: tuple[TensorType, ...], outer: int, side: 
             continue
         *batch, rows, columns = (*(ONE for _ in range(len(dims) - types[scale].rank)), *types[scale].dims)
         summed, kept = (columns, rows) if side == 0 else (rows, columns)
-        made = _Rewrite(graph, types, outer)
+        rewrite = _Rewrite(graph, types, outer)
         matrices[side] = inner
         if summed.is_one:
-            result = made.matmul(*matrices)
-            if made.is_less_to_scale(result, matrix, below):
-                return made.graph(made.scale(node.op, result, scale))
+            result = rewrite.matmul(*matrices)
+            if rewrite.is_less_to_scale(result, matrix, below):
+                return rewrite.graph(rewrite.scale(node.op, result, scale))
         elif kept.is_one and all(d.is_one for d in batch):
             vector = (summed,) if side == 1 else (summed, ONE)
-            if made.is_less_to_scale(other, matrix, below):
-                matrices[1 - side] = made.scale(node.op, other, made.reshape(scale, vector))
-                return made.graph(made.matmul(*matrices))
+            if rewrite.is_less_to_scale(other, matrix, below):
+                matrices[1 - side] = rewrite.scale(node.op, other, rewrite.reshape(scale, vector))
+                return rewrite.graph(rewrite.matmul(*matrices))
     return None
 
 
@@ -103,28 +104,18 @@ def _is_transposition(op: Permute) -> bool:
 
 
 def _work(types: tuple[TensorType, ...], products: tuple[int, ...], graph: SGraph) -> Dim:
-    """Multiplications of some products together."""
-    total = Dim(())
-    for p in products:
-        total = total + _volume(types[p].dims) * types[graph.nodes[p].args[0]].dims[-1]
-    return total
-
-
-def _volume(dims: tuple[Dim, ...]) -> Dim:
-    size = ONE
-    for d in dims:
-        size = size * d
-    return size
+    """The number of multiplications in some products."""
+    return sum((types[p].elements * types[graph.nodes[p].args[0]].dims[-1] for p in products), ZERO)
 
 
 class _Rewrite:
-    """New operators that replace one."""
+    """Builds new operators in place of one operator of a graph."""
 
     def __init__(self, graph: SGraph, types: tuple[TensorType, ...], place: int) -> None:
         self._graph, self._place = graph, place
         self._new: list[Node] = []
         self._dims = {p: t.dims for p, t in enumerate(types)}
-        self._work = Dim(())
+        self._work = ZERO
 
     def _append(self, node: Node, dims: tuple[Dim, ...]) -> int:
         at = len(self._graph.nodes) + len(self._new)
@@ -143,12 +134,10 @@ class _Rewrite:
 
     def matmul(self, left: int, right: int) -> int:
         """A product of matrices, batch dims broadcast."""
-        a, b = self._dims[left], self._dims[right]
-        rank = max(len(a), len(b)) - 2
-        batches = [((ONE,) * (rank + 2 - len(d)) + d)[:rank] for d in (a, b)]
-        batch = tuple(y if x.is_one else x for x, y in zip(*batches, strict=True))
-        self._work = self._work + _volume((*batch, a[-2], a[-1], b[-1]))
-        return self._append(Node(MatMul(), (left, right)), (*batch, a[-2], b[-1]))
+        operands = self._dims[left], self._dims[right]
+        dims = compute_dims(MatMul(), operands)
+        self._work = self._work + prod(dims, start=ONE) * operands[0][-1]
+        return self._append(Node(MatMul(), (left, right)), dims)
 
     def reshape(self, position: int, dims: tuple[Dim, ...]) -> int:
         """A tensor under a reshape; the original if it is the reshape of one with these dims."""
@@ -165,11 +154,11 @@ class _Rewrite:
 
     def is_less_to_scale(self, position: int, than: int, below: Below) -> bool:
         """Whether a tensor has fewer elements than another one."""
-        ours, theirs = _volume(self._dims[position]), _volume(self._dims[than])
-        return below(ours, theirs) and not below(theirs, ours)
+        elements, others = (prod(self._dims[p], start=ONE) for p in (position, than))
+        return below(elements, others) and not below(others, elements)
 
     def is_less(self, before: Dim, below: Below) -> bool:
-        """Whether the new products are less work than the old ones."""
+        """Whether the new products need fewer multiplications than the old ones."""
         return self._work != before and below(self._work, before) and not below(before, self._work)
 
     def graph(self, result: int) -> SGraph:

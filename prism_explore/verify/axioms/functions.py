@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from prism_explore.ir.elementwise import UNARY, Apply, Formula, Name, Number, evaluate, formula, without_quotients
+from prism_explore.ir.elementwise import UNARY
+from prism_explore.ir.formulas import Apply, Formula, Name, Number, evaluate, formula, without_quotients
 from prism_explore.verify.axiom_schema import (
     DEFINITION,
     EXPONENTIAL,

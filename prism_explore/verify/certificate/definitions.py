@@ -12,7 +12,7 @@ from functools import reduce
 from math import prod
 from typing import assert_never
 
-from prism_explore.ir import elementwise, ops
+from prism_explore.ir import elementwise, formulas, ops
 from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO as ZERO_DIM
 from prism_explore.ir.dims import Dim
@@ -100,9 +100,7 @@ def _unary(fn: elementwise.UnaryFn, a: Expr) -> Expr:
         return Call(fn, a)
     if row.lowering == "primitive":
         return _operation(fn, (a,))
-    return elementwise.evaluate(
-        elementwise.without_quotients(elementwise.formula(row.definition)), {"x": a}, Num, _operation
-    )
+    return formulas.evaluate(formulas.without_quotients(formulas.formula(row.definition)), {"x": a}, Num, _operation)
 
 
 def _operation(fn: str, args: tuple[Expr, ...]) -> Expr:

@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
-from prism_explore.ir import elementwise, ops
+from prism_explore.ir import elementwise, formulas, ops
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.ops import BlockGraph
 from prism_explore.verify.checker.evaluation import Evaluation, Numbers
@@ -317,8 +317,8 @@ class Meaning:
 
         if row.lowering != "inline":
             return operation(fn, (a,))
-        return elementwise.evaluate(
-            elementwise.without_quotients(elementwise.formula(row.definition)), {"x": a}, _number, operation
+        return formulas.evaluate(
+            formulas.without_quotients(formulas.formula(row.definition)), {"x": a}, _number, operation
         )
 
     def _scalar(self, fn: ops.ScalarFn, value: Fraction) -> Wanted:

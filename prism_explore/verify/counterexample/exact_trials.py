@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, formula, functions
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction
+from prism_explore.ir.formulas import formula, functions
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_vectorized

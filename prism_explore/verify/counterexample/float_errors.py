@@ -13,7 +13,8 @@ from math import inf, isnan
 
 import numpy as np
 
-from prism_explore.ir.elementwise import UNARY, functions
+from prism_explore.ir.elementwise import UNARY
+from prism_explore.ir.formulas import functions
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_vectorized

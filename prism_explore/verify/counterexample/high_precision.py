@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, functions, high_precision
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, high_precision
+from prism_explore.ir.formulas import functions
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.interpreter.vectorized import run_vectorized

@@ -37,7 +37,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, evaluate, formula
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction
+from prism_explore.ir.formulas import evaluate, formula
 from prism_explore.ir.interpreter.memoized import ValueEquality
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.support.caches import memoize

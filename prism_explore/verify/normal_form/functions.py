@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from prism_explore.ir.elementwise import UNARY, ElementwiseFunction, evaluate, formula, without_quotients
+from prism_explore.ir.elementwise import UNARY, ElementwiseFunction
+from prism_explore.ir.formulas import evaluate, formula, without_quotients
 from prism_explore.verify.normal_form.bound_names import NoNormalForm
 from prism_explore.verify.normal_form.compare import never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, Bottom, Exp, Max, NormalForm, Opaque, single

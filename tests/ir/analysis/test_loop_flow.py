@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow, transfer
 from prism_explore.ir.axes import compute_axes
 from prism_explore.ir.dims import dim
-from prism_explore.ir.interpreter.reference import run_block_graph
+from prism_explore.ir.graph import block_types
+from prism_explore.ir.interpreter.reference import exact, run_blocks
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -92,7 +93,9 @@ def run(chosen, nodes, axes, looped, arrays):
     types = tuple(tensor(*(EXTENT[a] for a in TENSORS[i]), dtype="f64") for i in chosen)
     block = BlockGraph((), loop, (*body, Node(Store(()), (len(nodes) - 1,))))
     with np.errstate(all="ignore"):
-        return run_block_graph(block, arrays, types, {})
+        for d in {d for t in block_types(block, types) for d in t.dims}:
+            d.value({})
+        return run_blocks(block, arrays, {}, exact)
 
 
 @settings(max_examples=400, deadline=None)

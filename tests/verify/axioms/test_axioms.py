@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.ir.dims import dim
-from prism_explore.ir.elementwise import UNARY, evaluate, formula, without_quotients
+from prism_explore.ir.elementwise import UNARY
+from prism_explore.ir.formulas import evaluate, formula, without_quotients
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, Axiom, Condition, number
 from prism_explore.verify.certificate.expressions import (
     Add,

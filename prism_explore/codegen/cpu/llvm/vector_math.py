@@ -21,7 +21,8 @@ import numpy as np
 from llvmlite import ir
 
 from prism_explore.codegen.cpu.llvm.builder import I32, NO_SIGNED_ZEROS, FunctionBuilder, constant_of, lane_count
-from prism_explore.ir.elementwise import UNARY, evaluate, formula, masked_value
+from prism_explore.ir.elementwise import UNARY, masked_value
+from prism_explore.ir.formulas import evaluate, formula
 
 F64 = ir.DoubleType()
 _TWO_OVER_PI = tuple(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from prism_explore.ir.elementwise import UNARY, evaluate, formula, without_quotients
+from prism_explore.ir.elementwise import UNARY
+from prism_explore.ir.formulas import evaluate, formula, without_quotients
 from prism_explore.verify.certificate.derivation.intervals import Intervals
 from prism_explore.verify.certificate.derivation.max_bounds import MaxBounds, Piece
 from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials, Power

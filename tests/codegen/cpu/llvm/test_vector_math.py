@@ -10,7 +10,8 @@ from mpmath import mp
 
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder
 from prism_explore.codegen.cpu.llvm.vector_math import OPERATIONS, apply, power
-from prism_explore.ir.elementwise import BINARY, REAL, UNARY, formula, functions
+from prism_explore.ir.elementwise import BINARY, REAL, UNARY
+from prism_explore.ir.formulas import formula, functions
 from tests.codegen.cpu.llvm.test_builder import call
 
 
