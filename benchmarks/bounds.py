@@ -1,9 +1,11 @@
-"""Every bound against what is exactly counted, for every candidate that default searches prove.
+"""Lower bounds of the cost model against exact counts, for the candidates that default searches prove.
 
-python benchmarks/bounds.py [WORKLOAD ...] [--each 0] [--seed 1]
+    .venv/bin/python benchmarks/bounds.py
+    .venv/bin/python benchmarks/bounds.py attention --each 100 --seed 1
 
-Workloads are searched at small sizes; of each, `--each` candidates are run in the block interpreter, all where it is
-0, at numbers chosen at random. Ends with 1 where something is said that is not what was counted.
+Workloads are searched at small sizes. The block interpreter runs `--each` candidates of each workload at random
+parameter values, and counts bytes and operations. The exit status is 1 if a stated count is wrong or a bound is too
+high.
 """
 
 from __future__ import annotations
@@ -22,30 +24,30 @@ from tests.cost.found import EVERY_WORKLOAD, legal_sizes, proved
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("workloads", nargs="*")
-    parser.add_argument("--each", type=int, default=0, help="candidates per workload; 0 is all")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="workloads to search; default: all")
+    parser.add_argument("--each", type=int, default=0, help="number of candidates per workload; 0 for all")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices")
     args = parser.parse_args()
     failures = 0
     for name in args.workloads or EVERY_WORKLOAD:
-        failures += _checked(name, args.each, random.Random(args.seed))
+        failures += _check(name, args.each, random.Random(args.seed))
     sys.exit(bool(failures))
 
 
-def _checked(name: str, each: int, rng: random.Random) -> int:
-    """How many candidates of a workload have something wrong, which is printed."""
+def _check(name: str, each: int, rng: random.Random) -> int:
+    """Print the errors of a workload; return the number of candidates that have one."""
     start, found = process_time(), proved(name)
-    some = rng.sample(found, min(each, len(found))) if each else found
+    sample = rng.sample(found, min(each, len(found))) if each else found
     failures = 0
-    for candidate in some:
+    for candidate in sample:
         sizes = rng.choice(list(legal_sizes(candidate.sgraph, candidate.conditions)))
-        if told := wrong(candidate.sgraph, sizes, BATCH):
+        if errors := wrong(candidate.sgraph, sizes, BATCH):
             failures += 1
-            print(f"  {candidate.id} at {sizes}: {'; '.join(told)}")
-    kernels = sorted({len(c.sgraph.customs) for c in some})
+            print(f"  {candidate.id} at {sizes}: {'; '.join(errors)}")
+    kernels = sorted({len(c.sgraph.customs) for c in sample})
     spent = process_time() - start
     print(
-        f"{name}: {failures} of {len(some)} candidates wrong, {len(found)} proved; kernels {kernels}; {spent:.1f} s",
+        f"{name}: {failures} of {len(sample)} candidates wrong, {len(found)} proved; kernels {kernels}; {spent:.1f} s",
         flush=True,
     )
     return failures

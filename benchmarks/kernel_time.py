@@ -1,29 +1,30 @@
-"""How good is the best kernel: against torch, a library call and this machine's limit, over the rows of `rows.py`.
+"""The time of the best kernel against torch, library calls, TVM and the machine's limit, for `kernel_workloads.py`.
 
     .venv/bin/python benchmarks/kernel_time.py --rows reported
     .venv/bin/python benchmarks/kernel_time.py --rows W1.1 W3 --trials 60 --again --json mine.json
     .venv/bin/python benchmarks/kernel_time.py --table --json mine.json
     .venv/bin/python benchmarks/kernel_time.py --target cuda --rows published --dtype f16
 
-A row goes through three stages, each in a process of its own with a time limit (`--limit-s`):
+Every row has three stages. Each stage runs in its own process with a time limit (`--limit-s`):
 
-    tune     search, prove, and tune within the budget; the kernel and its proof's claim are kept
-    rivals   run the comparison once with nothing counted, so that torch's compilers find their work on disk; its
-             autotuner chooses by the clock, so this too wants a quiet machine
-    compare  time everything in shuffled rounds, on cold inputs, in one process whose malloc keeps what was freed
+    tune       search, prove, and tune within the budget; store the best kernel
+    baselines  run the comparison once without recording it, so that the compilers of torch find their results on disk.
+               The autotuner of torch measures, so this stage needs an idle machine too
+    compare    time everything in shuffled rounds, on cold inputs, in one process whose malloc keeps freed memory
 
-TVM's MetaSchedule is one of them where it is installed (`tvm_rival.py`), and is tuned in the second stage.
+TVM MetaSchedule is one of the baselines where it is installed (`tvm_baseline.py`). It is tuned in the second stage.
 
-What is done is kept in the JSON file, and not done again but with `--again`; so a run may be interrupted, and stages
-may be run apart, `tune` and `compare` on a quiet machine. A kernel is compared with float64 before it is timed.
+Results are stored in the JSON file. A stage whose result is stored is not repeated, except with `--again`. So a run can
+be interrupted, and the stages can run separately. A kernel is compared with float64 before it is timed.
 
-A row is not counted where the quartiles of a ratio lie far apart, or where others had the cores meanwhile.
+A row is not counted if the quartiles of a ratio are far apart, or if other processes used the cores meanwhile.
 
-Ratios are medians of the rounds' ratios. "Best other" is the fastest of the rivals that were there; which those were is
-in the file. "Of the limit" is the measured limit's time over ours.
+A ratio is the median of the ratios of the rounds. "Best other" is the fastest baseline that could be timed; the file
+names all of them. "Of limit" is the measured limit's time divided by our time.
 
-On a GPU a round is a `triton.testing.do_bench` of everybody, the cache overwritten before each run; torch packs no
-weights there, and its CUDA graphs are left out. Where no GPU is, `--target cuda` says so and measures nothing.
+On a GPU a round is one `triton.testing.do_bench` of each kernel, and the cache is overwritten before each run. There
+torch packs no weights, and its CUDA graphs are not used. Without a GPU, `--target cuda` prints the reason and measures
+nothing.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
-from benchmarks import tvm_rival
-from benchmarks.here import head, versions
-from benchmarks.rows import ROWS, Row, chosen
+from benchmarks import tvm_baseline
+from benchmarks.kernel_workloads import ROWS, Row, select_rows
+from benchmarks.machine_info import package_versions, run_header
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
@@ -58,78 +59,83 @@ from prism_explore.tune.runner.baselines import compare_with_baselines
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 
 RESULTS = Path(__file__).resolve().parent / "results"
-STAGES = ("tune", "rivals", "compare")
-DISTURBED = 1.5
-"""Where quartiles of a ratio are further apart than this, other work was running; the row is not counted, and taken
-again by the next run."""
-OTHERS = 0.1
-"""The same where others, the host included, had more of the cores than this: an evenly slow machine shows no spread."""
-SHORT = {EAGER: "eager", COMPILED: "default", AUTOTUNED: "max+frozen", LIBRARY: "library", tvm_rival.NAME: "tvm"}
+STAGES = ("tune", "baselines", "compare")
+MAX_QUARTILE_RATIO = 1.5
+"""If the quartiles of a ratio are further apart, other work disturbed the row. It is not counted, and the next run
+repeats it."""
+MAX_OTHER_SHARE = 0.1
+"""If other processes, the host included, used a larger share of the cores, the row is disturbed too. An evenly slow
+machine has no spread."""
+COLUMNS = {EAGER: "eager", COMPILED: "default", AUTOTUNED: "max+frozen", LIBRARY: "library", tvm_baseline.NAME: "tvm"}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
-    if args.target == "cuda" and (reason := _no_device()):
+    if args.target == "cuda" and (reason := _no_gpu_reason()):
         print(f"--target cuda: {reason}; nothing was measured")
         return
     path: Path = args.json or RESULTS / f"{datetime.now(UTC).date()}-{args.target}.json"
-    if args.here:
-        return _here(path, args)
-    for row in () if args.table else chosen(args.rows):
+    if args.in_this_process:
+        return _run_stage(path, args)
+    for row in () if args.table else select_rows(args.rows):
         for stage in args.stages:
             if args.again or not _is_done(stage, _read(path)["rows"].get(row.name, {})):
-                _apart(path, row, stage, args)
-    show(_read(path))
+                _run_in_subprocess(path, row, stage, args)
+    print_table(_read(path))
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="The best kernel against torch and the machine's limit.")
-    parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--rows", nargs="+", default=["reported"], metavar="ROW", help="names, or how they begin")
-    parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
-    parser.add_argument("--dtype", choices=("f32", "bf16", "f16"), help="of all inputs; the row's own if left out")
-    parser.add_argument("--trials", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=70.0, help="for tuning a row")
-    parser.add_argument("--strategy", default="climbing")
-    parser.add_argument("--rounds", type=int, default=24)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit-s", type=float, default=1200.0, help="for a stage of a row; then it is given up")
-    parser.add_argument("--database", type=Path, help="trials to remember and to begin from")
-    parser.add_argument("--json", type=Path, help=f"where results are; a dated file in {RESULTS.name}/ if not given")
-    parser.add_argument("--again", action="store_true", help="also what is in the file")
-    parser.add_argument("--table", action="store_true", help="show what is in the file and measure nothing")
+    parser = argparse.ArgumentParser(
+        description="The time of the best kernel against torch, library calls, TVM and the machine's limit."
+    )
+    parser.add_argument("--target", choices=("cpu", "cuda"), default="cpu", help="machine")
+    parser.add_argument(
+        "--rows", nargs="+", default=["reported"], metavar="ROW", help="names, beginnings of names, or groups"
+    )
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES), help="stages to run")
+    parser.add_argument("--dtype", choices=("f32", "bf16", "f16"), help="dtype of all inputs; default: that of the row")
+    parser.add_argument("--trials", type=int, default=64, help="tuning trials per row")
+    parser.add_argument("--seconds", type=float, default=70.0, help="tuning time per row")
+    parser.add_argument("--strategy", default="climbing", help="tuning strategy")
+    parser.add_argument("--rounds", type=int, default=24, help="rounds of the comparison")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search and of the order in a round")
+    parser.add_argument("--limit-s", type=float, default=1200.0, help="time limit of one stage of one row")
+    parser.add_argument("--database", type=Path, help="tuning database to read and to extend")
+    parser.add_argument("--json", type=Path, help=f"results file; default: a dated file in {RESULTS.name}/")
+    parser.add_argument("--again", action="store_true", help="repeat stages that are in the file")
+    parser.add_argument("--table", action="store_true", help="show the table of the file and measure nothing")
     parser.add_argument("--list", action="store_true", help="show the rows")
-    parser.add_argument("--here", action="store_true", help="one stage of one row, in this process")
+    parser.add_argument("--in-this-process", action="store_true", help="run one stage of one row in this process")
     args = parser.parse_args(argv)
     if args.list:
         parser.exit(message="".join(f"{row.group:<10}{row.name}\n" for row in ROWS))
     try:
-        chosen(args.rows)
+        select_rows(args.rows)
     except ValueError as error:
         parser.error(str(error))
     return args
 
 
-def _no_device() -> str:
-    """Why nothing can be timed on a GPU here; empty where it can."""
+def _no_gpu_reason() -> str:
+    """Why nothing can be timed on a GPU; empty if kernels can be timed."""
     try:
         return why_untimed(px.target("cuda"))
     except px.TargetUnavailable as error:
         return str(error)
 
 
-def _is_done(stage: str, done: Mapping[str, Any]) -> bool:
-    """Whether a stage need not be done again; a comparison that other work disturbed must."""
-    if stage not in done:
+def _is_done(stage: str, results: Mapping[str, Any]) -> bool:
+    """Whether a stage has a stored result; a disturbed comparison counts as not done."""
+    if stage not in results:
         return False
-    found = standing(**_compared(done)) if stage == "compare" else None
+    found = row_summary(**_comparison(results)) if stage == "compare" else None
     return found is None or not found["disturbed"]
 
 
 # ---------------------------------------------------------------- one stage of one row
-def _apart(path: Path, row: Row, stage: str, args: argparse.Namespace) -> None:
-    """Run a stage in a process of its own; what went wrong is kept in its place."""
-    words = ["--rows", row.name, "--stages", stage, "--json", str(path), "--here"]
+def _run_in_subprocess(path: Path, row: Row, stage: str, args: argparse.Namespace) -> None:
+    """Run a stage in its own process; print why it failed, if it did."""
+    words = ["--rows", row.name, "--stages", stage, "--json", str(path), "--in-this-process"]
     for name in ("target", "trials", "seconds", "strategy", "rounds", "seed"):
         words += [f"--{name}", str(getattr(args, name))]
     words += ["--dtype", args.dtype] if args.dtype else []
@@ -137,23 +143,23 @@ def _apart(path: Path, row: Row, stage: str, args: argparse.Namespace) -> None:
     try:
         subprocess.run([sys.executable, __file__, *words], check=True, timeout=args.limit_s)
     except subprocess.TimeoutExpired:
-        print(f"{row.name}: {stage} took more than {args.limit_s:g} s and was given up")
+        print(f"{row.name}: {stage} was stopped after {args.limit_s:g} s")
     except subprocess.CalledProcessError as error:
         print(f"{row.name}: {stage} ended with status {error.returncode}")
 
 
-def _here(path: Path, args: argparse.Namespace) -> None:
-    (row,), (stage,) = (r for r in chosen(args.rows) if r.name == args.rows[0]), args.stages
+def _run_stage(path: Path, args: argparse.Namespace) -> None:
+    (row,), (stage,) = (r for r in select_rows(args.rows) if r.name == args.rows[0]), args.stages
     if args.dtype:
         row = replace(row, inputs={name: replace(t, dtype=args.dtype) for name, t in row.inputs.items()})
-    work: Mapping[str, Callable[..., dict[str, Any]]] = {"tune": _tune, "rivals": _rivals, "compare": _compare}
-    found = work[stage](row, args, _read(path)["rows"].get(row.name, {}))
+    stages: Mapping[str, Callable[..., dict[str, Any]]] = {"tune": _tune, "baselines": _baselines, "compare": _compare}
+    result = stages[stage](row, args, _read(path)["rows"].get(row.name, {}))
     data = _read(path)
-    data["rows"].setdefault(row.name, {})[stage] = {"date": datetime.now(UTC).isoformat(timespec="minutes"), **found}
+    data["rows"].setdefault(row.name, {})[stage] = {"date": datetime.now(UTC).isoformat(timespec="minutes"), **result}
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps({**_machine(args.target), "rows": data["rows"]}, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    new_file = path.with_suffix(".new")
+    new_file.write_text(json.dumps({**_machine(args.target), "rows": data["rows"]}, indent=1) + "\n", encoding="utf-8")
+    new_file.replace(path)
 
 
 def _tune(row: Row, args: argparse.Namespace, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,22 +190,26 @@ def _tune(row: Row, args: argparse.Namespace, _: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _rivals(row: Row, args: argparse.Namespace, done: Mapping[str, Any]) -> dict[str, Any]:
-    rows = _raced(row, args, done, 1)
+def _baselines(row: Row, args: argparse.Namespace, results: Mapping[str, Any]) -> dict[str, Any]:
+    rows = _time_all(row, args, results, 1)
     return {"absent": {r["name"]: r["note"] for r in rows if not r["samples"]}}
 
 
-def _compare(row: Row, args: argparse.Namespace, done: Mapping[str, Any]) -> dict[str, Any]:
-    share = _share_of_others()
-    rows = _raced(row, args, done, args.rounds)
+def _compare(row: Row, args: argparse.Namespace, results: Mapping[str, Any]) -> dict[str, Any]:
+    end_measurement = _measure_other_share()
+    rows = _time_all(row, args, results, args.rounds)
     print("\n".join(_lines(row.name, rows)))
-    return {"rows": rows, "seed": args.seed, "others": share()}
+    return {"rows": rows, "seed": args.seed, "others": end_measurement()}
 
 
-def _share_of_others() -> Callable[[], float | None]:
-    """Asked later: the share of the cores that others have had since, steal included; None where no system tells."""
+def _measure_other_share() -> Callable[[], float | None]:
+    """Begin to measure the share of the cores that other processes use, steal time included.
 
-    def spent() -> tuple[float, float, float] | None:
+    Returns:
+        A function that ends the measurement and returns the share; None where /proc/stat cannot be read.
+    """
+
+    def clocks() -> tuple[float, float, float] | None:
         try:
             ticks = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
         except OSError:
@@ -208,25 +218,25 @@ def _share_of_others() -> Callable[[], float | None]:
         busy_s = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
         return time.monotonic(), busy_s, sum(os.times()[:4])
 
-    before = spent()
+    before = clocks()
 
-    def share() -> float | None:
+    def end() -> float | None:
         fork_server.end()
-        after = spent()
+        after = clocks()
         if before is None or after is None:
             return None
         wall_s, busy_s, ours_s = (b - a for a, b in zip(before, after, strict=True))
         return min(1.0, max(0.0, busy_s - ours_s) / (wall_s * (os.cpu_count() or 1)))
 
-    return share
+    return end
 
 
-def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: int) -> list[dict[str, Any]]:
-    """The tuned kernel and everybody else, in one run."""
-    if "tune" not in done:
-        sys.exit(f"{row.name}: tune it first, there is no kernel in the file")
-    kernel = kernel_from_plain(done["tune"]["kernel"])
-    task = px.Session(row.code, name=row.code.__name__, inputs=row.inputs, at=row.at, library=row.rival).task
+def _time_all(row: Row, args: argparse.Namespace, results: Mapping[str, Any], rounds: int) -> list[dict[str, Any]]:
+    """Time the tuned kernel and all baselines in one run."""
+    if "tune" not in results:
+        sys.exit(f"{row.name}: the file has no kernel; run the stage tune first")
+    kernel = kernel_from_plain(results["tune"]["kernel"])
+    task = px.Session(row.code, name=row.code.__name__, inputs=row.inputs, at=row.at, library=row.library_call).task
     found = compare_with_baselines(
         task.reference,
         kernel,
@@ -234,7 +244,7 @@ def _raced(row: Row, args: argparse.Namespace, done: Mapping[str, Any], rounds: 
         Journal(),
         baselines=[b.name for b in BASELINES],
         library=task.library.call,
-        more=(tvm_rival.MODE,) if importlib.util.find_spec("tvm") and args.target == "cpu" else (),
+        more=(tvm_baseline.TVM_BASELINE,) if importlib.util.find_spec("tvm") and args.target == "cpu" else (),
         rounds=rounds,
         seed=args.seed,
     )
@@ -249,70 +259,70 @@ def _read(path: Path) -> dict[str, Any]:
 def _machine(name: str) -> dict[str, Any]:
     machine = px.target(name)
     return {
-        **head(machine),
+        **run_header(machine),
         "target": asdict(machine),
-        "versions": versions(),
-        "absent": {} if importlib.util.find_spec("tvm") else {tvm_rival.NAME: "tvm is not installed"},
+        "versions": package_versions(),
+        "absent": {} if importlib.util.find_spec("tvm") else {tvm_baseline.NAME: "tvm is not installed"},
     }
 
 
-def _compared(done: Mapping[str, Any]) -> dict[str, Any]:
-    found = done.get("compare", {})
+def _comparison(results: Mapping[str, Any]) -> dict[str, Any]:
+    found = results.get("compare", {})
     return {"rows": found.get("rows", []), "others": found.get("others")}
 
 
-def standing(rows: Sequence[Mapping[str, Any]], others: float | None = None) -> dict[str, Any] | None:
-    """How a row stands: our time, the limit's share, the best other, all ratios; None if it was not timed.
+def row_summary(rows: Sequence[Mapping[str, Any]], others: float | None = None) -> dict[str, Any] | None:
+    """Summarize a row: our time, the limit's time over it, the best baseline, all ratios; None if it was not timed.
 
     Args:
-        rows: as they were compared.
-        others: the share of the cores that other work had meanwhile, where it is known.
+        rows: the times of our kernel and of the baselines.
+        others: the share of the cores that other processes used meanwhile; None if unknown.
     """
     timed = {r["name"]: r for r in rows if r["samples"]}
-    rivals = {name: r["ratio"] for name, r in timed.items() if name not in (OURS, ROOFLINE)}
-    if OURS not in timed or not rivals:
+    ratios = {name: r["ratio"] for name, r in timed.items() if name not in (OURS, ROOFLINE)}
+    if OURS not in timed or not ratios:
         return None
-    best = min(rivals, key=lambda name: rivals[name])
-    spread = any(r["ratio_p75"] > DISTURBED * r["ratio_p25"] for r in timed.values())
+    best = min(ratios, key=lambda name: ratios[name])
+    is_spread = any(r["ratio_p75"] > MAX_QUARTILE_RATIO * r["ratio_p25"] for r in timed.values())
     return {
         "us": timed[OURS]["time_s"] * 1e6,
         "limit": timed[ROOFLINE]["ratio"] if ROOFLINE in timed else None,
         "best": best,
-        "ratio": rivals[best],
+        "ratio": ratios[best],
         "quartiles": (timed[best]["ratio_p25"], timed[best]["ratio_p75"]),
-        "rivals": rivals,
-        "disturbed": spread or (others or 0.0) > OTHERS,
+        "ratios": ratios,
+        "disturbed": is_spread or (others or 0.0) > MAX_OTHER_SHARE,
     }
 
 
-def show(data: Mapping[str, Any]) -> None:
-    """The table of a file, and geometric means by group."""
+def print_table(data: Mapping[str, Any]) -> None:
+    """Print the table of a file, with the geometric mean of each group."""
     if not data["rows"]:
         return
     print(f"{data['machine']}; {', '.join(f'{p} {v}' for p, v in data['versions'].items())}")
-    titles = "".join(f"{SHORT[name]:>11}" for name in SHORT)
+    titles = "".join(f"{title:>11}" for title in COLUMNS.values())
     print(f"{'row':<22}{'ours us':>9}{'of limit':>9}{'best other':>21}  [quartiles]  times ours:{titles}  date")
     for group in dict.fromkeys(row.group for row in ROWS):
-        seen: list[float] = []
+        ratios: list[float] = []
         names = [row.name for row in ROWS if row.group == group]
         for name in names:
-            done = data["rows"].get(name, {})
-            if (found := standing(**_compared(done))) is None:
+            results = data["rows"].get(name, {})
+            if (found := row_summary(**_comparison(results))) is None:
                 continue
             if not found["disturbed"]:
-                seen.append(found["ratio"])
+                ratios.append(found["ratio"])
             limit = f"{found['limit']:.0%}" if found["limit"] else "-"
-            others = "".join(f"{found['rivals'][n]:>11.2f}" if n in found["rivals"] else f"{'-':>11}" for n in SHORT)
+            others = "".join(f"{found['ratios'][n]:>11.2f}" if n in found["ratios"] else f"{'-':>11}" for n in COLUMNS)
             spread = "[{:.2f}, {:.2f}]".format(*found["quartiles"])
-            best = f"{found['ratio']:.2f} {SHORT[found['best']]}"
+            best = f"{found['ratio']:.2f} {COLUMNS[found['best']]}"
             print(
                 f"{name:<22}{found['us']:>9,.0f}{limit:>9}{best:>21}  {spread:<12} {'':>11}{others}"
-                f"  {done['compare']['date']}{'  DISTURBED, not counted' if found['disturbed'] else ''}"
+                f"  {results['compare']['date']}{'  DISTURBED, not counted' if found['disturbed'] else ''}"
             )
-        if seen:
-            mean = exp(sum(map(log, seen)) / len(seen))
-            worst = min(seen)
-            print(f"{group}: geometric mean {mean:.2f} over {len(seen)} of {len(names)} rows, least {worst:.2f}\n")
+        if ratios:
+            mean = exp(sum(map(log, ratios)) / len(ratios))
+            worst = min(ratios)
+            print(f"{group}: geometric mean {mean:.2f} over {len(ratios)} of {len(names)} rows, least {worst:.2f}\n")
     for name, reason in data.get("absent", {}).items():
         print(f"{name}: {reason}")
 

@@ -1,12 +1,15 @@
-"""A hostile corpus: mutants of every candidate of the tests' corpus, each with a verdict and a truth.
+"""Mutation test of the prover: mutants of every candidate of the test corpus, each with a verdict and an expected one.
 
-python benchmarks/mutants.py [--count 100000] [--seed 1] [--search] [--json FILE] [--examples 10]
+    .venv/bin/python benchmarks/mutants.py
+    .venv/bin/python benchmarks/mutants.py --count 10000 --seed 2 --search --json figures.json
 
-No mutant that differs from its program may be proved. Of those that are equal, the share that stays unknown is
-printed, and for each kind of mutation what became of it. The truth is the block interpreter's, in float64, at
-two or more choices of sizes; what is proved against floats is run in sixty digits, where nothing overflows. Memory is
-printed as it goes, which should stay flat. Equality saturation, the last thing tried before a verdict is unknown, takes
-seconds where it fails, and is left out; with `--search` it is tried.
+A mutant that differs from its program must not be proved. The script prints the share of equal mutants that stay
+unknown, and the verdicts per kind of mutation. Whether a mutant is equal is decided by the block interpreter in float64
+at two or more choices of sizes. A mutant that is proved although float64 differs is run again with sixty digits, where
+nothing overflows. Memory use is printed during the run; it should stay flat.
+
+Equality saturation is the last stage before a verdict is unknown. It takes seconds where it fails, so it is off by
+default; `--search` turns it on.
 """
 
 from __future__ import annotations
@@ -43,15 +46,15 @@ COLUMNS = (
 )
 
 
-def resident() -> float:
-    """Memory that this process holds, in MiB."""
+def resident_mib() -> float:
+    """Resident memory of this process."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024
     return float("nan")
 
 
-def table(rows: dict[str, Counter[str]], title: str) -> None:
+def print_table(rows: dict[str, Counter[str]], title: str) -> None:
     print(
         f"\n{title:30}"
         + "".join(f"{word.replace('unknown, ', '? ').replace('proved, ', '! ')[:13]:>14}" for word in COLUMNS)
@@ -61,37 +64,43 @@ def table(rows: dict[str, Counter[str]], title: str) -> None:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--count", type=int, default=100_000)
-    arguments.add_argument("--seed", type=int, default=1)
-    arguments.add_argument("--json", type=Path, default=None, help="write the figures there")
-    arguments.add_argument("--examples", type=int, default=5, help="equal ones left unknown to show")
-    arguments.add_argument("--search", action="store_true", help="try equality saturation before unknown is said")
-    options = arguments.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=100_000, help="number of mutants")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the mutations")
+    parser.add_argument("--json", type=Path, default=None, help="file to write the figures to")
+    parser.add_argument(
+        "--examples", type=int, default=5, help="number of equal mutants with an unknown verdict to print"
+    )
+    parser.add_argument("--search", action="store_true", help="try equality saturation before the verdict unknown")
+    options = parser.parse_args()
     memory: list[tuple[int, float]] = []
     step = max(options.count // 10, 1)
 
-    def beside(account: Account) -> None:
+    def print_progress(account: Account) -> None:
         if account.legal % step == 0:
-            memory.append((account.legal, resident()))
+            memory.append((account.legal, resident_mib()))
             print(f"{account.legal:8} mutants  {process_time():7.1f} s CPU  {memory[-1][1]:7.1f} MiB", flush=True)
 
-    print(f"{len(BASES)} candidates, {len(KINDS)} kinds; {resident():.1f} MiB at the start")
-    began = process_time()
-    account = run(BASES, options.count, options.seed, LIMITS if options.search else None, beside)
-    seconds = process_time() - began
+    print(f"{len(BASES)} candidates, {len(KINDS)} kinds; {resident_mib():.1f} MiB at the start")
+    start_s = process_time()
+    account = run(BASES, options.count, options.seed, LIMITS if options.search else None, print_progress)
+    cpu_s = process_time() - start_s
 
     kinds = {kind.name: account.by_kind.get(kind.name, Counter()) for kind in KINDS}
-    table(kinds, "kind (a mutant has 1 to 3)")
-    table(account.by_base, "candidate")
-    table({"all": account.verdicts}, "")
-    print(f"\nwhy unknown: {dict(account.limits)}")
-    print(f"why unknown though equal: {dict(account.missed)}")
+    print_table(kinds, "kind (a mutant has 1 to 3)")
+    print_table(account.by_base, "candidate")
+    print_table({"all": account.verdicts}, "")
+    print(f"\nreasons of unknown verdicts: {dict(account.limits)}")
+    print(f"reasons of unknown verdicts on equal mutants: {dict(account.missed)}")
     print(
-        f"{account.legal} mutants in {seconds:.0f} s CPU, {seconds / account.legal * 1e3:.2f} ms each, judge included"
+        f"{account.legal} mutants in {cpu_s:.0f} s CPU, {cpu_s / account.legal * 1e3:.2f} ms each, "
+        "comparison with the interpreter included"
     )
-    print(f"equal: {account.equal}; of these unknown: {account.missed_share:.3%}, and {account.open_share:.3%} more")
-    print(f"whose candidate is unknown before any mutation: {', '.join(account.open) or 'none'}")
+    print(
+        f"equal: {account.equal}; of these unknown: {account.missed_share:.3%}, and "
+        f"{account.open_share:.3%} whose unmutated candidate is unknown too"
+    )
+    print(f"candidates that are unknown without a mutation: {', '.join(account.open) or 'none'}")
     print(
         f"wrongly proved: {len(account.false)}; prover and refuter disagree: {len(account.disagreements)}; "
         f"crashes: {len(account.crashes)}"
@@ -109,7 +118,7 @@ def main() -> None:
             "count": account.legal,
             "seed": options.seed,
             "search": options.search,
-            "cpu_seconds": seconds,
+            "cpu_seconds": cpu_s,
             "memory_mib": memory,
             "verdicts": account.verdicts,
             "equal": account.equal,

@@ -1,11 +1,12 @@
-"""States visited until all families are there: symbolic search against concrete enumeration, as programs grow.
+"""Symbolic search against concrete enumeration: states visited until all families are found, as programs grow.
 
     .venv/bin/python benchmarks/symbolic_vs_concrete.py
     .venv/bin/python benchmarks/symbolic_vs_concrete.py --numbers 2 --states 10000000 --json
 
-Three series. A linear layer followed by one, two, ... functions: more operators. RMSNorm and a linear layer of
-64, 256, ... channels with grid sizes and loop ranges that are powers of 2 up to a number: more sizes to try. And
-workloads. Seconds are CPU seconds. Enumeration stops at its budget, and then its count is a lower bound.
+There are three series. `operators`: a linear layer followed by zero, one, two, ... functions. `sizes`: RMSNorm and a
+linear layer of 64, 256, ... channels; grid sizes and loop ranges are powers of 2 up to the number of channels.
+`workloads`: some workloads of `prism-explore list`. Seconds are CPU seconds. The enumeration stops at its budget; then
+its count is a lower bound.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
-from benchmarks.here import head
+from benchmarks.machine_info import run_header
 from prism_explore.diagnose.concrete_baseline import STATES, TIME_S, ConcreteComparison
 from prism_explore.diagnose.concrete_enumerator import Numbers
 from prism_explore.frontend import trace
@@ -28,40 +29,42 @@ from prism_explore.ir.program import ProgramBuilder, TensorProgram
 
 FUNCTIONS = ("silu", "exp", "tanh", "sigmoid", "relu")
 WORKLOADS = ("rmsnorm_linear_bare", "swiglu", "lora", "attention")
-BAR = 40
+BAR_CHARACTERS = 40
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="States visited, symbolic against concrete.")
-    parser.add_argument("--numbers", type=int, default=0, metavar="N", help="grid sizes and loop ranges per dim")
-    parser.add_argument("--states", type=int, default=STATES, help="budget of the enumeration")
-    parser.add_argument("--seconds", type=float, default=TIME_S, help="CPU seconds of the enumeration")
-    parser.add_argument("--json", action="store_true")
+    parser = argparse.ArgumentParser(description="States visited by symbolic search and by concrete enumeration.")
+    parser.add_argument(
+        "--numbers", type=int, default=0, metavar="N", help="number of grid sizes and of loop ranges per dim"
+    )
+    parser.add_argument("--states", type=int, default=STATES, help="state budget of the enumeration")
+    parser.add_argument("--seconds", type=float, default=TIME_S, help="time budget of the enumeration, in CPU seconds")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     args = parser.parse_args(argv)
-    first = head()
+    header = run_header()
     rows: list[dict[str, object]] = []
     if not args.json:
-        print(", ".join(first.values()))
+        print(", ".join(header.values()))
     for series, program, at, numbers in _cases(args.numbers):
         found = px.compare_with_concrete(program, at, numbers=numbers, states=args.states, time_s=args.seconds)
         rows.append(_row(series, found))
         if not args.json:
             _print(series, found)
     if args.json:
-        print(json.dumps({**first, "rows": rows}, indent=1))
+        print(json.dumps({**header, "rows": rows}, indent=1))
 
 
 def _cases(count: int) -> Iterator[tuple[str, TensorProgram, dict[str, int], Numbers]]:
-    usual = Numbers(_powers(count), _powers(count)) if count else Numbers()
+    default_sizes = Numbers(_powers(count), _powers(count)) if count else Numbers()
     for n in range(len(FUNCTIONS) + 1):
-        yield "operators", chain(n), {"b": 16}, usual
+        yield "operators", chain(n), {"b": 16}, default_sizes
     for d in (64, 256, 1024, 4096):
         powers = _powers(int(math.log2(d)))
         yield "sizes", rmsnorm_linear(d), {"b": 16}, Numbers(powers, powers)
     for name in WORKLOADS:
         row = px.workload(name)
         program = trace(row.code, row.inputs, name).program
-        yield "workloads", program, dict(row.at), usual
+        yield "workloads", program, dict(row.at), default_sizes
 
 
 def _powers(count: int) -> tuple[int, ...]:
@@ -69,7 +72,7 @@ def _powers(count: int) -> tuple[int, ...]:
 
 
 def chain(functions: int) -> TensorProgram:
-    """A linear layer and so many functions behind it."""
+    """A linear layer, then this number of elementwise functions."""
     b = ProgramBuilder(f"linear_and_{functions}")
     y = b.matmul(b.input("x", "b", 4096), b.input("w", 4096, 4096))
     for fn in FUNCTIONS[:functions]:
@@ -78,7 +81,7 @@ def chain(functions: int) -> TensorProgram:
 
 
 def rmsnorm_linear(d: int) -> TensorProgram:
-    """The papers' form at a width."""
+    """RMSNorm and a linear layer as the papers write them, with `d` channels."""
     b = ProgramBuilder(f"rmsnorm_linear_{d}")
     x, w = b.input("x", "b", d), b.input("w", d, d)
     return b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))
@@ -105,7 +108,10 @@ def _row(series: str, found: ConcreteComparison) -> dict[str, object]:
 def _print(series: str, found: ConcreteComparison) -> None:
     print(f"\n{series}: {found!r}; {found.common} families in both")
     for what, states in (("symbolic", found.states), ("concrete", found.concrete.states)):
-        print(f"  {what}  {'#' * round(BAR * math.log10(max(states, 1)) / 9):<{BAR}} {states:,}", flush=True)
+        print(
+            f"  {what}  {'#' * round(BAR_CHARACTERS * math.log10(max(states, 1)) / 9):<{BAR_CHARACTERS}} {states:,}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

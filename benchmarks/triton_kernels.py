@@ -1,15 +1,15 @@
-"""What the proved families become on GPUs that are not here: Triton, checked in its interpreter and compiled ahead.
+"""Triton kernels of the proved families, without a GPU: run in Triton's interpreter and compiled ahead of time.
 
     .venv/bin/python benchmarks/triton_kernels.py
     .venv/bin/python benchmarks/triton_kernels.py gqa lora --arch sm_80 sm_90 --every --json
 
-Of every family of every workload's default search, the first candidate that has numbers for the target: its kernels are
-run at small sizes in Triton's interpreter against float64, and compiled for each architecture, the first `--most` of a
-workload. Nothing is timed. With `--every` all candidates are written at small sizes and run, also those that have no
-numbers at the workload's shapes.
+Every workload is searched with the default settings. Of each family, the first candidate that has legal sizes for the
+target is used. Its kernels are run at small sizes in Triton's interpreter and compared with float64; then they are
+compiled for each architecture, for at most `--most` families per workload. Nothing is timed. With `--every` all
+candidates are emitted and run at small sizes, also those without legal sizes at the shapes of the workload.
 
-Shared memory is compared with what was predicted for it before the compiler was asked: the tiles that go through shared
-memory, times the stages.
+The shared memory that the compiler reports is compared with the prediction: the bytes of the tiles in shared memory
+times the number of pipeline stages.
 """
 
 from __future__ import annotations
@@ -37,33 +37,42 @@ from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.targets.gpus import ARCHITECTURES
 from prism_explore.tune.gpu_preview import check_at_small_sizes, dots_of
 
-ASKED = ("sm_80", "sm_90", "sm_100", "gfx942")
+DEFAULT_ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "gfx942")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="The proved families as Triton kernels, checked and compiled.")
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names of `prism-explore list`; none for all")
-    parser.add_argument("--target", default="h100", help="whose limits and figures the numbers are chosen for")
-    parser.add_argument("--arch", nargs="*", choices=list(ARCHITECTURES), default=list(ASKED))
-    parser.add_argument("--most", type=int, default=1000, help="families of a workload that are compiled")
-    parser.add_argument("--every", action="store_true", help="check every candidate, not one of each family")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--here", action="store_true", help="in this process: one workload, one row of JSON")
+    parser = argparse.ArgumentParser(description="Run the proved families in Triton's interpreter, and compile them.")
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help="names of `prism-explore list`; default: all")
+    parser.add_argument("--target", default="h100", help="machine for which sizes are chosen")
+    parser.add_argument(
+        "--arch",
+        nargs="*",
+        choices=list(ARCHITECTURES),
+        default=list(DEFAULT_ARCHITECTURES),
+        help="architectures to compile for",
+    )
+    parser.add_argument("--most", type=int, default=1000, help="largest number of families per workload to compile")
+    parser.add_argument(
+        "--every", action="store_true", help="run every candidate in the interpreter, not one per family"
+    )
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--in-this-process", action="store_true", help="run one workload in this process; print JSON")
     args = parser.parse_args(argv)
     known = [w.name for w in px.WORKLOADS]
-    if strangers := sorted(set(args.workloads) - set(known)):
-        parser.error(f"no workload {', '.join(strangers)}; there are {', '.join(known)}")
-    if args.here:
+    if unknown := sorted(set(args.workloads) - set(known)):
+        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(known)}")
+    if args.in_this_process:
         print(json.dumps(_row(args.workloads[0], args)))
         return
     rows: list[dict[str, Any]] = []
     if not args.json:
-        print(f"triton {version('triton')}, torch {version('torch')}, numbers for {args.target}")
+        print(f"triton {version('triton')}, torch {version('torch')}, sizes for {args.target}")
     for name in args.workloads or known:
-        words = [name, "--here", "--target", args.target, "--most", str(args.most), "--arch", *args.arch]
+        words = [name, "--in-this-process", "--target", args.target, "--most", str(args.most), "--arch", *args.arch]
         words += ["--every"] if args.every else []
-        said = subprocess.run([sys.executable, __file__, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
-        rows.append(json.loads(said))
+        command = [sys.executable, __file__, *words]
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        rows.append(json.loads(output))
         if not args.json:
             _print(rows[-1])
     if args.json:
@@ -84,7 +93,7 @@ def _row(name: str, args: argparse.Namespace) -> dict[str, Any]:
         for family, verifieds in families.items():
             archs = args.arch if sum("candidate" in row for row in rows) < args.most else []
             rows.append(_family(family, verifieds, shapes, args.target, archs, interpreter, compiler))
-        every = list(_every(progress.proved, interpreter)) if args.every else []
+        every = list(_check_every(progress.proved, interpreter)) if args.every else []
     return {"workload": name, "candidates": len(progress.proved), "families": rows, "every": every}
 
 
@@ -97,99 +106,99 @@ def _family(
     interpreter: Interpreter,
     compiler: AotCompiler,
 ) -> dict[str, Any]:
-    """The first candidate with numbers, checked and compiled; or why none has any."""
-    target, why = px.target(machine), ""
+    """Check and compile the first candidate with legal sizes; without one, report why there is none."""
+    target, reason = px.target(machine), ""
     for verified in verifieds:
-        numbers = choose_sizes(verified.candidate.sgraph, shapes, target)
-        made = emit_triton(verified, numbers, shapes, target) if isinstance(numbers, Parameters) else numbers
-        if isinstance(made, Kernel):
-            return _compiled(name, made, archs, interpreter, compiler)
-        why = why or made.reason
-    checked, said = _checked(verifieds[0], Parameters(()), _products(verifieds[0]), interpreter)
-    return {"family": name, "why": why, "agrees": checked, "said": said}
+        sizes = choose_sizes(verified.candidate.sgraph, shapes, target)
+        kernel = emit_triton(verified, sizes, shapes, target) if isinstance(sizes, Parameters) else sizes
+        if isinstance(kernel, Kernel):
+            return _check_and_compile(name, kernel, archs, interpreter, compiler)
+        reason = reason or kernel.reason
+    agrees, message = _check(verifieds[0], Parameters(()), _products(verifieds[0]), interpreter)
+    return {"family": name, "reason": reason, "agrees": agrees, "message": message}
 
 
-def _compiled(
-    name: str, made: Kernel, archs: Sequence[str], interpreter: Interpreter, compiler: AotCompiler
+def _check_and_compile(
+    name: str, kernel: Kernel, archs: Sequence[str], interpreter: Interpreter, compiler: AotCompiler
 ) -> dict[str, Any]:
-    candidate = made.verified.candidate
-    agrees, said = _checked(made.verified, made.parameters, dots_of(made), interpreter)
-    numbers = {**dict(made.shapes), **made.parameters.numbers}
-    plans = plan_kernels(candidate.sgraph, numbers, made.parameters)
-    assert not isinstance(plans, Obstacle), "it was written"
-    module = triton_module(made)
+    candidate = kernel.verified.candidate
+    agrees, message = _check(kernel.verified, kernel.parameters, dots_of(kernel), interpreter)
+    sizes = {**dict(kernel.shapes), **kernel.parameters.numbers}
+    plans = plan_kernels(candidate.sgraph, sizes, kernel.parameters)
+    assert not isinstance(plans, Obstacle), "the kernel was emitted from such a plan"
+    module = triton_module(kernel)
     predicted = [p.staged_bytes * module.num_stages for p in plans]
-    row: dict[str, Any] = {"family": name, "candidate": candidate.id, "numbers": str(made.parameters)}
-    row |= {"agrees": agrees, "said": said, "predicted": predicted, "compiled": {}}
+    row: dict[str, Any] = {"family": name, "candidate": candidate.id, "sizes": str(kernel.parameters)}
+    row |= {"agrees": agrees, "message": message, "predicted": predicted, "compiled": {}}
     for arch in archs:
         found = compiler.compile(module, arch)
         row["compiled"][arch] = found.reason if isinstance(found, Obstacle) else [asdict(r) for r in found]
     return row
 
 
-def _every(proved: Sequence[Verified], interpreter: Interpreter) -> Iterator[dict[str, Any]]:
+def _check_every(proved: Sequence[Verified], interpreter: Interpreter) -> Iterator[dict[str, Any]]:
     for verified in proved:
-        agrees, said = _checked(verified, Parameters(()), _products(verified), interpreter)
-        yield {"candidate": verified.candidate.id, "agrees": agrees, "said": said}
+        agrees, message = _check(verified, Parameters(()), _products(verified), interpreter)
+        yield {"candidate": verified.candidate.id, "agrees": agrees, "message": message}
 
 
 def _products(verified: Verified) -> dict[int, frozenset[int]]:
-    """All products, so that they go to `tl.dot` wherever they can."""
+    """Per custom kernel, all matrix products: each uses `tl.dot` if that is possible."""
     return {
         position: frozenset(j for j, n in enumerate(block.nodes) if isinstance(n.op, MatMul))
         for position, block in verified.candidate.sgraph.customs
     }
 
 
-def _checked(
+def _check(
     verified: Verified, parameters: Parameters, dots: Mapping[int, frozenset[int]], interpreter: Interpreter
 ) -> tuple[bool, str]:
     found = check_at_small_sizes(verified.candidate, parameters, dots, interpreter)
     if not isinstance(found, InterpreterCheck):
         return False, found.reason
-    return found.agrees, f"error {found.error:.0e}, {found.tolerance:.0e} is forgiven"
+    return found.agrees, f"error {found.error:.0e}, tolerance {found.tolerance:.0e}"
 
 
 def _print(row: Mapping[str, Any]) -> None:
     families = row["families"]
-    fitted = [f for f in families if "candidate" in f]
+    with_sizes = [f for f in families if "candidate" in f]
     print(
         f"{row['workload']}: {len(families)} families, {sum(f['agrees'] for f in families)} agree in the interpreter, "
-        f"{len(fitted)} have numbers at its shapes"
+        f"{len(with_sizes)} have legal sizes at its shapes"
     )
     for f in families:
         if not f["agrees"]:
-            print(f"  {f['family']} NOT CONFIRMED: {f['said']}")
-        if "why" in f:
-            print(f"  {f['family']}: {f['why']}")
+            print(f"  {f['family']} NOT CONFIRMED: {f['message']}")
+        if "reason" in f:
+            print(f"  {f['family']}: {f['reason']}")
     if row["every"]:
         print(f"  {sum(e['agrees'] for e in row['every'])} of {len(row['every'])} candidates agree")
-        for said, count in Counter(e["said"] for e in row["every"] if not e["agrees"]).most_common():
-            print(f"    {count} not: {said}")
-    fitted = [f for f in fitted if f["compiled"]]
-    for arch in dict.fromkeys(a for f in fitted for a in f["compiled"]):
-        reports = [(f, r, p) for f in fitted if not isinstance(f["compiled"][arch], str)
+        for message, count in Counter(e["message"] for e in row["every"] if not e["agrees"]).most_common():
+            print(f"    {count} do not: {message}")
+    with_sizes = [f for f in with_sizes if f["compiled"]]
+    for arch in dict.fromkeys(a for f in with_sizes for a in f["compiled"]):
+        reports = [(f, r, p) for f in with_sizes if not isinstance(f["compiled"][arch], str)
                    for r, p in zip(f["compiled"][arch], f["predicted"], strict=True)]  # fmt: skip
         if reports:
             print(f"  {arch:<7} {_summary(reports)}")
-        for f in fitted:
+        for f in with_sizes:
             if isinstance(f["compiled"][arch], str):
                 print(f"    {f['candidate']}: {f['compiled'][arch].splitlines()[0]}")
     sys.stdout.flush()
 
 
 def _summary(reports: Sequence[tuple[Mapping[str, Any], Mapping[str, Any], int]]) -> str:
-    """Extremes over the kernels of one workload on one architecture."""
+    """The extremes over the kernels of one workload on one architecture."""
     registers = [r["registers"] for _, r, _ in reports]
     spilled = [r["spill_bytes"] for _, r, _ in reports if r["spill_bytes"]]
     shared = [r["shared_memory_bytes"] for _, r, _ in reports]
-    held = [(r["shared_memory_bytes"] / p, f["candidate"]) for f, r, p in reports if p]
+    ratios = [(r["shared_memory_bytes"] / p, f["candidate"]) for f, r, p in reports if p]
     text = f"{len(reports)} kernels: registers {min(registers)} to {max(registers)}, {len(spilled)} spill"
     text += f" (at most {max(spilled):,} B)" if spilled else ""
     text += f", shared memory {min(shared):,} to {max(shared):,} B"
-    if held:
-        (low, at_low), (high, at_high) = min(held), max(held)
-        text += f", {low:.2f} ({at_low}) to {high:.2f} ({at_high}) of the predicted"
+    if ratios:
+        (low, at_low), (high, at_high) = min(ratios), max(ratios)
+        text += f", {low:.2f} ({at_low}) to {high:.2f} ({at_high}) of the prediction"
     return text
 
 

@@ -1,24 +1,24 @@
-"""Does the model rank, and does a strategy find the best: held against an exhaustive sweep.
+"""The time model and the tuning strategies, compared with an exhaustive sweep over all sizes.
 
     .venv/bin/python benchmarks/tuning.py sweep --workloads rmsnorm_linear
     .venv/bin/python benchmarks/tuning.py report
     .venv/bin/python benchmarks/tuning.py live --seeds 3
 
-`sweep` searches a workload, then compiles and compares *every* legal choice of grid sizes and loop ranges of every
-proved candidate, times them all in a few interleaved rounds, and what came within a factor of the fastest in many; the
-schedule of each is the code generator's usual one. The shapes have dims of few divisors, so that this is affordable. It
-writes a dated file into `benchmarks/results/`; run it on a quiet machine. With `--seconds` it stops after so long, and
-goes on where it stopped when it is called again.
+`sweep` searches a workload, then compiles and checks every legal choice of grid sizes and loop ranges of every proved
+candidate, with the default schedule of the code generator. It times all kernels in a few interleaved rounds, and those
+near the fastest in many rounds. The dims of the shapes have few divisors, which keeps the number of kernels small. The
+result is a dated file in `benchmarks/results/`. Run it on an idle machine. With `--seconds` it stops after this time,
+and the next call continues.
 
-`report` measures nothing. It says how the model's order agrees with the measured one (Spearman), how far the
-best of the model's first 20 is behind the best of all, and replays each strategy on the recorded rounds with many
-seeds: after how many trials it was within 3 % of the best of all, as the recorded medians have it. Kernels of one
-recorded round were timed seconds apart, and the best of hundreds of medians is the luckiest, so this is a harder test
-than the machine sets.
+`report` measures nothing. It prints the rank correlation (Spearman) of modelled and measured times, and how much slower
+the best of the model's first 20 kernels is than the best of all. It also replays each strategy on the recorded rounds
+with many seeds, and counts the trials until it is within 3 % of the best recorded median. This is harder than tuning on
+the machine: kernels of one recorded round were timed seconds apart, and the smallest of hundreds of medians is partly
+luck (the winner's curse).
 
-`live` is that test: it tunes for 64 trials with each seed, and then times what came out side by side with the fastest
-of the sweep, in new rounds. Its share is of the fastest of them all in these: which that is one half of the rounds
-says, and how fast it is the other, for the least of twenty medians is lucky in the rounds that chose it.
+`live` tunes on the machine for 64 trials with each seed, then times the result next to the fastest kernels of the sweep
+in new rounds. It prints the share of the best speed. A random half of the rounds selects the fastest kernel, and the
+other half gives its time, because the smallest of twenty medians is too small in the rounds that selected it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from typing import Any, Literal
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import prism_explore as px
-from benchmarks.here import head, versions
+from benchmarks.machine_info import package_versions, run_header
 from prism_explore.events.journal import Journal
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.tensors import tensor as T
@@ -57,25 +57,26 @@ from prism_explore.tune.space.parameters import Choices, Sizes
 from prism_explore.tune.space.time_model import model_of, rank_correlation
 
 RESULTS = Path(__file__).parent / "results"
-FIRST = 20
-"""Of the model's order, so many are looked at."""
-NEAR = 2.0
-"""What took at most so many times as long as the fastest is raced again."""
-WITHIN = 0.97
-"""Share of the best speed of all that a strategy should reach."""
-MOST_WAITED = 0.05
-"""A round in which threads waited longer for a core, as a share of the timed span, is not recorded; see `--waited`."""
+MODEL_CHOICES = 20
+"""The first kernels in the order of the time model that are compared with the best."""
+LONG_RUN_FACTOR = 2.0
+"""A kernel that takes at most this factor of the fastest time is timed again in more rounds."""
+GOAL_SHARE = 0.97
+"""The share of the best speed that a strategy should reach."""
+MAX_WAITED = 0.05
+"""Default of `--waited`: a round is not recorded if threads waited for a core for a larger share of the time."""
 TRIALS = 64
 LIVE_ROUNDS = 300
-"""In which what the tuner found runs beside the fastest of the sweep."""
-HALVED = 100
-"""So many ways to take half of those rounds."""
+"""Rounds that compare the results of the tuner with the fastest kernels of the sweep."""
+SPLITS = 100
+"""Number of random ways to split those rounds into halves."""
 STRATEGIES: tuple[StrategyName, ...] = ("climbing", "ranked", "tpe", "random")
-"""All but those that take everything in order, and a Gaussian process, which needs scipy; random is the baseline."""
+"""The compared strategies; `random` is the baseline. Strategies that try all sizes in order are left out, and so is the
+Gaussian process, which needs scipy."""
 
 
-def _attention(rows: int, head: int, keys: int) -> dict[str, TensorType]:
-    return {"q": T("b", rows, head), "k": T("b", head, keys), "v": T("b", keys, head)}
+def _attention(rows: int, width: int, keys: int) -> dict[str, TensorType]:
+    return {"q": T("b", rows, width), "k": T("b", width, keys), "v": T("b", keys, width)}
 
 
 SHAPES: Mapping[str, tuple[Mapping[str, TensorType], Mapping[str, int]]] = {
@@ -85,70 +86,73 @@ SHAPES: Mapping[str, tuple[Mapping[str, TensorType], Mapping[str, int]]] = {
     "qk_norm_attention": (_attention(1, 61, 4913), {"b": 1}),
     "rmsnorm_mlp": ({"x": T("b", 961), "up": T(961, 961), "gate": T(961, 961)}, {"b": 1}),
 }
-"""961 is 31 squared, 1058 twice 23 squared, 1006 twice a prime, 4913 is 17 cubed: three, six, four and four divisors.
+"""Per workload, its input shapes and the values of its symbols.
 
-Attention is that of a decoder: one query over a cache of keys and values."""
+961 = 31^2, 1058 = 2 * 23^2, 1006 = 2 * 503 and 4913 = 17^3 have three, six, four and four divisors. The attention is
+that of a decoder: one query over a cache of keys and values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A point of the sweep."""
+class SweepRow:
+    """One choice of sizes of one candidate, with its measured times."""
 
     candidate: str
     sizes: tuple[tuple[str, int], ...]
     failure: str
-    """Its code where it gave no kernel; empty otherwise."""
+    """The failure code; empty if there is a kernel."""
     times_s: tuple[float, ...] = ()
-    """Round by round; rounds of one sweep are the same for all."""
-    raced_s: tuple[float, ...] = ()
-    """Of the second, longer run, for those near the fastest."""
-    twin: str = ""
-    """The point whose kernel is the same text, where there was one before it."""
+    """Per round of the short run; all rows of a sweep have the same rounds."""
+    long_run_s: tuple[float, ...] = ()
+    """Per round of the long run, for kernels near the fastest."""
+    same_source_as: str = ""
+    """The key of an earlier row whose kernel has the same source."""
     source: str = ""
-    """A hash of the kernel's text."""
+    """A hash of the source of the kernel."""
 
     @property
     def key(self) -> str:
-        """A name for it."""
+        """The id of the row: the candidate and its sizes."""
         return f"{self.candidate} {' '.join(f'{s}={n}' for s, n in self.sizes)}"
 
     @property
     def time_s(self) -> float:
-        """The median of the longer run where there was one."""
-        return median(self.raced_s or self.times_s)
+        """The median of the long run; without a long run, of the short run."""
+        return median(self.long_run_s or self.times_s)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="The model and the strategies against an exhaustive sweep.")
-    parser.add_argument("stage", choices=("sweep", "report", "live"))
-    parser.add_argument("--workloads", nargs="+", choices=tuple(SHAPES), default=list(SHAPES))
-    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the recorded times")
-    parser.add_argument("--seconds", type=float, default=1e9, help="of a piece of a sweep; call again to go on")
-    parser.add_argument("--rounds", type=int, default=3, help="for everybody")
-    parser.add_argument("--more-rounds", type=int, default=20, help="for those near the fastest")
-    parser.add_argument("--waited", type=float, default=MOST_WAITED, help="the share of a round that may be waiting")
-    parser.add_argument("--seeds", type=int, default=20, help="replays of each strategy, or live runs")
-    parser.add_argument("--strategy", choices=STRATEGIES, default=STRATEGIES[0], help="of the live runs")
-    parser.add_argument("--json", action="store_true", help="the report as data")
+    parser = argparse.ArgumentParser(description="The time model and the strategies against an exhaustive sweep.")
+    parser.add_argument("stage", choices=("sweep", "report", "live"), help="what to do")
+    parser.add_argument("--workloads", nargs="+", choices=tuple(SHAPES), default=list(SHAPES), help="default: all")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the sweeps")
+    parser.add_argument("--seconds", type=float, default=1e9, help="time limit of a sweep; the next call continues it")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds for all kernels")
+    parser.add_argument("--more-rounds", type=int, default=20, help="rounds for kernels near the fastest")
+    parser.add_argument(
+        "--waited", type=float, default=MAX_WAITED, help="largest share of a round that threads may wait for a core"
+    )
+    parser.add_argument("--seeds", type=int, default=20, help="number of replays of each strategy, or of live runs")
+    parser.add_argument("--strategy", choices=STRATEGIES, default=STRATEGIES[0], help="strategy of the live runs")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
     args = parser.parse_args(argv)
     reports: list[dict[str, Any]] = []
     for name in args.workloads:
         if args.stage == "sweep":
-            Sweep(name, args.results, args.seconds, args.waited).go_on(args.rounds, args.more_rounds)
+            Sweep(name, args.results, args.seconds, args.waited).run(args.rounds, args.more_rounds)
             continue
         if args.stage == "live":
-            _live(name, args.results, args.strategy, range(args.seeds))
+            _compare_live(name, args.results, args.strategy, range(args.seeds))
             continue
         reports.append(_report(_latest(args.results, name), args.seeds))
         if not args.json:
-            _tell(reports[-1])
+            _print_report(reports[-1])
     if args.json and reports:
         print(json.dumps(reports, indent=1))
 
 
 # ---------------------------------------------------------------- measuring
-def _proved(name: str) -> tuple[px.Session, Sequence[Verified]]:
-    """Every proved candidate of a workload at its shapes; nothing is tuned."""
+def _search(name: str) -> tuple[px.Session, Sequence[Verified]]:
+    """Search a workload without tuning; return the session and the proved candidates."""
     inputs, at = SHAPES[name]
     session = px.Session(px.workload(name).code, name=name, inputs=inputs, at=at, budget=Budget(trials=0), baselines=())
     progress, nothing = Progress(), Steering()
@@ -157,101 +161,108 @@ def _proved(name: str) -> tuple[px.Session, Sequence[Verified]]:
     return session, progress.proved
 
 
-def _no_choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
-    """Every schedule is the code generator's usual one."""
+def _no_schedule_choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
+    """No choices of schedules: every kernel has the default schedule."""
     return ()
 
 
 def _points(proved: Sequence[Verified], at: Mapping[str, int], target: Target) -> Iterator[tuple[Verified, Parameters]]:
-    """Every legal choice of sizes of every candidate, with the usual schedule."""
-    pool = Pool(proved, at, target, _no_choices)
+    """Every legal choice of sizes of every candidate, with the default schedule."""
+    pool = Pool(proved, at, target, _no_schedule_choices)
     if not pool.is_complete:
-        sys.exit("the space is larger than a pool holds; take shapes with fewer divisors")
+        sys.exit("too many choices of sizes for one pool; use shapes with fewer divisors")
     for candidate in pool.candidates:
         for _, sizes in candidate.sizes:
             yield candidate.verified, Parameters(sizes)
 
 
-def _swept(name: str, data: Mapping[str, Any]) -> tuple[px.Session, Sequence[Verified]]:
-    """The same where a sweep is of these graphs; the end of the run otherwise."""
-    session, proved = _proved(name)
+def _search_again(name: str, data: Mapping[str, Any]) -> tuple[px.Session, Sequence[Verified]]:
+    """Search a workload again; exit if the sweep was made for other graphs or shapes."""
+    session, proved = _search(name)
     if data.get("graphs") != _graphs(proved) or data["shapes"] != _shapes(name):
-        sys.exit(f"the search finds other graphs than when {name} was swept on {data['date']}; sweep it again")
+        sys.exit(f"the search finds other graphs than in the sweep of {name} on {data['date']}; run the sweep again")
     return session, proved
 
 
 class Sweep:
-    """Every point of a workload, timed, in pieces: each goes on where the one before it ended."""
+    """Times every choice of sizes of a workload. A sweep can be interrupted and continued by another process."""
 
     def __init__(self, name: str, folder: Path, seconds: float, waited: float) -> None:
         self._until, self._waited = time.monotonic() + seconds, waited
-        self._session, proved = _proved(name)
+        self._session, proved = _search(name)
         self._at = dict(SHAPES[name][1])
         target = self._session.task.target
-        self._points = {Row(v.candidate.id, p.sizes, "").key: (v, p) for v, p in _points(proved, self._at, target)}
-        same = {
+        self._points = {SweepRow(v.candidate.id, p.sizes, "").key: (v, p) for v, p in _points(proved, self._at, target)}
+        conditions = {
             "workload": name,
-            "machine": head(target)["machine"],
-            "versions": versions(),
+            "machine": run_header(target)["machine"],
+            "versions": package_versions(),
             "shapes": _shapes(name),
             "graphs": _graphs(proved),
         }
         self._path = _sweeps(folder, name)[-1] if _sweeps(folder, name) else None
         before: dict[str, Any] = {} if self._path is None else json.loads(self._path.read_text(encoding="utf-8"))
-        if before.get("whole") or any(before.get(k) != v for k, v in same.items()):
+        if before.get("complete") or any(before.get(k) != v for k, v in conditions.items()):
             before = {}
         if not before:
             self._path = folder / f"tuning-{name}-{datetime.now(UTC).date().isoformat()}.json"
         date = datetime.now(UTC).isoformat(timespec="minutes")
-        self._head: dict[str, Any] = {**same, "date": date, "target": before.get("target", target_to_plain(target))}
-        self._target = target_from_plain(self._head["target"])
+        self._header: dict[str, Any] = {
+            **conditions,
+            "date": date,
+            "target": before.get("target", target_to_plain(target)),
+        }
+        self._target = target_from_plain(self._header["target"])
         self._disturbed = int(before.get("disturbed", 0))
         self._rows = {r.key: r for r in _rows(before)} if before else {}
-        self._first = {r.source: r.key for r in self._rows.values() if not r.failure and not r.twin}
+        self._first = {r.source: r.key for r in self._rows.values() if not r.failure and not r.same_source_as}
         self._loaded: set[str] = set()
         self._backend = backend_of(target)
         self._worker = Worker(
             self._session.program, self._at, target, self._backend.loader, limits=WorkerLimits(time_s=600.0)
         )
 
-    def go_on(self, rounds: int, more_rounds: int) -> None:
-        """Time what is left, until all is done or the time is up; what there is then is written."""
-        whole = False
+    def run(self, rounds: int, more_rounds: int) -> None:
+        """Time what is not timed yet, until all is done or the time is up; write the results."""
+        complete = False
         with self._worker:
-            prepared = all(key in self._rows or self._make(key) for key in self._points)
+            prepared = all(key in self._rows or self._prepare(key) for key in self._points)
             self._write(False)
             if prepared:
-                kernels = [k for k, r in self._rows.items() if not (r.failure or r.twin)]
-                whole = self._time("times_s", kernels, rounds)
-                if whole:
+                kernels = [k for k, r in self._rows.items() if not (r.failure or r.same_source_as)]
+                complete = self._time("times_s", kernels, rounds)
+                if complete:
                     fastest = min(median(self._rows[k].times_s) for k in kernels)
-                    near = [k for k in kernels if median(self._rows[k].times_s) <= NEAR * fastest]
-                    whole = self._time("raced_s", near, more_rounds)
-        self._write(whole)
+                    near = [k for k in kernels if median(self._rows[k].times_s) <= LONG_RUN_FACTOR * fastest]
+                    complete = self._time("long_run_s", near, more_rounds)
+        self._write(complete)
 
-    def _make(self, key: str) -> bool:
-        """Compile and compare a point, and note what came of it; False where the time is up."""
+    def _prepare(self, key: str) -> bool:
+        """Compile a kernel, check its result, and record the outcome; return False if the time is up."""
         if time.monotonic() > self._until:
             return False
-        verified, numbers = self._points[key]
-        row = self._rows.get(key) or Row(verified.candidate.id, numbers.sizes, "")
-        made = self._backend.emit(verified, numbers, self._at, self._target)
-        if isinstance(made, Kernel):
-            source = sha256(made.source.encode()).hexdigest()[:16]
+        verified, parameters = self._points[key]
+        row = self._rows.get(key) or SweepRow(verified.candidate.id, parameters.sizes, "")
+        kernel = self._backend.emit(verified, parameters, self._at, self._target)
+        if isinstance(kernel, Kernel):
+            source = sha256(kernel.source.encode()).hexdigest()[:16]
             first = self._first.setdefault(source, key)
-            row = replace(row, source=source, twin=first if first != key else "")
-            checked = None if row.twin else self._worker.check(key, made)
+            row = replace(row, source=source, same_source_as=first if first != key else "")
+            checked = None if row.same_source_as else self._worker.check(key, kernel)
             row = replace(row, failure=checked.code) if isinstance(checked, Failure) else row
             self._loaded |= {key} if isinstance(checked, CheckPassed) else set()
         else:
-            row = replace(row, failure=made.code)
+            row = replace(row, failure=kernel.code)
         self._rows[key] = row
         return True
 
-    def _time(self, field: Literal["times_s", "raced_s"], keys: Sequence[str], rounds: int) -> bool:
-        """Bring every key to so many rounds, all in the same ones; disturbed ones do not count."""
+    def _time(self, field: Literal["times_s", "long_run_s"], keys: Sequence[str], rounds: int) -> bool:
+        """Time kernels until they have this many common rounds; return False if the time is up first.
+
+        Rounds that other work disturbed are not counted.
+        """
         while len(getattr(self._rows[keys[0]], field)) < rounds:
-            if not all(k in self._loaded or self._make(k) for k in keys) or time.monotonic() > self._until:
+            if not all(k in self._loaded or self._prepare(k) for k in keys) or time.monotonic() > self._until:
                 return False
             found = self._worker.time(keys, 1)
             if isinstance(found, Failure):
@@ -265,23 +276,23 @@ class Sweep:
             self._write(False)
         return True
 
-    def _write(self, whole: bool) -> None:
-        """A line per point: a sweep is to be read in a diff, too."""
-        assert self._path is not None, "named at the beginning"
+    def _write(self, complete: bool) -> None:
+        """Write the results, one line per row, so that a diff can be read."""
+        assert self._path is not None, "__init__ sets it"
         rows = ",\n".join(f"  {json.dumps(asdict(r))}" for r in self._rows.values())
-        head = json.dumps(
-            {**self._head, "waited": self._waited, "disturbed": self._disturbed, "whole": whole}, indent=1
+        header = json.dumps(
+            {**self._header, "waited": self._waited, "disturbed": self._disturbed, "complete": complete}, indent=1
         )
         self._path.parent.mkdir(parents=True, exist_ok=True)
         part = self._path.with_suffix(".part")
-        part.write_text(f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n', encoding="utf-8")
+        part.write_text(f'{header[:-2]},\n "rows": [\n{rows}\n ]\n}}\n', encoding="utf-8")
         part.replace(self._path)
         done = [r for r in self._rows.values() if r.times_s]
         print(
-            f"{self._path}: {len(self._rows)} of {len(self._points)} points, {len(done)} kernels timed in "
-            f"{max((len(r.times_s) for r in done), default=0)} rounds, {sum(bool(r.raced_s) for r in done)} of them in "
-            f"{max((len(r.raced_s) for r in done), default=0)} more; {self._disturbed} disturbed rounds left out; "
-            f"{'whole' if whole else 'to be gone on with: call again'}"
+            f"{self._path}: {len(self._rows)} of {len(self._points)} choices, {len(done)} kernels timed in "
+            f"{max((len(r.times_s) for r in done), default=0)} rounds, {sum(bool(r.long_run_s) for r in done)} in "
+            f"{max((len(r.long_run_s) for r in done), default=0)} more rounds; "
+            f"{self._disturbed} disturbed rounds left out; {'complete' if complete else 'not complete: call again'}"
         )
 
 
@@ -291,7 +302,7 @@ def _shapes(name: str) -> dict[str, str | int]:
 
 
 def _graphs(proved: Sequence[Verified]) -> dict[str, str]:
-    """Candidates by what they are: a recorded sweep is of these graphs and of no others of their names."""
+    """Per candidate, a hash of its graph: a later search can use the same id for another graph."""
     return {v.candidate.id: sha256(show(v.candidate.sgraph).encode()).hexdigest()[:16] for v in proved}
 
 
@@ -302,77 +313,77 @@ def _sweeps(folder: Path, name: str) -> list[Path]:
 def _latest(folder: Path, name: str) -> dict[str, Any]:
     found = _sweeps(folder, name)
     if not found:
-        sys.exit(f"no sweep of {name} in {folder}; make one with the stage sweep")
+        sys.exit(f"no sweep of {name} in {folder}; run the stage sweep first")
     return json.loads(found[-1].read_text(encoding="utf-8"))
 
 
-def _rows(data: Mapping[str, Any]) -> list[Row]:
+def _rows(data: Mapping[str, Any]) -> list[SweepRow]:
     return [
-        Row(
+        SweepRow(
             r["candidate"],
             tuple((str(s), int(n)) for s, n in r["sizes"]),
             r["failure"],
             tuple(r["times_s"]),
-            tuple(r["raced_s"]),
-            r["twin"],
+            tuple(r["long_run_s"]),
+            r["same_source_as"],
             r["source"],
         )
         for r in data["rows"]
     ]
 
 
-# ---------------------------------------------------------------- what the record says
-class Recorded:
-    """A bench whose times are those of a sweep: a round of a race is a recorded round, drawn by a seed."""
+# ---------------------------------------------------------------- replaying recorded times
+class RecordedBench:
+    """A bench with the times of a sweep: each round is a recorded round, drawn at random."""
 
-    def __init__(self, rows: Mapping[str, Row], seed: int) -> None:
+    def __init__(self, rows: Mapping[str, SweepRow], seed: int) -> None:
         self._rows, self._rng = rows, random.Random(seed)
-        self._kept: dict[str, Row] = {}
+        self._loaded_rows: dict[str, SweepRow] = {}
 
     def check(self, key: str, kernel: Kernel) -> CheckPassed | Failure:
-        """The recorded outcome."""
-        row = self._rows[Row(kernel.verified.candidate.id, kernel.parameters.sizes, "").key]
-        row = self._rows[row.twin] if row.twin else row
+        """Return the recorded outcome."""
+        row = self._rows[SweepRow(kernel.verified.candidate.id, kernel.parameters.sizes, "").key]
+        row = self._rows[row.same_source_as] if row.same_source_as else row
         if row.failure:
             return Failure(row.failure, "as recorded")
-        self._kept[key] = row
+        self._loaded_rows[key] = row
         return CheckPassed(0.0)
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        """Recorded rounds: of the longer run where all have one, so that ratios are of one round."""
-        rows = [self._kept[k] for k in keys]
-        series = [r.raced_s if all(o.raced_s for o in rows) else r.times_s for r in rows]
+        """Return recorded rounds: of the long run if all kernels have one, so that each round is one recorded round."""
+        rows = [self._loaded_rows[k] for k in keys]
+        series = [r.long_run_s if all(o.long_run_s for o in rows) else r.times_s for r in rows]
         drawn = [self._rng.randrange(min(map(len, series))) for _ in range(rounds)]
         return Samples({k: tuple(s[i] for i in drawn) for k, s in zip(keys, series, strict=True)}, (0.0,) * rounds)
 
     def drop(self, key: str) -> None:
         """Forget a kernel."""
-        self._kept.pop(key, None)
+        self._loaded_rows.pop(key, None)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
 
 def _report(data: Mapping[str, Any], seeds: int) -> dict[str, Any]:
     name, rows = str(data["workload"]), _rows(data)
     by_key = {r.key: r for r in rows}
     target, at = target_from_plain(data["target"]), dict(SHAPES[name][1])
-    _, proved = _swept(name, data)
+    _, proved = _search_again(name, data)
     models = {v.candidate.id: model_of(v.candidate, at, target) for v in proved}
     timed = [r for r in rows if r.times_s]
     modelled = {r.key: models[r.candidate].estimate(dict(r.sizes)).time_s for r in timed}
     best = min(r.time_s for r in timed)
-    likely = sorted(timed, key=lambda r: modelled[r.key])
-    made: dict[str, Kernel | Infeasible] = {}
+    ranked = sorted(timed, key=lambda r: modelled[r.key])
+    emitted: dict[str, Kernel | Infeasible] = {}
     backend = backend_of(target)
 
-    def emit(verified: Verified, numbers: Parameters, shapes: Mapping[str, int], on: Target) -> Kernel | Infeasible:
-        key = Row(verified.candidate.id, numbers.sizes, "").key
-        if key not in made:
-            made[key] = backend.emit(verified, numbers, shapes, on)
-        return made[key]
+    def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], on: Target) -> Kernel | Infeasible:
+        key = SweepRow(verified.candidate.id, parameters.sizes, "").key
+        if key not in emitted:
+            emitted[key] = backend.emit(verified, parameters, shapes, on)
+        return emitted[key]
 
-    replayed = Backend(emit, _no_choices, backend.loader)
+    recorded_backend = Backend(emit, _no_schedule_choices, backend.loader)
     return {
         "workload": name,
         "date": data["date"],
@@ -382,39 +393,43 @@ def _report(data: Mapping[str, Any], seeds: int) -> dict[str, Any]:
         "best_s": best,
         "best": min(timed, key=lambda r: r.time_s).key,
         "rank_correlation": rank_correlation([modelled[r.key] for r in timed], [r.time_s for r in timed]),
-        f"best_of_first_{FIRST}": min(r.time_s for r in likely[:FIRST]) / best,
-        "place_of_best": next(n for n, r in enumerate(likely, 1) if r.time_s == best),
-        "strategies": {s: _replayed(s, proved, at, target, replayed, by_key, best, seeds) for s in STRATEGIES},
+        f"best_of_first_{MODEL_CHOICES}": min(r.time_s for r in ranked[:MODEL_CHOICES]) / best,
+        "place_of_best": next(n for n, r in enumerate(ranked, 1) if r.time_s == best),
+        "strategies": {s: _replay(s, proved, at, target, recorded_backend, by_key, best, seeds) for s in STRATEGIES},
     }
 
 
-def _replayed(
+def _replay(
     name: StrategyName,
     proved: Sequence[Verified],
     at: Mapping[str, int],
     target: Target,
     backend: Backend,
-    rows: Mapping[str, Row],
+    rows: Mapping[str, SweepRow],
     best: float,
     seeds: int,
 ) -> dict[str, Any]:
-    """How fast the incumbent was after `TRIALS` trials, and after how many it was fast enough, seed by seed."""
+    """Replay a strategy with every seed.
+
+    Returns:
+        The share of the best speed after `TRIALS` trials, and the number of trials until `GOAL_SHARE` is reached.
+    """
     shares: list[float] = []
     needed: list[int | None] = []
     budget = Budget(trials=TRIALS, seconds=1e9, patience=10**9, near=-1.0, strategy=name)
     for seed in range(seeds):
-        bench = Recorded(rows, seed)
+        bench = RecordedBench(rows, seed)
         found = tune(TuneRequest(proved, at, target, Journal(), budget=budget, seed=seed, backend=backend, bench=bench))
-        share, enough = 0.0, None
+        share, trials_needed = 0.0, None
         fastest = float("inf")
         for number, outcome in enumerate(found, 1):
             if isinstance(outcome, Timed) and outcome.time_s < fastest:
                 fastest = outcome.time_s
-                row = rows[Row(outcome.kernel.verified.candidate.id, outcome.kernel.parameters.sizes, "").key]
-                share = best / (rows[row.twin] if row.twin else row).time_s
-                enough = number if share >= WITHIN and enough is None else enough
+                row = rows[SweepRow(outcome.kernel.verified.candidate.id, outcome.kernel.parameters.sizes, "").key]
+                share = best / (rows[row.same_source_as] if row.same_source_as else row).time_s
+                trials_needed = number if share >= GOAL_SHARE and trials_needed is None else trials_needed
         shares.append(share)
-        needed.append(enough if share >= WITHIN else None)
+        needed.append(trials_needed if share >= GOAL_SHARE else None)
     reached = [n for n in needed if n is not None]
     return {
         "median_share": median(shares),
@@ -424,28 +439,28 @@ def _replayed(
     }
 
 
-# ---------------------------------------------------------------- what the tuner finds on this machine
-def _live(name: str, folder: Path, strategy: StrategyName, seeds: Sequence[int]) -> None:
+# ---------------------------------------------------------------- tuning on the machine
+def _compare_live(name: str, folder: Path, strategy: StrategyName, seeds: Sequence[int]) -> None:
     data, at = _latest(folder, name), dict(SHAPES[name][1])
-    session, proved = _swept(name, data)
+    session, proved = _search_again(name, data)
     target = session.task.target
-    points = {Row(v.candidate.id, p.sizes, "").key: (v, p) for v, p in _points(proved, at, target)}
-    own = backend_of(target)
+    points = {SweepRow(v.candidate.id, p.sizes, "").key: (v, p) for v, p in _points(proved, at, target)}
+    default_backend = backend_of(target)
     budget = Budget(trials=TRIALS, seconds=1e9, patience=10**9, near=-1.0, strategy=strategy)
     found: dict[int, str] = {}
     for seed in seeds:
-        backend = Backend(own.emit, _no_choices, own.loader)
+        backend = Backend(default_backend.emit, _no_schedule_choices, default_backend.loader)
         outcomes = tune(TuneRequest(proved, at, target, Journal(), budget=budget, seed=seed, backend=backend))
         fastest = min((o for o in outcomes if isinstance(o, Timed)), key=lambda o: o.time_s).kernel
-        found[seed] = Row(fastest.verified.candidate.id, fastest.parameters.sizes, "").key
+        found[seed] = SweepRow(fastest.verified.candidate.id, fastest.parameters.sizes, "").key
     timed = sorted((r for r in _rows(data) if r.times_s), key=lambda r: r.time_s)
-    keys = list(dict.fromkeys([*(r.key for r in timed[:FIRST]), *found.values()]))
-    with Worker(session.program, at, target, own.loader, limits=WorkerLimits(time_s=600.0)) as worker:
+    keys = list(dict.fromkeys([*(r.key for r in timed[:MODEL_CHOICES]), *found.values()]))
+    with Worker(session.program, at, target, default_backend.loader, limits=WorkerLimits(time_s=600.0)) as worker:
         for key in keys:
-            verified, numbers = points[key]
-            made = own.emit(verified, numbers, at, target)
-            if not isinstance(made, Kernel) or isinstance(worker.check(key, made), Failure):
-                sys.exit(f"{key} was a kernel when it was swept, and is none now")
+            verified, parameters = points[key]
+            kernel = default_backend.emit(verified, parameters, at, target)
+            if not isinstance(kernel, Kernel) or isinstance(worker.check(key, kernel), Failure):
+                sys.exit(f"{key} has a kernel in the sweep, and fails now")
         samples = worker.time(keys, LIVE_ROUNDS)
     if isinstance(samples, Failure):
         sys.exit(samples.reason)
@@ -454,51 +469,62 @@ def _live(name: str, folder: Path, strategy: StrategyName, seeds: Sequence[int])
     share = {seed: share_of_fastest(times, key) for seed, key in found.items()}
     best, shares = min(median(t) for t in times.values()), tuple(share.values())
     path = folder / f"live-{name}-{datetime.now(UTC).date().isoformat()}.json"
-    same = {**head(target), "versions": versions(), **{k: data[k] for k in ("workload", "shapes", "graphs")}}
+    header = {
+        **run_header(target),
+        "versions": package_versions(),
+        **{k: data[k] for k in ("workload", "shapes", "graphs")},
+    }
     rounds = {"rounds": len(counted), "waited": median(samples.waits[i] for i in counted)}
     path.write_text(
-        json.dumps({**same, "strategy": strategy, **rounds, "found": found, "share": share, "times_s": times}) + "\n"
+        json.dumps({**header, "strategy": strategy, **rounds, "found": found, "share": share, "times_s": times}) + "\n"
     )
     print(
         f"{name}: after {TRIALS} trials of {strategy}, {median(shares):.1%} of the best of the sweep "
-        f"({best * 1e6:,.0f} us), worst seed {min(shares):.1%}, {sum(s >= WITHIN for s in shares)} of {len(shares)} "
-        f"seeds at {WITHIN:.0%}; {len(counted)} of {LIVE_ROUNDS} rounds counted"
+        f"({best * 1e6:,.0f} us), worst seed {min(shares):.1%}, {sum(s >= GOAL_SHARE for s in shares)} of "
+        f"{len(shares)} seeds at {GOAL_SHARE:.0%}; {len(counted)} of {LIVE_ROUNDS} rounds counted"
     )
     for seed, key in found.items():
         print(f"  seed {seed}: {share[seed]:.1%}, {key}")
 
 
 def share_of_fastest(times: Mapping[str, Sequence[float]], key: str) -> float:
-    """How much of the speed of the fastest a kernel has, by rounds side by side; the fastest may be itself.
+    """The speed of a kernel as a share of the speed of the fastest kernel, which can be the same one.
 
-    A random half of the rounds chooses the fastest, and the other half says how fast it is; the mean over many halves.
+    A random half of the rounds selects the fastest kernel, and the other half gives the share. The result is the mean
+    over many random halves.
+
+    Args:
+        times: per kernel, its time in each round. Units: s.
+        key: the kernel.
     """
     rounds, rng = list(range(len(times[key]))), random.Random(0)
     shares: list[float] = []
-    for _ in range(HALVED):
+    for _ in range(SPLITS):
         rng.shuffle(rounds)
-        chosen, told = rounds[::2], rounds[1::2]
-        fastest = min(times, key=lambda k: median(times[k][i] for i in chosen))
-        shares.append(median(times[fastest][i] / times[key][i] for i in told))
+        selecting, measuring = rounds[::2], rounds[1::2]
+        fastest = min(times, key=lambda k: median(times[k][i] for i in selecting))
+        shares.append(median(times[fastest][i] / times[key][i] for i in measuring))
     return sum(shares) / len(shares)
 
 
-def _tell(report: Mapping[str, Any]) -> None:
+def _print_report(report: Mapping[str, Any]) -> None:
     print(
-        f"\n{report['workload']}, swept {report['date']}: {report['points']:,} points, {report['kernels']:,} kernels "
-        f"timed, {report['failed']} failed; best {report['best_s'] * 1e6:,.0f} us, {report['best']}"
+        f"\n{report['workload']}, sweep of {report['date']}: {report['points']:,} choices of sizes, "
+        f"{report['kernels']:,} kernels timed, {report['failed']} failed; "
+        f"best {report['best_s'] * 1e6:,.0f} us, {report['best']}"
     )
-    behind = report[f"best_of_first_{FIRST}"] - 1
+    excess = report[f"best_of_first_{MODEL_CHOICES}"] - 1
     print(
-        f"  model: rank correlation {report['rank_correlation']:.2f}; best of its first {FIRST} is {behind:.1%} behind "
-        f"the best of all, which it puts at {report['place_of_best']}"
+        f"  model: rank correlation {report['rank_correlation']:.2f}; best of its first {MODEL_CHOICES} is "
+        f"{excess:.1%} slower than the best of all, whose rank in the model is {report['place_of_best']}"
     )
     print(
-        f"  {'':<12}{f'after {TRIALS} trials':>18}{'worst seed':>12}{f'seeds at {WITHIN:.0%}':>14}{'trials to it':>14}"
+        f"  {'':<12}{f'after {TRIALS} trials':>18}{'worst seed':>12}{f'seeds at {GOAL_SHARE:.0%}':>14}"
+        f"{'trials needed':>15}"
     )
     for name, r in report["strategies"].items():
         trials = "-" if r["median_trials"] is None else f"{r['median_trials']:g}"
-        print(f"  {name:<12}{r['median_share']:>18.1%}{r['worst_share']:>12.1%}{r['reached']:>14.0%}{trials:>10}")
+        print(f"  {name:<12}{r['median_share']:>18.1%}{r['worst_share']:>12.1%}{r['reached']:>14.0%}{trials:>15}")
 
 
 if __name__ == "__main__":

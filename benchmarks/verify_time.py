@@ -1,14 +1,20 @@
-"""How long a verdict takes, in CPU time on one core, with the program's own form at hand.
+"""Verification time: CPU time of a verdict on one core, where the normal form of the program is already known.
 
-python benchmarks/verify_time.py [searches] [corpus] [mutants] [--of NAME ..] [--mutants 3000] [--checks 0]
+    .venv/bin/python benchmarks/verify_time.py
+    .venv/bin/python benchmarks/verify_time.py searches --of attention
+    .venv/bin/python benchmarks/verify_time.py mutants --mutants 44 --checks 100000
 
-`searches`: every verdict inside default searches of all workloads, as the search meets them, parts of kernels in a
-row included. `corpus`: every candidate that people wrote, each also as seen again; then a transformer block.
-`mutants`: mutants of those, as a search might meet them. All three where none is named; with `--checks`, memory over
-so many verdicts.
+There are three sections; by default all are run:
 
-What the imports left behind, torch's among them, is set aside (`gc.freeze`): a full pass of the collector over it takes
-0.2 to 0.3 s, whenever it comes.
+    searches  every verdict inside default searches of all workloads, in the order of the search, with the verdicts on
+              parts of candidates that have several kernels
+    corpus    every handwritten candidate, verified once and then again; then a transformer block
+    mutants   mutants of the handwritten candidates, one workload after the other
+
+With `--checks`, the memory of the process is printed over this number of verdicts.
+
+The objects of the imports, torch's among them, are excluded from garbage collection (`gc.freeze`): a full collection
+over them takes 0.2 to 0.3 s at an arbitrary time.
 """
 
 from __future__ import annotations
@@ -37,9 +43,10 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Candidate, Refuted, Unknown, Verdict, Verified
 from prism_explore.search.explore import Progress, explore
-from prism_explore.verify import prover
+from prism_explore.verify import prover as prover_module
 from prism_explore.verify.certificate.saturation import LIMITS
 from prism_explore.verify.counterexample.refuter import Refuter
+from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.normal_form import cut_points
 from prism_explore.verify.prover import Prover
 from tests.verify.corpus import candidate
@@ -47,26 +54,26 @@ from tests.verify.mutate import mutants
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 
 SLOW_MS = 300.0
-"""What takes longer must have ended unknown."""
+"""Only a verdict that is unknown may take longer."""
 BLOCK = "transformer_block"
 
 
-def cpu() -> float:
-    """CPU seconds of this process and of those it has waited for."""
+def cpu_s() -> float:
+    """CPU time of this process and of the child processes that ended."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return process_time() + children.ru_utime + children.ru_stime
 
 
-def timed(prover: Prover, program: TensorProgram, graph: SGraph) -> tuple[float, Verdict]:
-    """A verdict, and its milliseconds."""
-    asked = candidate(program, graph)
-    began = cpu()
-    verdict = prover.verify(asked, Journal())
-    return (cpu() - began) * 1e3, verdict
+def timed_verdict(prover: Prover, program: TensorProgram, graph: SGraph) -> tuple[float, Verdict]:
+    """Verify a graph; return the CPU milliseconds and the verdict."""
+    to_verify = candidate(program, graph)
+    start_s = cpu_s()
+    verdict = prover.verify(to_verify, Journal())
+    return (cpu_s() - start_s) * 1e3, verdict
 
 
-def said(verdict: Verdict) -> str:
-    """In one word or two, how it was decided."""
+def outcome_of(verdict: Verdict) -> str:
+    """The verdict in a few words."""
     match verdict:
         case Verified():
             return f"proved by {verdict.proof.method}"
@@ -76,169 +83,182 @@ def said(verdict: Verdict) -> str:
             return "unknown"
 
 
-def figures(what: str, times: Sequence[float]) -> None:
-    """How long some verdicts took."""
-    ordered = sorted(times)
+def print_times(what: str, times_ms: Sequence[float]) -> None:
+    """Print statistics of the times of some verdicts."""
+    ordered = sorted(times_ms)
 
-    def at(share: float) -> float:
+    def quantile(share: float) -> float:
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
     print(
-        f"{what}: {len(times)} verdicts, median {median(times):.2f} ms, mean {mean(times):.2f}, 95 % {at(0.95):.1f}, "
-        f"99 % {at(0.99):.1f}, longest {ordered[-1]:.0f}"
+        f"{what}: {len(times_ms)} verdicts, median {median(times_ms):.2f} ms, mean {mean(times_ms):.2f}, "
+        f"95 % {quantile(0.95):.1f}, 99 % {quantile(0.99):.1f}, longest {ordered[-1]:.0f}"
     )
 
 
-def report(what: str, times: Sequence[float], words: Sequence[str]) -> None:
-    """How long some verdicts took, and what they were."""
-    figures(what, times)
-    counts = Counter(words).most_common()
-    print("  " + ", ".join(f"{word} {n} ({n / len(times):.1%})" for word, n in counts))
-    late = [word for time, word in zip(times, words, strict=True) if time > SLOW_MS and word != "unknown"]
-    print(f"  over {SLOW_MS:.0f} ms without being unknown: {len(late)}")
+def print_report(what: str, times_ms: Sequence[float], outcomes: Sequence[str]) -> None:
+    """Print statistics of the times of some verdicts, and the count of each outcome."""
+    print_times(what, times_ms)
+    counts = Counter(outcomes).most_common()
+    print("  " + ", ".join(f"{outcome} {n} ({n / len(times_ms):.1%})" for outcome, n in counts))
+    slow = [o for time_ms, o in zip(times_ms, outcomes, strict=True) if time_ms > SLOW_MS and o != "unknown"]
+    print(f"  over {SLOW_MS:.0f} ms and not unknown: {len(slow)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Clocked:
-    """A verdict of a search."""
+class TimedVerdict:
+    """The times of a verdict inside a search."""
 
-    time: float
-    """Milliseconds, those of the trials and of the collector included."""
-    trials: float
-    """Milliseconds of the refuter's trials."""
-    collected: float
-    """Milliseconds of the garbage collector, which comes when it comes."""
-    word: str
+    total_ms: float
+    """With the trials and with garbage collection."""
+    trials_ms: float
+    """The random trials of the refuter."""
+    collection_ms: float
+    """Garbage collections that happened during the verdict."""
+    outcome: str
     workload: str
     candidate: str
 
 
 @dataclass(slots=True)
-class Clocks:
-    """Verdicts of searches with their milliseconds, and where these went."""
+class VerdictTimer:
+    """Times the verdicts of searches, and the kinds of work inside them."""
 
-    of: list[Clocked] = field(default_factory=list["Clocked"])
-    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict[str, float](float))
-    """Milliseconds per kind of work, what is within another of it not counted."""
-    within: str = ""
+    verdicts: list[TimedVerdict] = field(default_factory=list["TimedVerdict"])
+    work_ms: defaultdict[str, float] = field(default_factory=lambda: defaultdict[str, float](float))
+    """Per kind of work; work nested in another kind counts for the outer kind."""
+    current: str = ""
+    """The kind of work that runs now; empty outside a verdict."""
     workload: str = ""
-    collected: float = 0.0
-    """Milliseconds of the garbage collector in the verdict that is under way."""
-    _began: float = 0.0
+    collection_ms: float = 0.0
+    """Garbage collections during the current verdict."""
+    _collection_start_s: float = 0.0
 
-    def collector(self, phase: str, info: Mapping[str, int]) -> None:
-        """What `gc.callbacks` calls."""
+    def on_collection(self, phase: str, info: Mapping[str, int]) -> None:
+        """Time a garbage collection; called by `gc.callbacks`."""
         if phase == "start":
-            self._began = cpu()
-        elif self.within:
-            self.collected += (cpu() - self._began) * 1e3
+            self._collection_start_s = cpu_s()
+        elif self.current:
+            self.collection_ms += (cpu_s() - self._collection_start_s) * 1e3
 
-    def around(self, kind: str, what: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, its time counted where it is called by a verdict and by no other kind of work."""
+    def time_work(self, kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Wrap a function: its time counts as `kind` when a verdict calls it outside other kinds of work."""
 
-        def counted(*args: Any, **kwargs: Any) -> Any:
-            if self.within != "verdict":
-                return what(*args, **kwargs)
-            self.within, began = kind, cpu()
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if self.current != "verdict":
+                return function(*args, **kwargs)
+            self.current, start_s = kind, cpu_s()
             try:
-                return what(*args, **kwargs)
+                return function(*args, **kwargs)
             finally:
-                self.within = "verdict"
-                self.spent[kind] += (cpu() - began) * 1e3
+                self.current = "verdict"
+                self.work_ms[kind] += (cpu_s() - start_s) * 1e3
 
-        return counted
+        return wrapper
 
-    def around_verdicts(self, verify: Callable[..., Verdict]) -> Callable[..., Verdict]:
-        """`Prover.verify`, timed."""
+    def time_verdicts(self, verify: Callable[..., Verdict]) -> Callable[..., Verdict]:
+        """Wrap `Prover.verify`: every verdict is timed."""
 
         def timed_verify(prover: Prover, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
-            self.within, self.collected, trials, began = "verdict", 0.0, self.spent["trials"], cpu()
+            self.current, self.collection_ms = "verdict", 0.0
+            trials_before_ms, start_s = self.work_ms["trials"], cpu_s()
             try:
                 verdict = verify(prover, candidate, journal, seed)
             finally:
-                self.within = ""
-            time = (cpu() - began) * 1e3
-            self.spent["verdicts"] += time
-            trials = self.spent["trials"] - trials
-            self.of.append(Clocked(time, trials, self.collected, said(verdict), self.workload, candidate.id))
+                self.current = ""
+            total_ms = (cpu_s() - start_s) * 1e3
+            self.work_ms["verdicts"] += total_ms
+            trials_ms = self.work_ms["trials"] - trials_before_ms
+            outcome = outcome_of(verdict)
+            self.verdicts.append(
+                TimedVerdict(total_ms, trials_ms, self.collection_ms, outcome, self.workload, candidate.id)
+            )
             return verdict
 
         return timed_verify
 
 
-def searches(names: Sequence[str]) -> None:
-    """Default searches without tuning, in one process, the collector kept from what earlier ones left behind."""
-    clocks = Clocks()
+def measure_searches(names: Sequence[str]) -> None:
+    """Time the verdicts of default searches without tuning, in one process.
+
+    Objects of earlier searches are excluded from garbage collection.
+    """
+    timer = VerdictTimer()
     with ExitStack() as stack:
-        stack.enter_context(patch.object(Prover, "verify", clocks.around_verdicts(Prover.verify)))
+        stack.enter_context(patch.object(Prover, "verify", timer.time_verdicts(Prover.verify)))
         for method in ("attempt", "attempt_exact", "attempt_at_given_sizes"):
-            stack.enter_context(patch.object(Refuter, method, clocks.around("trials", getattr(Refuter, method))))
-        for module in (prover, cut_points):
-            stack.enter_context(patch.object(module, "lower", clocks.around("forms", module.lower)))
-        gc.callbacks.append(clocks.collector)
-        stack.callback(gc.callbacks.remove, clocks.collector)
+            stack.enter_context(patch.object(Refuter, method, timer.time_work("trials", getattr(Refuter, method))))
+        for module in (prover_module, cut_points):
+            stack.enter_context(patch.object(module, "lower", timer.time_work("forms", module.lower)))
+        gc.callbacks.append(timer.on_collection)
+        stack.callback(gc.callbacks.remove, timer.on_collection)
         for workload in px.WORKLOADS:
             if names and not any(name in workload.name for name in names):
                 continue
-            clocks.workload, before = workload.name, len(clocks.of)
+            timer.workload, before = workload.name, len(timer.verdicts)
             session = px.Session(workload.code, name=workload.name, inputs=workload.inputs, at=workload.at)
-            set_aside()
+            freeze_objects()
             for _ in explore(session.task, Journal(), Steering, Progress(), stop=lambda: True):
                 pass
-            if times := [each.time for each in clocks.of[before:]]:
+            if times := [each.total_ms for each in timer.verdicts[before:]]:
                 print(
                     f"  {workload.name}: {len(times)} verdicts, median {median(times):.2f} ms, "
                     f"mean {mean(times):.2f}, longest {max(times):.1f}",
                     flush=True,
                 )
-    report("inside searches", [each.time for each in clocks.of], [each.word for each in clocks.of])
-    figures("  without the refuter's trials", [each.time - each.trials for each in clocks.of])
-    worst = max(clocks.of, key=lambda each: each.time)
+    verdicts = timer.verdicts
+    print_report("inside searches", [v.total_ms for v in verdicts], [v.outcome for v in verdicts])
+    print_times("  without the refuter's trials", [v.total_ms - v.trials_ms for v in verdicts])
+    slowest = max(verdicts, key=lambda v: v.total_ms)
     print(
-        f"  longest: {worst.time:.0f} ms, {worst.candidate} of {worst.workload}, {worst.word}; "
-        f"the collector had {worst.collected:.0f} of them"
+        f"  longest: {slowest.total_ms:.0f} ms, {slowest.candidate} of {slowest.workload}, {slowest.outcome}; "
+        f"{slowest.collection_ms:.0f} ms of it garbage collection"
     )
-    late = sum(each.time - each.collected > SLOW_MS and each.word != "unknown" for each in clocks.of)
-    print(f"  over {SLOW_MS:.0f} ms without the collector and without being unknown: {late}")
-    whole = clocks.spent.pop("verdicts")
-    shares = clocks.spent | {"rest": whole - sum(clocks.spent.values())}
-    parts = ", ".join(f"{kind} {spent / whole:.0%}" for kind, spent in shares.items())
-    collected = sum(each.collected for each in clocks.of) / whole
-    print(f"  {whole / 1e3:.1f} CPU s: {parts}; the collector, in all of these: {collected:.0%}", flush=True)
+    slow = sum(v.total_ms - v.collection_ms > SLOW_MS and v.outcome != "unknown" for v in verdicts)
+    print(f"  over {SLOW_MS:.0f} ms without garbage collection, and not unknown: {slow}")
+    total_ms = timer.work_ms.pop("verdicts")
+    work_ms = timer.work_ms | {"rest": total_ms - sum(timer.work_ms.values())}
+    shares = ", ".join(f"{kind} {spent_ms / total_ms:.0%}" for kind, spent_ms in work_ms.items())
+    collection_share = sum(v.collection_ms for v in verdicts) / total_ms
+    print(
+        f"  {total_ms / 1e3:.1f} CPU s: {shares}; garbage collection, in all of these: {collection_share:.0%}",
+        flush=True,
+    )
 
 
-def set_aside() -> None:
-    """Keep the collector from what is there now."""
+def freeze_objects() -> None:
+    """Exclude the current objects from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
-def workloads(provers: dict[str, Prover]) -> None:
-    """Every candidate that people wrote, met for the first time and met again."""
+def measure_corpus(saturation: Limits | None) -> None:
+    """Time the verdict on every handwritten candidate: the first verdict and a second one."""
+    provers: dict[str, Prover] = {}
     first: list[tuple[float, Verdict]] = []
     again: list[tuple[float, Verdict]] = []
     block: list[tuple[float, float, Verdict, str]] = []
     for entry in ENTRIES:
         program, graph = program_of(entry.workload), sgraph_of(entry)
         if entry.workload not in provers:
-            provers[entry.workload] = Prover(program, saturation=provers_limits)
+            provers[entry.workload] = Prover(program, saturation=saturation)
         if entry.workload == BLOCK:
-            set_aside()  # of what came before
-        time, verdict = timed(provers[entry.workload], program, graph)
+            freeze_objects()
+        time, verdict = timed_verdict(provers[entry.workload], program, graph)
         if entry.workload == BLOCK:
-            block.append((time, timed(provers[BLOCK], program, graph)[0], verdict, entry.form))
+            block.append((time, timed_verdict(provers[BLOCK], program, graph)[0], verdict, entry.form))
             continue
         first.append((time, verdict))
-        again.append(timed(provers[entry.workload], program, graph))
-    report("candidates met for the first time", [t for t, _ in first], [said(v) for _, v in first])
-    report("candidates met again", [t for t, _ in again], [said(v) for _, v in again])
+        again.append(timed_verdict(provers[entry.workload], program, graph))
+    print_report("candidates, first verdict", [t for t, _ in first], [outcome_of(v) for _, v in first])
+    print_report("candidates, second verdict", [t for t, _ in again], [outcome_of(v) for _, v in again])
     for time, time_again, verdict, form in block:
-        print(f"transformer block, {form}: {time:.0f} ms, met again {time_again:.0f}, {said(verdict)}")
+        print(f"transformer block, {form}: {time:.0f} ms, second verdict {time_again:.0f} ms, {outcome_of(verdict)}")
 
 
-def mutants_of(name: str, count: int, r: random.Random) -> Iterator[tuple[Prover, SGraph]]:
-    """Mutants of a workload's candidates, with one prover, as a search meets them."""
-    prover = Prover(program_of(name), saturation=provers_limits)
+def mutants_of(name: str, count: int, r: random.Random, saturation: Limits | None) -> Iterator[tuple[Prover, SGraph]]:
+    """Mutants of the candidates of a workload, with one prover for all of them, as in a search."""
+    prover = Prover(program_of(name), saturation=saturation)
     bases = [sgraph_of(e) for e in ENTRIES if e.workload == name]
     while count:
         graph = mutants(r.choice(bases), prover.program, r)
@@ -247,57 +267,64 @@ def mutants_of(name: str, count: int, r: random.Random) -> Iterator[tuple[Prover
             yield prover, graph
 
 
-def search_like(count: int) -> None:
-    """Mutants of all candidates, one workload after the other."""
+def measure_mutants(count: int, saturation: Limits | None) -> None:
+    """Time the verdicts on mutants of all candidates, one workload after the other."""
     r = random.Random(5)
     times: list[float] = []
-    words: list[str] = []
+    outcomes: list[str] = []
     names = sorted({e.workload for e in ENTRIES} - {BLOCK})
     for name in names:
-        for judge, graph in mutants_of(name, max(1, count // len(names)), r):
-            time, verdict = timed(judge, judge.program, graph)
+        for prover, graph in mutants_of(name, max(1, count // len(names)), r, saturation):
+            time, verdict = timed_verdict(prover, prover.program, graph)
             times.append(time)
-            words.append(said(verdict))
-    report("mutants", times, words)
+            outcomes.append(outcome_of(verdict))
+    print_report("mutants", times, outcomes)
 
 
-def memory(count: int, name: str = "attention") -> None:
-    """Verdicts of one prover, again and again, and what the process holds meanwhile."""
+def measure_memory(count: int, saturation: Limits | None, name: str = "attention") -> None:
+    """Print the resident memory during `count` verdicts of one prover."""
     every = max(1, count // 10)
-    spent = 0.0
-    for n, (judge, graph) in enumerate(mutants_of(name, count, random.Random(7)), 1):
-        spent += timed(judge, judge.program, graph)[0]
+    spent_ms = 0.0
+    for n, (prover, graph) in enumerate(mutants_of(name, count, random.Random(7), saturation), 1):
+        spent_ms += timed_verdict(prover, prover.program, graph)[0]
         if n % every == 0:
-            resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+            resident_mib = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
             print(
-                f"  after {n:7,} verdicts on {name}: {resident} MiB resident, mean {spent / every:.2f} ms", flush=True
+                f"  after {n:7,} verdicts on {name}: {resident_mib} MiB resident, mean {spent_ms / every:.2f} ms",
+                flush=True,
             )
-            spent = 0.0
+            spent_ms = 0.0
 
 
-if __name__ == "__main__":
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("sections", nargs="*", choices=("searches", "corpus", "mutants", []), help="all where none")
-    arguments.add_argument("--of", nargs="+", default=(), help="parts of names: searches of these workloads alone")
-    arguments.add_argument("--mutants", type=int, default=3000)
-    arguments.add_argument("--checks", type=int, default=0, help="verdicts over which memory is watched")
-    arguments.add_argument(
-        "--saturation", action="store_true", help="with the e-graph as the last resort; searches always have it"
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="CPU time of verdicts.")
+    parser.add_argument(
+        "sections", nargs="*", choices=("searches", "corpus", "mutants", []), help="sections to run; default: all"
     )
-    given = arguments.parse_args()
-    sections = given.sections or ("searches", "corpus", "mutants")
-    provers_limits = LIMITS if given.saturation else None
+    parser.add_argument("--of", nargs="+", default=(), help="parts of names of the workloads to search; default: all")
+    parser.add_argument("--mutants", type=int, default=3000, help="number of mutants")
+    parser.add_argument("--checks", type=int, default=0, help="number of verdicts over which memory is printed")
+    parser.add_argument(
+        "--saturation", action="store_true", help="use equality saturation as the last stage; searches always do"
+    )
+    args = parser.parse_args(argv)
+    sections = args.sections or ("searches", "corpus", "mutants")
+    saturation = LIMITS if args.saturation else None
     if "searches" in sections:
-        searches(given.of)
+        measure_searches(args.of)
     for entry in ENTRIES:
         program_of(entry.workload)
         sgraph_of(entry)
     if "corpus" in sections:
-        set_aside()
-        workloads({})
+        freeze_objects()
+        measure_corpus(saturation)
     if "mutants" in sections:
-        set_aside()
-        search_like(given.mutants)
-    if given.checks:
-        set_aside()
-        memory(given.checks)
+        freeze_objects()
+        measure_mutants(args.mutants, saturation)
+    if args.checks:
+        freeze_objects()
+        measure_memory(args.checks, saturation)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

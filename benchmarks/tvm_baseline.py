@@ -1,9 +1,9 @@
-"""TVM's MetaSchedule as one more rival of `kernel_time.py`, where `apache-tvm` is installed.
+"""TVM MetaSchedule as a baseline of `kernel_time.py`, where `apache-tvm` is installed.
 
     pip install apache-tvm==0.27.0.post1 apache-tvm-ffi==0.1.14.post0 psutil cloudpickle tornado xgboost
 
-With the FFI package 0.1.15 the tuner crashes in `ToJSONGraph`. A program is tuned once, for minutes, and its records
-are kept in the user's cache; a later process builds from them.
+With version 0.1.15 of the FFI package the tuner crashes in `ToJSONGraph`. A program is tuned once, which takes minutes.
+The tuning records are stored in the cache folder of the user, and later processes compile from them.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ from prism_explore.tune.runner.baseline_table import Baseline
 
 TRIALS = 64
 NAME = "TVM MetaSchedule"
-MODE = Baseline(NAME, f"{TRIALS} trials, weights as they are", 900.0, "benchmarks.tvm_rival:made")
+TVM_BASELINE = Baseline(
+    NAME, f"{TRIALS} trials, weights as they are", 900.0, "benchmarks.tvm_baseline:compile_with_tvm"
+)
 
-STEPS = (
+PASSES = (
     "DecomposeOpsForInference", "CanonicalizeBindings", "FuseTransposeMatmul", "LegalizeOps",
     "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR", "DeadCodeElimination",
 )  # fmt: skip
-"""Relax's passes in front of tuning; with the third, a weight is read as nn.Linear stores it."""
+"""The passes of Relax before tuning. FuseTransposeMatmul makes kernels read weights in the layout of nn.Linear."""
 
 THREADS = {"TVM_NUM_THREADS": str(cores()), "TVM_BIND_THREADS": "0", "TVM_THREAD_POOL_SPIN_COUNT": "1000"}
-"""Its threads else spin for milliseconds behind a call, on the cores of whatever is timed next."""
+"""Settings of the thread pool. By default its threads spin for milliseconds after a call and slow the next kernel."""
 
 
-def made(exported: Any) -> Callable[..., Any]:
-    """An exported program tuned and compiled by TVM, as a function of torch tensors that copies none of them."""
+def compile_with_tvm(exported: Any) -> Callable[..., Any]:
+    """Tune and compile an exported program; return a function of torch tensors, which copies none of them."""
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     import torch
@@ -45,13 +47,13 @@ def made(exported: Any) -> Callable[..., Any]:
     from tvm.relax.frontend.torch import from_exported_program
     from tvm.s_tir import meta_schedule
 
-    x86_intrinsics()
-    exported, orders = as_stored(exported)
+    import_x86_intrinsics()
+    exported, orders = to_storage_order(exported)
     target = tvm.target.Target({"kind": "llvm", "mcpu": _cpu(), "num-cores": cores()})
     with target:
-        passes = tvm.transform.Sequential([getattr(relax.transform, step)() for step in STEPS])
+        passes = tvm.transform.Sequential([getattr(relax.transform, name)() for name in PASSES])
         module = passes(from_exported_program(exported))
-    folder = _folder(f"{exported.graph_module.code}{exported.graph_signature}{module}")
+    folder = _records_folder(f"{exported.graph_module.code}{exported.graph_signature}{module}")
     records = [str(folder / name) for name in ("database_workload.json", "database_tuning_record.json")]
     if all(map(os.path.exists, records)):
         database = meta_schedule.database.JSONDatabase(*records)
@@ -64,8 +66,8 @@ def made(exported: Any) -> Callable[..., Any]:
             max_trials_global=TRIALS,
             num_trials_per_iter=16,
             seed=0,
-            builder=meta_schedule.builder.LocalBuilder(max_workers=cores(), initializer=x86_intrinsics),
-            runner=meta_schedule.runner.LocalRunner(initializer=x86_intrinsics),
+            builder=meta_schedule.builder.LocalBuilder(max_workers=cores(), initializer=import_x86_intrinsics),
+            runner=meta_schedule.runner.LocalRunner(initializer=import_x86_intrinsics),
         )
     with target, database, tvm.transform.PassContext(opt_level=3):
         module = relax.transform.MetaScheduleApplyDatabase()(module)
@@ -78,26 +80,32 @@ def made(exported: Any) -> Callable[..., Any]:
     return call
 
 
-def as_stored(exported: Any) -> tuple[Any, list[tuple[int, ...]]]:
-    """The program as a function of tensors in storage order, for TVM takes no others; and the order of each's dims."""
+def to_storage_order(exported: Any) -> tuple[Any, list[tuple[int, ...]]]:
+    """Rewrite a program for contiguous inputs, because TVM takes no others.
+
+    Returns:
+        The program, whose inputs have their dims in storage order; and per input, the order of its dims.
+    """
     import torch
 
     module = exported.module()
     nodes = {n.name: n.meta["val"] for n in exported.graph_module.graph.nodes if n.op == "placeholder"}
-    given = [nodes[name] for name in exported.graph_signature.user_inputs]
-    orders = [tuple(sorted(range(v.ndim), key=lambda d, v=v: -v.stride(d))) for v in given]
+    inputs = [nodes[name] for name in exported.graph_signature.user_inputs]
+    orders = [tuple(sorted(range(v.ndim), key=lambda d, v=v: -v.stride(d))) for v in inputs]
 
-    class Stored(torch.nn.Module):
+    class StorageOrder(torch.nn.Module):
         def forward(self, *tensors: Any) -> Any:
-            backs = [[order.index(d) for d in range(len(order))] for order in orders]
-            return module(*(t.permute(back) for t, back in zip(tensors, backs, strict=True)))
+            inverses = [[order.index(d) for d in range(len(order))] for order in orders]
+            return module(*(t.permute(inverse) for t, inverse in zip(tensors, inverses, strict=True)))
 
-    examples = [torch.empty([v.shape[d] for d in order], dtype=v.dtype) for v, order in zip(given, orders, strict=True)]
-    return torch.export.export(Stored(), tuple(examples), strict=False), orders
+    examples = [
+        torch.empty([v.shape[d] for d in order], dtype=v.dtype) for v, order in zip(inputs, orders, strict=True)
+    ]
+    return torch.export.export(StorageOrder(), tuple(examples), strict=False), orders
 
 
-def x86_intrinsics() -> None:
-    """Let `tvm.s_tir.tensor_intrin` be its part for x86 alone: the whole takes a minute to import, in every worker."""
+def import_x86_intrinsics() -> None:
+    """Import only the x86 part of `tvm.s_tir.tensor_intrin`; every worker would need a minute to import all of it."""
     import tvm.s_tir
 
     name = "tvm.s_tir.tensor_intrin"
@@ -115,8 +123,8 @@ def _cpu() -> str:
     return binding.get_host_cpu_name()
 
 
-def _folder(program: str) -> Path:
-    """Where a program's records are kept: by program, processor and trials."""
+def _records_folder(program: str) -> Path:
+    """The folder of the tuning records, per program, processor and number of trials."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "prism_explore" / "tvm"
     key = hashlib.sha256(f"{program}\n{cpu_model()}\n{cores()}\n{TRIALS}".encode()).hexdigest()[:16]
     folder = cache / key

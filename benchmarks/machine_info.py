@@ -1,4 +1,4 @@
-"""What a results file says of where and when its figures were taken."""
+"""The header of a results file: the date, the machine and the package versions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from prism_explore.targets.devices import device_here
 from prism_explore.targets.host import cpu_model
 
 PACKAGES = ("prism-explore", "torch", "triton", "llvmlite", "numpy", "apache-tvm", "apache-tvm-ffi")
-"""Whose versions matter to a kernel's time."""
+"""Packages that influence the time of a kernel."""
 
 
-def head(target: Target | None = None) -> dict[str, str]:
-    """The date and the machine, in words: that of a target, or what this process runs on."""
+def run_header(target: Target | None = None) -> dict[str, str]:
+    """Return the date and a description of the machine.
+
+    Args:
+        target: the machine that runs the kernels; by default the CPU of this process.
+    """
     model = device_here() if target is not None and target.kind == "gpu" else cpu_model()
     cores = ceilings.cores() if target is None else target.cores
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
@@ -26,6 +30,6 @@ def head(target: Target | None = None) -> dict[str, str]:
     }
 
 
-def versions() -> dict[str, Any]:
-    """Of what makes kernels, where it is installed."""
+def package_versions() -> dict[str, Any]:
+    """Return the versions of the installed packages among `PACKAGES`."""
     return {p: found.version for p in PACKAGES if (found := next(iter(distributions(name=p)), None))}
