@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from prism_explore.events.journal import Journal
-from prism_explore.pipeline.stages import Candidate, Counterexample, Family
+from prism_explore.pipeline.stages import Candidate, Family, Counterexample
 from prism_explore.verify.counterexample.case import Case, read_case, show_counterexample
 from prism_explore.verify.counterexample.refuter import Attempt, Survived, Untried
 from prism_explore.verify.prover import Prover
@@ -33,21 +33,26 @@ class Replay:
         """Whether program and candidate differ on the saved inputs."""
         return isinstance(self.refuter, Counterexample)
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """The result of the refuter, in one line."""
         match self.refuter:
             case Counterexample():
-                said = (
-                    f"{self.case.candidate} differs from {self.case.program.name}\n{show_counterexample(self.refuter)}"
-                )
+                return f"{self.case.candidate} differs from {self.case.program.name}"
             case Survived():
-                said = f"{self.case.candidate} agrees with {self.case.program.name} at the case's numbers now"
+                return f"{self.case.candidate} agrees with {self.case.program.name} at the case's numbers now"
             case Untried(reason):
-                said = f"{self.case.candidate} could not be run: {reason}"
+                return f"{self.case.candidate} could not be run: {reason}"
             case _:
                 assert_never(self.refuter)
-        if self.case.method is None:
-            return said
-        return f"{said}\nthe prover: {f'proved by {self.proved}' if self.proved else self.limit}"
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        if isinstance(self.refuter, Counterexample):
+            lines.append(show_counterexample(self.refuter))
+        if self.case.method is not None:
+            lines.append(f"the prover: {f'proved by {self.proved}' if self.proved else self.limit}")
+        return "\n".join(lines)
 
 
 def replay_counterexample(text: str) -> Replay:
@@ -89,7 +94,7 @@ def replay_counterexample(text: str) -> Replay:
     case = read_case(text)
     family = Family(case.candidate.split(".")[0], case.program, case.sgraph)
     prover = Prover(case.program)
-    again = prover.refuter.replay(case.counterexample, case.sgraph)
+    again = prover.refuter.replay(case.witness, case.sgraph)
     if case.method is None:
         return Replay(case, "", "", again)
     said = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())

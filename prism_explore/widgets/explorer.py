@@ -31,11 +31,11 @@ from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.scene import Scene
 
-LINES = 200
-"""Number of commands that are kept as lines of Python."""
+MAX_SCRIPT_LINES = 200
+"""Largest number of commands that are kept as lines of Python."""
 GAP_PX = 12.0
 STATIC_PX = 900.0
-WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
+"""Width of the pictures on pages that cannot show a widget."""
 
 
 class Explorer(anywidget.AnyWidget):
@@ -51,7 +51,7 @@ class Explorer(anywidget.AnyWidget):
         self._session = session
         self._folds = Folds()
         self._past = Folds()
-        """The events up to the earlier state that was shown last."""
+        """The events of the earlier state that was shown last."""
         self._memo = Memo()
         self._view = ViewState()
         self._lines: list[tuple[str, str]] = []
@@ -60,7 +60,7 @@ class Explorer(anywidget.AnyWidget):
         self._browser_context = copy_context()
         """The context of the last message from the browser."""
         self._publisher = Publisher(self._render, self._send_message, self._save_snapshot)
-        self._bridge = Bridge(session, self._publisher.mark)
+        self._bridge = Bridge(session, self._publisher.notify)
         self.on_msg(self._receive)
 
     # ------------------------------------------------------------ messages from the browser
@@ -96,18 +96,18 @@ class Explorer(anywidget.AnyWidget):
                 case {"root": str(root)}:
                     self._view = replace(self._view, root=root[:64])
                 case {"map_px": int(map_px), "dock_px": int(dock_px), "dock_high_px": int(high_px)}:
-                    sizes = (_clamped(240, map_px), _clamped(320, dock_px), _clamped(160, high_px))
+                    sizes = (_clamp(240, map_px), _clamp(320, dock_px), _clamp(160, high_px))
                     self._view = replace(self._view, map_px=sizes[0], dock_px=sizes[1], dock_high_px=sizes[2])
                 case _:
                     return
-        self._publisher.mark_awaited()
+        self._publisher.notify_awaited()
 
     def _add_line(self, command: str, line: str) -> None:
-        """Keep a command as a line of Python; of several selections in a row, only the last."""
+        """Keep a command as a line of Python; of consecutive selections, only the last."""
         with self._lock:
             if command == "select" and self._lines and self._lines[-1][0] == "select":
                 self._lines.pop()
-            self._lines = [*self._lines[1 - LINES :], (command, line)]
+            self._lines = [*self._lines[1 - MAX_SCRIPT_LINES :], (command, line)]
 
     # ------------------------------------------------------------ panels for the browser
     def _render(self) -> dict[str, Any]:
@@ -125,13 +125,13 @@ class Explorer(anywidget.AnyWidget):
             view, lines = self._view, tuple(line for _, line in self._lines)
         folds = self._folds
         if 0 < view.cursor < folds.events.count:
-            folds = self._until(view.cursor)
+            folds = self._first_events(view.cursor)
         else:
             view = replace(view, cursor=0)
         return sections(search_info(self._session), folds, view, lines, self._memo)
 
-    def _until(self, cursor: int) -> Folds:
-        """The first `cursor` events; a step forward in time reads only the new ones."""
+    def _first_events(self, cursor: int) -> Folds:
+        """The first `cursor` events; a later state than the last one only reads the events in between."""
         if self._past.events.count > cursor:
             self._past = Folds()
         for entry in self._session.journal.entries[self._past.events.count : cursor]:
@@ -164,19 +164,19 @@ class Explorer(anywidget.AnyWidget):
         view = _selected(ViewState(map_px=int(STATIC_PX)), self._session.selection or "", folds.events)
         panels = sections(search_info(self._session), folds, view, memo=self._memo)
         graph = panels.graph.scene
-        return stacked([panels.map.scene] if graph is None else [panels.map.scene, graph])
+        return stack_scenes([panels.map.scene] if graph is None else [panels.map.scene, graph])
 
 
 def _selected(view: ViewState, ref: str, events: EventIndex) -> ViewState:
-    """The view after a selection; an id that lies in no graph leaves the graph as it is."""
+    """The view after a selection; an id that belongs to no graph does not change the graph."""
     return replace(view, selection=ref, subject=subject_of(ref, events) or view.subject)
 
 
-def _clamped(least: int, px: int) -> int:
-    return max(least, min(2400, px))
+def _clamp(minimum: int, px: int) -> int:
+    return max(minimum, min(2400, px))
 
 
-def stacked(scenes: list[Scene]) -> str:
+def stack_scenes(scenes: list[Scene]) -> str:
     """Draw scenes below one another as one SVG."""
     y = 0.0
     parts: list[str] = []

@@ -1,6 +1,7 @@
-"""Ids of what the explorer shows and selects. Only this module composes and parses them.
+"""Ids of what the explorer shows and selects. Only this module composes and parses ids of tensors and e-graph frames.
 
-One kind of id per row::
+The browser sends ids as texts, and events store tensor names as texts, so an id is a text and not an object. The kinds
+of ids::
 
     n12          a node of the search tree          p3        a pruned region
     f1           a family                           f1.c2     a candidate
@@ -16,6 +17,7 @@ import re
 from dataclasses import dataclass
 
 PROGRAM = "program."
+"""Prefix of the name of a tensor of the program."""
 GOAL = "goal"
 """Name of the last lemma of a certificate: the results of program and candidate are equal."""
 _TENSOR = re.compile(r"(?:program\.%(?P<program>\d+)|(?:(?P<owner>f[\w.]*)/)?k(?P<kernel>\d+)(?:\.b(?P<block>\d+))?)")
@@ -29,11 +31,11 @@ class TensorRef:
     owner: str
     """Id of the family or candidate; empty for the program."""
     name: str
-    """The name of the tensor in its graph, as e-classes and lemmas have it: program.%4, k3, k3.b7."""
+    """The name of the tensor in e-classes and lemmas: program.%4, k3, k3.b7."""
     position: int
-    """Of the kernel-level node."""
+    """Position of the kernel-level node."""
     block_position: int | None = None
-    """Of the node in the block graph of that kernel; None for the kernel-level node itself."""
+    """Position of the node in the block graph of that kernel; None for the kernel-level node itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,19 @@ class FrameRef:
     tensor: str
     number: int
 
-    def at(self, number: int) -> str:
-        """Id of another frame of the same lemma."""
+    def id_of(self, number: int) -> str:
+        """The id of a frame of the same lemma."""
         return f"{self.candidate}/{self.tensor}@{number}"
+
+
+def program_tensor(position: int) -> str:
+    """The name and id of a tensor of the program, such as program.%4."""
+    return f"{PROGRAM}%{position}"
+
+
+def tensor_name(position: int, block_position: int | None = None) -> str:
+    """The name of a tensor in its sGraph, such as k3, or k3.b7 for a tensor of its block graph."""
+    return f"k{position}" if block_position is None else f"k{position}.b{block_position}"
 
 
 def tensor_ref(ref: str) -> TensorRef | None:
@@ -74,11 +86,11 @@ def is_of_program(name: str) -> bool:
     return name.startswith(PROGRAM)
 
 
-def member_ref(candidate: str, name: str) -> str:
-    """Id of a tensor named in an e-class or lemma of a candidate."""
+def member_ref(owner: str, name: str) -> str:
+    """The id of a tensor that an e-class or lemma of a candidate names, or of a tensor of a family."""
     if name == GOAL:
-        return f"{candidate}/{GOAL}@0"
-    return name if is_of_program(name) else f"{candidate}/{name}"
+        return f"{owner}/{GOAL}@0"
+    return name if is_of_program(name) else f"{owner}/{name}"
 
 
 def short_name(name: str) -> str:

@@ -1,8 +1,8 @@
 """A search as one HTML file with the explorer in it, to attach to an issue and open anywhere.
 
-The page loads nothing, and runs no code but the module of the explorer. What the explorer would request from
-Python is computed in advance and stored in the page as data: everything can be selected and read, and nothing can
-be steered. Texts of the search are data in the page, never markup.
+The page loads no other file, and its only code is the module of the explorer. The data that the explorer would
+request from Python is computed in advance and stored in the page: everything can be selected and read, and the search
+cannot be steered. Texts of the search are data in the page, never markup.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import to_data
-from prism_explore.widgets.refs import PROGRAM
+from prism_explore.widgets.refs import member_ref, program_tensor, tensor_name
 
-MOST_REGIONS = 2_000
-"""Largest number of pruned regions that can be selected; the map shows all, and the footer gives both numbers."""
-MOST_CANDIDATES = 60
-"""Largest number of candidates with graphs and tensors: those of the first families."""
+MAX_REGIONS = 2_000
+"""Largest number of pruned regions that can be selected; the map shows all, and the footer has both counts."""
+MAX_CANDIDATES = 60
+"""Largest number of candidates whose graphs and tensors are in the page: those of the first families."""
 MAP_PX, DOCK_PX = 460, 620
 
 MODULE = Path(__file__).parent / "static" / "report.js"
@@ -68,7 +68,7 @@ def report_page(session: SessionLike) -> str:
     view = ViewState(map_px=MAP_PX, dock_px=DOCK_PX)
     context = Context.of(search, folds, view, memo)
     events = folds.events
-    candidates = list(events.candidates)[:MOST_CANDIDATES]
+    candidates = list(events.candidates)[:MAX_CANDIDATES]
     inspectors: dict[str, Any] = {}
     owners: dict[str, str] = {}
     for ref in (*_refs(events, candidates, session.program), *(t.trial for t in context.ledger.trials)):
@@ -99,23 +99,23 @@ def report_page(session: SessionLike) -> str:
 def _refs(events: EventIndex, candidates: list[str], program: TensorProgram) -> Iterator[str]:
     """The ids that can be selected in the page."""
     yield from events.nodes
-    yield from list(events.regions)[:MOST_REGIONS]
+    yield from list(events.regions)[:MAX_REGIONS]
     yield from dict.fromkeys(r.reason.code for r in events.regions.values())
     yield from events.families
     yield from events.candidates
-    yield from (f"{PROGRAM}%{n}" for n in range(len(program.graph.nodes)))
+    yield from (program_tensor(n) for n in range(len(program.graph.nodes)))
     for candidate in candidates:
         graph = graph_of(candidate, events)
         for n, node in enumerate(graph.nodes if graph is not None else ()):
-            yield f"{candidate}/k{n}"
+            yield member_ref(candidate, tensor_name(n))
             if isinstance(node.op, Custom):
-                yield from (f"{candidate}/k{n}.b{m}" for m in range(len(node.op.block.nodes)))
+                yield from (member_ref(candidate, tensor_name(n, m)) for m in range(len(node.op.block.nodes)))
         verdict = events.verdicts.get(candidate)
         yield from (c for c, _, _ in (verdict.classes if verdict is not None else ()))
 
 
 def _footer(events: EventIndex, candidates: int) -> str:
-    regions = min(len(events.regions), MOST_REGIONS)
+    regions = min(len(events.regions), MAX_REGIONS)
     sentences = [f"A report of {events.count:,} events."]
     if regions < len(events.regions):
         sentences.append(f"{regions:,} of {len(events.regions):,} pruned regions can be selected.")

@@ -6,7 +6,7 @@ Items are in drawing order, a frame before its members.
 
 `kind` is the style of an item, a row of `colors.STYLES`. `id` is unique in its scene and the same in later scenes
 of the same thing. `ref` is the id that a click selects (see `refs.py`); several items can have the same one. Texts
-can come from users, so whoever draws them escapes them.
+can come from users, so the code that draws them escapes them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Shape:
     parent: str = ""
     """Id of the frame around it; in the search map, of its parent node."""
     count: int = 1
-    """Number of things that it stands for, where they are too small to be drawn one by one."""
+    """Number of nodes or regions that it represents, if they are too small to be drawn one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Scene:
     height: float
     items: tuple[Item, ...]
     omitted: str = ""
-    """A sentence that counts what was left out or merged; the picture has it too."""
+    """A sentence that counts what is merged or not drawn; the picture has it too."""
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
@@ -113,15 +113,15 @@ class Scene:
 
 
 def to_plain(scene: Scene) -> dict[str, Any]:
-    """Convert the scene to JSON-ready data; items have a `type`, and no fields with default values."""
+    """Convert the scene to JSON data; items have a `type`, and no fields with default values."""
     head = {f.name: getattr(scene, f.name) for f in fields(Scene) if f.name != "items"}
     return {**head, "items": [{"type": type(i).__name__.lower(), **_plain(i)} for i in scene.items]}
 
 
-def _plain(thing: Item | Text) -> dict[str, Any]:
+def _plain(element: Item | Text) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for f in fields(thing):
-        value = getattr(thing, f.name)
+    for f in fields(element):
+        value = getattr(element, f.name)
         if value == f.default:
             continue
         if f.name == "texts":

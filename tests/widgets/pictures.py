@@ -1,17 +1,43 @@
-"""What every scene must hold, whatever it shows."""
+"""Checks that hold for every scene, and the search map of a list of events."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 
+from prism_explore.events.kinds import Event
+from prism_explore.events.ledger import ledger
 from prism_explore.widgets.drawing.colors import STYLES, TEXTS
 from prism_explore.widgets.drawing.layout import Rect
 from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.scene import Scene, Shape
+from prism_explore.widgets.views.search_map import search_scene
+from prism_explore.widgets.views.search_tree import SearchTree
 
 
 def rect(shape: Shape) -> Rect:
     return Rect(shape.x, shape.y, shape.w, shape.h)
+
+
+def contains(outer: Rect, inner: Rect, slack: float = 0.01) -> bool:
+    """Whether the inner rectangle lies inside the outer one."""
+    return (
+        outer.x <= inner.x + slack
+        and outer.y <= inner.y + slack
+        and outer.right >= inner.right - slack
+        and outer.bottom >= inner.bottom - slack
+    )
+
+
+def overlap(a: Rect, b: Rect, slack: float = 0.01) -> bool:
+    """Whether two rectangles overlap."""
+    return a.x < b.right - slack and b.x < a.right - slack and a.y < b.bottom - slack and b.y < a.bottom - slack
+
+
+def search_map(events: Iterable[Event], width: float = 960.0, root: str = "") -> Scene:
+    """The search map after these events."""
+    history = tuple(events)
+    return search_scene(SearchTree(history), ledger(history), width, root)
 
 
 def check(scene: Scene) -> None:
@@ -20,22 +46,22 @@ def check(scene: Scene) -> None:
     assert len(ids) == len(set(ids)), [i for i in ids if ids.count(i) > 1][:4]
     assert {i.kind for i in scene.items} <= set(STYLES)
     assert {t.kind for i in scene.items for t in i.texts} <= set(TEXTS)
-    whole = Rect(0, 0, scene.width, scene.height)
+    page = Rect(0, 0, scene.width, scene.height)
     shapes = {s.id: s for s in scene.shapes}
     for shape in scene.shapes:
-        assert whole.around(rect(shape), 1.0), shape
+        assert contains(page, rect(shape), 1.0), shape
         if shape.parent in shapes and shape.role != "block":
-            assert rect(shapes[shape.parent]).around(rect(shape), 0.5), (shape.id, shape.parent)
+            assert contains(rect(shapes[shape.parent]), rect(shape), 0.5), (shape.id, shape.parent)
     for edge in scene.edges:
         assert len(edge.points) > 1
         assert edge.curve == "line" or len(edge.points) % 3 == 1
 
 
 def check_nothing_overlaps(scene: Scene) -> None:
-    """Boxes and frames with the same parent keep apart, but for what stands on a frame's border."""
+    """Boxes and frames with the same parent do not overlap, except the boxes on the border of a frame."""
     solid = [s for s in scene.shapes if s.role in ("box", "frame")]
     for a, b in combinations(solid, 2):
-        if a.parent != b.parent or not rect(a).meets(rect(b), 0.5):
+        if a.parent != b.parent or not overlap(rect(a), rect(b), 0.5):
             continue
         frame, box = (a, b) if a.role == "frame" else (b, a)
         middle = box.y + box.h / 2
@@ -44,7 +70,7 @@ def check_nothing_overlaps(scene: Scene) -> None:
 
 
 def check_texts_fit(scene: Scene) -> None:
-    """By the estimate of widths, no line of a box or chip sticks out."""
+    """By the estimate of widths, every line of a box or chip fits into it."""
     for shape in scene.shapes:
         if shape.role not in ("box", "chip"):
             continue

@@ -13,8 +13,8 @@ import pytest
 
 from prism_explore.events.kinds import Event, VerdictReached
 from prism_explore.events.ledger import ledger
-from prism_explore.widgets.explorer import WIDGET_MIME, Explorer
-from prism_explore.widgets.panels.cards import substituted
+from prism_explore.widgets.explorer import Explorer
+from prism_explore.widgets.panels.cards import substitute_symbols
 from prism_explore.widgets.panels.context import ViewState
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.typescript.section_types import sections_ts
@@ -22,6 +22,7 @@ from tests.widgets.fakes import FakeSession, picture, recorded
 from tests.widgets.jupyter.test_wire import Browser, until
 from tests.widgets.recordings import large, story
 
+WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -215,8 +216,8 @@ def test_a_reason_says_everything_that_a_doubter_asks() -> None:
 
 
 def test_symbols_are_replaced_all_at_once() -> None:
-    assert substituted("a*b > ab", {"a": "b", "b": "a"}) == "b*a > ab"
-    assert substituted("a > b", {}) == ""
+    assert substitute_symbols("a*b > ab", {"a": "b", "b": "a"}) == "b*a > ab"
+    assert substitute_symbols("a > b", {}) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Drawing: layout, SVG, colors, text metrics."""
+"""Drawing: layout, charts, SVG, colours, text metrics."""

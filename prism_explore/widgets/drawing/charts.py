@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.scene import Edge, Item, Outline, Point, Scene, Shape, Text
 
-STEP_PX = 16.0
-"""Smallest distance between two numbers of an axis."""
+LABEL_STEP_PX = 16.0
+"""Smallest distance between two labels of an axis."""
 LEFT_PX, RIGHT_PX, TOP_PX, BOTTOM_PX = 70.0, 20.0, 28.0, 46.0
 
 
@@ -65,12 +65,12 @@ class Chart:
         return self.height - BOTTOM_PX
 
     @property
-    def most_steps(self) -> int:
+    def max_steps(self) -> int:
         """Number of labels that fit along the y axis."""
-        return max(2, int((self.baseline_px - TOP_PX) // STEP_PX))
+        return max(2, int((self.baseline_px - TOP_PX) // LABEL_STEP_PX))
 
     def axes(self, y_text: dict[float, str] | None = None) -> None:
-        """Add grid lines with their numbers, and the names of the axes."""
+        """Add grid lines with their labels, and the names of the axes."""
         ticks = y_text or {v: f"{v:,.0f}" for v in _round_steps(self.y_low, self.y_high, 5)}
         for value, text in ticks.items():
             y = self.y(value)
@@ -121,7 +121,7 @@ class Chart:
         tip: str = "",
         size: float = 9,
     ) -> None:
-        """Add a point; one without a value stands on the x axis."""
+        """Add a point; a point without a value is on the x axis."""
         x, y = self.x(at), self.baseline_px if value is None else self.y(value)
         self.items.append(Shape(ident, "mark", kind, x - size / 2, y - size / 2, size, size, outline, ref=ref, tip=tip))
 
@@ -132,26 +132,26 @@ class Chart:
             name_text = (Text(x + 28, 12, series.name, "small", "start"),)
             self.items.append(Edge(f"legend-{series.name}", series.kind, ((x, 8), (x + 22, 8)), texts=name_text))
             x += 28 + width_px(series.name, "small") + 18
-        above = -math.inf
+        previous = -math.inf
         for y, text, ident in sorted(self.labels):
-            at = max(y + 4, above + 15)
-            above = at
+            at = max(y + 4, previous + 15)
+            previous = at
             x = self.width - self.right
             label = (Text(x + 6, at, text, "small", "start"),)
             self.items.append(Shape(f"{ident}#label", "text", "plain", x, at - 12, self.right, 15, "none", label))
         return Scene(name, title, desc, self.width, self.height, tuple(self.items), omitted)
 
 
-def empty(name: str, sentence: str, width: float) -> Scene:
-    """A scene with one sentence, for when there is nothing to draw."""
+def empty_scene(name: str, sentence: str, width: float) -> Scene:
+    """A scene with one sentence, used if there is nothing to draw."""
     texts = (Text(width / 2, 26, sentence, "muted"),)
     nothing = Shape("nothing", "text", "plain", 0, 0, width, 40, "none", texts)
     return Scene(name, name, sentence, width, 40, (nothing,))
 
 
-def _round_steps(low: float, high: float, most: int, integers: bool = False) -> list[float]:
-    """Round numbers from low to high, at most `most` + 1 of them."""
-    rough = max((high - low) / most, 1e-12)
+def _round_steps(low: float, high: float, max_steps: int, integers: bool = False) -> list[float]:
+    """Round numbers from low to high, at most `max_steps` + 1 of them."""
+    rough = max((high - low) / max_steps, 1e-12)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * f for f in (1, 2, 5, 10) if power * f >= rough)
     if integers:
@@ -160,18 +160,18 @@ def _round_steps(low: float, high: float, most: int, integers: bool = False) -> 
     return [first + step * n for n in range(int((high - first) / step + 1e-9) + 1)]
 
 
-def log_steps(low: float, high: float, most: int = 12) -> list[float]:
-    """Round numbers for a logarithmic axis, at most `most`: 1, 2, 5 times powers of ten, more if those are few."""
+def log_steps(low: float, high: float, max_steps: int = 12) -> list[float]:
+    """At most `max_steps` round numbers for a logarithmic axis: 1, 2, 5 times powers of ten, more if those are few."""
     powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
 
     def steps(digits: Iterable[int], every: int = 1) -> list[float]:
         return [d * 10.0**p for p in powers if p % every == 0 for d in digits if low <= d * 10.0**p <= high]
 
-    if len(steps((1, 2, 5))) > most:
+    if len(steps((1, 2, 5))) > max_steps:
         sparse = (steps((1,), every) for every in range(1, len(powers) + 1))
-        return next((found for found in sparse if len(found) <= most), [low, high])
+        return next((found for found in sparse if len(found) <= max_steps), [low, high])
     for digits in ((1, 2, 5), (1, 2, 3, 5, 7), range(1, 10)):
         found = steps(digits)
         if len(found) >= 3:
-            return found[:: math.ceil(len(found) / most)]
+            return found[:: math.ceil(len(found) / max_steps)]
     return found if len(found) > 1 else [low, high]

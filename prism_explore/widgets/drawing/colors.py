@@ -2,7 +2,7 @@
 
 The browser and the SVG writer read the same tables. The hues are those of Okabe and Ito. No meaning depends on
 hue alone: a status also has a shape, a pattern, and a word or letter, and every mark has an outline. The tints
-of the kernel, block and loop frames repeat what the frame titles say. Status fills carry black text with a
+of the kernel, block and loop frames repeat the levels in the frame titles. Status fills carry black text with a
 contrast of at least 5.4 : 1; other text has at least 4.5 : 1 on its background (a test computes both).
 
 Source: Okabe and Ito, "Color universal design", 2008.
@@ -68,7 +68,7 @@ STATUS: dict[str, str] = {
     "user": "#cc79a7",
     "on-status": "#000000",
 }
-"""The same on light and dark pages."""
+"""The same colours on light and dark pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class TextStyle:
     weight: int = 400
     mono: bool = False
     ink: str = ""
-    """Empty for the ink of the item that the text stands on."""
+    """Colour of the text; empty for the ink of its item."""
 
 
 TEXTS: dict[str, TextStyle] = {
@@ -191,7 +191,7 @@ PATTERNS: dict[str, tuple[int, str]] = {
 
 
 def ink_of(pattern: str) -> str:
-    """CSS class of the lines of a pattern: black on status fills, which are the same in light and dark."""
+    """CSS class of the lines of a pattern: black on status fills, which are the same on light and dark pages."""
     on_status = any(s.fill in STATUS for s in STYLES.values() if s.pattern == pattern)
     return "ink-status" if on_status else "ink-hatch"
 

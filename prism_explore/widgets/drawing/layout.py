@@ -1,4 +1,4 @@
-"""Layered layout of nested frames by Graphviz: boxes in layers from top to bottom, joined by curved edges.
+"""Layered layout of nested frames by Graphviz: boxes in layers from top to bottom, connected by curved edges.
 
 Input: a `Diagram` of boxes with sizes, frames around them, and edges. Output: a `Placed` with a rectangle per
 box and frame and a Bezier curve per edge. The pygraphviz wheel carries Graphviz as a library; no `dot` program
@@ -17,9 +17,10 @@ Source: Gansner, Koutsofios, North, Vo, "A technique for drawing directed graphs
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from prism_explore.errors import PrismError
 from prism_explore.widgets.scene import Point
@@ -48,24 +49,6 @@ class Rect:
     def bottom(self) -> float:
         """The y of its lower side."""
         return self.y + self.h
-
-    def around(self, other: Rect, slack: float = 0.01) -> bool:
-        """Whether the other rectangle lies inside this one."""
-        return (
-            self.x <= other.x + slack
-            and self.y <= other.y + slack
-            and self.right >= other.right - slack
-            and self.bottom >= other.bottom - slack
-        )
-
-    def meets(self, other: Rect, slack: float = 0.01) -> bool:
-        """Whether the two rectangles overlap."""
-        return (
-            self.x < other.right - slack
-            and other.x < self.right - slack
-            and self.y < other.bottom - slack
-            and other.y < self.bottom - slack
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +95,7 @@ class Placed:
 
 
 class GraphvizUnavailable(PrismError):
-    """Graphviz cannot be loaded here; the message says how to install it."""
+    """Graphviz cannot be loaded; the message tells how to install it."""
 
 
 def walk(members: Iterable[Box | Frame]) -> Iterable[Box | Frame]:
@@ -142,13 +125,13 @@ def place(diagram: Diagram) -> Placed:
         graph.node_attr.update(shape="box", fixedsize="true", label="")
         graph.edge_attr.update(arrowhead="none")
         names = {m.id: f"v{i}" for i, m in enumerate(walk(diagram.members))}
-        _declare(graph, diagram.members, names)
+        clusters = dict(_declare(graph, diagram.members, names))
         for number, (source, target) in enumerate(diagram.edges):
             graph.add_edge(names[source], names[target], key=f"e{number}")
         for source, target in _ordering_edges(diagram):
             graph.add_edge(names[source], names[target], key=f"r{source}-{target}", style="invis")
         graph.layout(prog="dot")
-        return _read(diagram, graph, names)
+        return _read(diagram, graph, clusters, names)
 
 
 def _load_graphviz():
@@ -162,7 +145,8 @@ def _load_graphviz():
     return pygraphviz
 
 
-def _declare(graph, members: tuple[Box | Frame, ...], names: Mapping[str, str]) -> None:
+def _declare(graph, members: tuple[Box | Frame, ...], names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Add boxes as nodes and frames as clusters; yield the id and the cluster of each frame."""
     for member in members:
         if isinstance(member, Box):
             graph.add_node(names[member.id], width=f"{member.w / 72}", height=f"{member.h / 72}")
@@ -174,7 +158,8 @@ def _declare(graph, members: tuple[Box | Frame, ...], names: Mapping[str, str]) 
         cluster = graph.add_subgraph(
             name=f"cluster_{names[member.id]}", margin=f"{MARGIN_PX}", label=title if member.title_h else ""
         )
-        _declare(cluster, member.members, names)
+        yield member.id, cluster
+        yield from _declare(cluster, member.members, names)
         for number, row in enumerate((*member.rows, member.on_border)):
             if row:
                 inside = [names[b] for b in row]
@@ -193,7 +178,8 @@ def _ordering_edges(diagram: Diagram) -> list[tuple[str, str]]:
     return pairs
 
 
-def _read(diagram: Diagram, graph, names: Mapping[str, str]) -> Placed:
+def _read(diagram: Diagram, graph, clusters: Mapping[str, Any], names: Mapping[str, str]) -> Placed:
+    """Read the positions that Graphviz computed."""
     box = _numbers(graph.graph_attr["bb"])
     height = box[3]
     rects: dict[str, Rect] = {}
@@ -203,8 +189,7 @@ def _read(diagram: Diagram, graph, names: Mapping[str, str]) -> Placed:
             rects[member.id] = Rect(x - member.w / 2, height - y - member.h / 2, member.w, member.h)
     for member in walk(diagram.members):
         if isinstance(member, Frame):
-            cluster = _subgraph(graph, f"cluster_{names[member.id]}")
-            x0, y0, x1, y1 = _numbers(cluster.graph_attr["bb"])
+            x0, y0, x1, y1 = _numbers(clusters[member.id].graph_attr["bb"])
             rects[member.id] = Rect(x0, height - y1, x1 - x0, y1 - y0)
     routes: list[tuple[Point, ...]] = []
     for number, (source, target) in enumerate(diagram.edges):
@@ -212,15 +197,6 @@ def _read(diagram: Diagram, graph, names: Mapping[str, str]) -> Placed:
         points = [_numbers(p) for p in text.split()]
         routes.append(tuple((x, height - y) for x, y in points))
     return _finish(diagram, rects, routes)
-
-
-def _subgraph(graph, name: str):
-    for sub in graph.subgraphs_iter():
-        if sub.name == name:
-            return sub
-        if (found := _subgraph(sub, name)) is not None:
-            return found
-    return None
 
 
 def _numbers(text: str) -> tuple[float, ...]:

@@ -1,7 +1,7 @@
 """The commands of the explorer: one row per command, and the check of a message from the browser.
 
-Input: a message `{event_id, name, args}`. Output: a `CommandCall` with checked arguments, which also knows the line
-of Python that does the same. The browser is not trusted: unknown names and arguments of a wrong type are errors.
+Input: a message `{event_id, name, args}`. Output: a `CommandCall` with checked arguments and the line of Python that
+does the same. The browser is not trusted: unknown names and arguments of a wrong type are errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Grain: TypeAlias = Literal["event", "candidate", "family", "phase"]
 Value: TypeAlias = str | int | bool | tuple[str, ...]
 
 GRAINS: tuple[Grain, ...] = get_args(Grain)
-LONGEST = 200
+MAX_TEXT_CHARACTERS = 200
 """Largest number of characters of a text argument."""
 
 
@@ -32,9 +32,9 @@ class Parameter:
     default: Value | None = None
     """None if the argument is required."""
     optional: bool = False
-    """Whether the call has no such argument if the message has none."""
-    least: int = 1
-    most: int = 100_000
+    """Whether the argument may be absent; then the call does not pass it."""
+    minimum: int = 1
+    maximum: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ COMMANDS: tuple[Command, ...] = (
         "Search this region in the background with the rule off, and report whether it was right to prune it.",
         (
             Parameter("id", "text", optional=True),
-            Parameter("sample", "count", optional=True, most=1_000),
+            Parameter("sample", "count", optional=True, maximum=1_000),
             Parameter("nodes", "count", optional=True),
             Parameter("rules_off", "choices", RULE_NAMES, optional=True),
         ),
@@ -86,8 +86,8 @@ COMMANDS: tuple[Command, ...] = (
         (
             Parameter("target", "choice", tuple(GPUS), optional=True),
             Parameter("rules_off", "choices", RULE_NAMES, optional=True),
-            Parameter("shared_memory_bytes", "count", optional=True, most=1 << 40),
-            *(Parameter(name, "count", optional=True, least=0) for name in LIMITS),
+            Parameter("shared_memory_bytes", "count", optional=True, maximum=1 << 40),
+            *(Parameter(name, "count", optional=True, minimum=0) for name in LIMITS),
             Parameter("run", "flag", optional=True),
         ),
     ),
@@ -128,31 +128,31 @@ def parse_call(content: Mapping[str, Any]) -> CommandCall:
     Raises:
         ValueError: the message names no command, or its arguments do not fit the command.
     """
-    event_id, name, given = content.get("event_id"), content.get("name"), content.get("args", {})
-    if not isinstance(event_id, str) or not 0 < len(event_id) <= LONGEST:
+    event_id, name, args = content.get("event_id"), content.get("name"), content.get("args", {})
+    if not isinstance(event_id, str) or not 0 < len(event_id) <= MAX_TEXT_CHARACTERS:
         raise ValueError("a command needs an event_id")
     command = COMMAND.get(name) if isinstance(name, str) else None
     if command is None:
-        raise ValueError(f"unknown command {name!r}; there are {', '.join(COMMAND)}")
-    if not isinstance(given, Mapping):
+        raise ValueError(f"unknown command {name!r}; the commands are {', '.join(COMMAND)}")
+    if not isinstance(args, Mapping):
         raise ValueError(f"{command.name}: args must be a mapping")
-    values = cast("Mapping[str, Any]", given)
+    values = cast("Mapping[str, Any]", args)
     if extra := sorted(str(k) for k in values if k not in {p.name for p in command.parameters}):
         raise ValueError(f"{command.name} takes no {', '.join(extra)}")
     wanted = [p for p in command.parameters if p.name in values or not p.optional]
     return CommandCall(event_id, command, {p.name: _argument(command, p, values) for p in wanted})
 
 
-def _argument(command: Command, parameter: Parameter, given: Mapping[str, Any]) -> Value:
-    value = given.get(parameter.name, parameter.default)
+def _argument(command: Command, parameter: Parameter, args: Mapping[str, Any]) -> Value:
+    value = args.get(parameter.name, parameter.default)
     where = f"{command.name}: {parameter.name}"
     match parameter.kind:
         case "text":
-            if isinstance(value, str) and len(value) <= LONGEST:
+            if isinstance(value, str) and len(value) <= MAX_TEXT_CHARACTERS:
                 return value
-            raise ValueError(f"{where} must be a text of at most {LONGEST} characters")
+            raise ValueError(f"{where} must be a text of at most {MAX_TEXT_CHARACTERS} characters")
         case "count":
-            low, high = parameter.least, parameter.most
+            low, high = parameter.minimum, parameter.maximum
             if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
                 return value
             raise ValueError(f"{where} must be an integer from {low} to {high}, found {value!r}")

@@ -1,7 +1,7 @@
 """The connection between a live search and its explorer: commands go to the session, changes to the publisher.
 
 A command can arrive on any thread, during or after any cell. The bridge checks it and puts it into the queue of
-the session; it does no other work.
+the session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from prism_explore.errors import PrismError
 from prism_explore.events.journal import Entry, Journal
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.search_space import Space
-from prism_explore.widgets.jupyter.commands import LONGEST, parse_call
+from prism_explore.widgets.jupyter.commands import MAX_TEXT_CHARACTERS, parse_call
 
 State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled", "failed"]
 
@@ -105,7 +105,7 @@ class SessionLike(Protocol):
 class RecentIds:
     """Ids of the last commands, so that a message that arrives twice has one effect."""
 
-    most: int = 1024
+    capacity: int = 1024
     _ids: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
 
     def add(self, event_id: str) -> bool:
@@ -113,7 +113,7 @@ class RecentIds:
         if event_id in self._ids:
             return False
         self._ids[event_id] = None
-        if len(self._ids) > self.most:
+        if len(self._ids) > self.capacity:
             self._ids.popitem(last=False)
         return True
 
@@ -146,7 +146,7 @@ class Bridge:
         try:
             call = parse_call(content)
         except ValueError as error:
-            return _refusal(str(content.get("event_id", ""))[:LONGEST], error)
+            return _refusal(str(content.get("event_id", ""))[:MAX_TEXT_CHARACTERS], error)
         with self._lock:
             if not self._recent.add(call.event_id):
                 return None

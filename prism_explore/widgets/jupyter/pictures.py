@@ -12,7 +12,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.verify.normal_form.equalities import equalities
-from prism_explore.widgets.drawing.charts import empty
+from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.refs import frame_ref
 from prism_explore.widgets.scene import Scene
@@ -22,6 +22,7 @@ from prism_explore.widgets.views.graph import program_scene, sgraph_scene
 from prism_explore.widgets.views.pruning_reasons import reasons_scene
 from prism_explore.widgets.views.saturation import saturation_scene
 from prism_explore.widgets.views.search_map import search_scene
+from prism_explore.widgets.views.search_tree import SearchTree
 from prism_explore.widgets.views.tuning import tuning_scene
 
 PICTURES = ("search", "reasons", "program", "classes", "saturation", "tuning")
@@ -58,7 +59,7 @@ def picture_scene(events: Iterable[Event], picture: str = "search") -> Scene:
             return frame_scene(frame, growth)
     match picture:
         case "search":
-            return search_scene(history, book)
+            return search_scene(SearchTree(history), book)
         case "reasons":
             return reasons_scene(book)
         case "program":
@@ -73,12 +74,12 @@ def picture_scene(events: Iterable[Event], picture: str = "search") -> Scene:
             graphs = {f.family: f.sgraph for f in book.families} | candidates
             if picture not in graphs:
                 known = ", ".join((*PICTURES, *list(graphs)[:8])) + (" and so on" if len(graphs) > 8 else "")
-                raise ShapeError(f"no picture {picture!r}; there are {known}")
+                raise ShapeError(f"no picture {picture!r}; the pictures are {known}")
             return sgraph_scene(parse(graphs[picture]), picture)
 
 
 def _classes(book: Ledger) -> Scene:
-    """The classes of the best candidate; without one, of the first proved candidate, else of the first candidate."""
+    """The e-classes of the best candidate, else of the first proved one, else of the first one with classes."""
     with_classes = [v for v in book.verdicts.values() if v.classes]
     best = book.best.candidate if book.best else ""
     with_classes.sort(key=lambda v: (v.candidate != best, v.verdict != "proved"))
@@ -86,4 +87,4 @@ def _classes(book: Ledger) -> Scene:
 
 
 def _nothing(name: str) -> Scene:
-    return empty(name, f"no picture of {name} before the search has started", 480.0)
+    return empty_scene(name, f"no picture of {name} before the search has started", 480.0)

@@ -63,7 +63,7 @@ class RecordedSession:
     def __init__(self, journal: Journal, verdicts: Verdicts) -> None:
         first = journal.entries[0].event if len(journal) else None
         if not isinstance(first, ExplorationStarted):
-            raise ShapeError("a search's journal begins with ExplorationStarted; this one does not")
+            raise ShapeError("the journal of a search begins with ExplorationStarted; this journal does not")
         ends = [e for e in journal.events if isinstance(e, ExplorationFinished)]
         self.journal = journal
         self.program: TensorProgram = parse_program(first.program)

@@ -10,7 +10,7 @@ One thread publishes. All other threads (a listener on the thread of the engine,
 only set a flag and return. Changes are messages, not traits: a trait that one thread writes while another thread
 sets the state loses updates without an error.
 
-    engine --mark()--> |         |
+    engine --notify()> |         |
     browser -hello()-> | Publisher --send(message)--> browser
     command -reply()-> |         |
 """
@@ -30,14 +30,14 @@ Sections: TypeAlias = Mapping[str, object]
 Message: TypeAlias = dict[str, Any]
 
 PERIOD_S = 0.1
-"""Shortest time between two messages; a Jupyter server drops messages that come much faster."""
+"""Shortest time between two messages; a Jupyter server drops messages that arrive much faster."""
 MESSAGE_BYTES = 256 * 1024
 """Largest size of one message."""
-SHARE = 0.2
-"""Largest share of the time for publishing; the engine runs in the same interpreter."""
+MAX_PUBLISHING_SHARE = 0.2
+"""Largest share of the time that publishing may take, because the engine runs in the same interpreter."""
 SNAPSHOT_BYTES = 140 * 1024
 """Largest size of the snapshot in the notebook; later sections that do not fit are left out."""
-SETTLED_S = 1.0
+IDLE_S = 1.0
 """Time without a change after which a snapshot is stored in the notebook."""
 
 _ENVELOPE_BYTES = 512
@@ -91,7 +91,7 @@ class Outbox:
     _sent_with: dict[str, int] = field(default_factory=dict[str, int])
     """Per section, the number of the message that sent it last."""
 
-    def take(self, sections: Sections) -> tuple[str, ...]:
+    def store(self, sections: Sections) -> tuple[str, ...]:
         """Store the texts of the sections; return the names of those that changed."""
         changed: list[str] = []
         for name, payload in sections.items():
@@ -161,10 +161,9 @@ class Publisher:
     Args:
         render: computes all sections; called on the publisher thread only.
         send: sends one message; called on the publisher thread only.
-        save_snapshot: stores a snapshot; called when nothing changed for `settled_s`.
-        clock: the current time. Units: s.
+        save_snapshot: stores a snapshot; called when nothing changed for `idle_s`.
         period_s: shortest time between two messages.
-        settled_s: time without a change after which a snapshot is stored.
+        idle_s: time without a change after which a snapshot is stored.
     """
 
     def __init__(
@@ -172,12 +171,11 @@ class Publisher:
         render: Callable[[], Sections],
         send: Callable[[Message], None],
         save_snapshot: Callable[[dict[str, Any]], None] = lambda _: None,
-        clock: Callable[[], float] = time.monotonic,
         period_s: float = PERIOD_S,
-        settled_s: float = SETTLED_S,
+        idle_s: float = IDLE_S,
     ) -> None:
-        self._render, self._send, self._save_snapshot, self._clock = render, send, save_snapshot, clock
-        self._period_s, self._settled_s = period_s, settled_s
+        self._render, self._send, self._save_snapshot = render, send, save_snapshot
+        self._period_s, self._idle_s = period_s, idle_s
         self._outbox = Outbox()
         self._lock = threading.Lock()
         self._hellos: list[int] = []
@@ -188,11 +186,11 @@ class Publisher:
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def mark(self) -> None:
+    def notify(self) -> None:
         """Report that something changed. Callable on any thread; returns at once."""
         self._wake.set()
 
-    def mark_awaited(self) -> None:
+    def notify_awaited(self) -> None:
         """Report a change that a user waits for: it is sent at once. Callable on any thread; returns at once."""
         self._wake.set()
         self._awaited.set()
@@ -203,7 +201,7 @@ class Publisher:
             if self._thread is not None or self._closed.is_set():
                 return
             # The snapshot replaces the first message: a browser that draws the snapshot has message 1.
-            self._outbox.messages(self._outbox.take(self._sections()))
+            self._outbox.messages(self._outbox.store(self._sections()))
             self._save_snapshot(self._outbox.snapshot())
             self._thread = threading.Thread(target=self._loop, name="prism-publisher", daemon=True)
             self._thread.start()
@@ -213,20 +211,20 @@ class Publisher:
         with self._lock:
             self._hellos.append(have)
         self.start()
-        self.mark_awaited()
+        self.notify_awaited()
 
     def reply(self, reply: Message) -> None:
         """Send a reply to a command with the next message. Callable on any thread; returns at once."""
         with self._lock:
             self._replies.append(reply)
-        self.mark_awaited()
+        self.notify_awaited()
 
     def close(self) -> None:
         """Stop publishing, and wait until the thread has ended."""
         with self._lock:
             self._closed.set()
             thread = self._thread
-        self.mark_awaited()
+        self.notify_awaited()
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=5)
 
@@ -235,7 +233,7 @@ class Publisher:
         with self._lock:
             hellos, self._hellos = self._hellos, []
             replies, self._replies = tuple(self._replies), []
-        changed = self._outbox.take(self._sections())
+        changed = self._outbox.store(self._sections())
         messages: list[Message] = []
         if hellos and min(hellos) != self._outbox.seq:
             oldest = min(hellos)
@@ -259,7 +257,7 @@ class Publisher:
     def _loop(self) -> None:
         unsaved = False
         while not self._closed.is_set():
-            if not self._wake.wait(self._settled_s if unsaved else None):
+            if not self._wake.wait(self._idle_s if unsaved else None):
                 unsaved = False
                 self._save_snapshot(self._outbox.snapshot())
                 continue
@@ -267,10 +265,10 @@ class Publisher:
             self._awaited.clear()
             if self._closed.is_set():
                 return
-            began = self._clock()
+            start_s = time.monotonic()
             try:
                 unsaved |= self.publish() > 0
             except Exception:
                 log.exception("a message to the browser could not be sent")
-            took = self._clock() - began
-            self._awaited.wait(max(self._period_s, took * (1 - SHARE) / SHARE))
+            took_s = time.monotonic() - start_s
+            self._awaited.wait(max(self._period_s, took_s * (1 - MAX_PUBLISHING_SHARE) / MAX_PUBLISHING_SHARE))

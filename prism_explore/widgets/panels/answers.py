@@ -1,7 +1,7 @@
 """Evidence and answers as cards: the evidence for a verdict, the findings of an audit, the regions of a what-if.
 
-A card has all details, and what the user can do with it: select the tensor of a lemma, copy a counterexample,
-select a region that would reopen.
+A card has all details, and the actions of the user: select the tensor of a lemma, copy a counterexample, select a
+region that would reopen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, Standing
 from prism_explore.diagnose.what_if import WhatIf
 from prism_explore.verify.replay import Replay
-from prism_explore.widgets.panels.cards import LINKS
+from prism_explore.widgets.panels.cards import MAX_LINKS
 from prism_explore.widgets.panels.sections import Card, Copy, Inspector, Link, Pair, StepRow
 from prism_explore.widgets.refs import member_ref, short_name
 
@@ -95,7 +95,7 @@ def short_answer(question: Question) -> str:
         case WhatIf() as found:
             return found.text
         case Replay() as found:
-            return str(found).splitlines()[0]
+            return found.summary
         case Evidence() as found:
             return next((p.sentence for p in found.parts if p.steps), "")
         case _:
@@ -106,11 +106,11 @@ def answer_cards(question: Question) -> tuple[Card, ...]:
     """The answer as cards; for a question that failed, the reason."""
     match question.answer:
         case Audit() as found:
-            return (_audited(question, found),)
+            return (_audit_card(question, found),)
         case Sample() as found:
-            return (_sampled(question, found),)
+            return (_sample_card(question, found),)
         case WhatIf() as found:
-            return _reopened(question, found)
+            return _what_if_cards(question, found)
         case Replay() as found:
             kind = "refuted" if found.differs else "unknown"
             return (Card("counterexample run again", kind, str(found), question.id),)
@@ -120,7 +120,7 @@ def answer_cards(question: Question) -> tuple[Card, ...]:
             return (Card("no answer", "refuted", question.failure, question.id),) if question.failure else ()
 
 
-def _audited(question: Question, found: Audit) -> Card:
+def _audit_card(question: Question, found: Audit) -> Card:
     steps = f"{len(found.audited)} of {found.steps}: {'; '.join(found.audited[:3])}"
     details: list[Pair] = [
         ("pruned by", found.rule),
@@ -152,7 +152,7 @@ def _audited(question: Question, found: Audit) -> Card:
     )
 
 
-def _sampled(question: Question, found: Sample) -> Card:
+def _sample_card(question: Question, found: Sample) -> Card:
     details: list[Pair] = []
     for row in found.rows:
         answers = ("right", "covered", "undecided", "wrong", "gained", "nothing gained")
@@ -170,7 +170,7 @@ def _sampled(question: Question, found: Sample) -> Card:
     )
 
 
-def _reopened(question: Question, found: WhatIf) -> tuple[Card, ...]:
+def _what_if_cards(question: Question, found: WhatIf) -> tuple[Card, ...]:
     details: list[Pair] = [("changed", change) for change in found.changes]
     details += [
         (
@@ -178,7 +178,7 @@ def _reopened(question: Question, found: WhatIf) -> tuple[Card, ...]:
             f"{len(row.reopened):,} of {row.regions:,} reopen"
             + (f", {row.covered:,} are pruned by another rule" if row.covered else "")
             + (f", {row.unreached:,} were not reached" if row.unreached else "")
-            + (f"; they stand for {row.stood_for:,.0f} programs" if row.stood_for else ""),
+            + (f"; they represent {row.stood_for:,.0f} programs" if row.stood_for else ""),
         )
         for row in found.rows
     ]
@@ -218,5 +218,5 @@ def _links(question: Question) -> tuple[Link, ...]:
     if not isinstance(question.answer, WhatIf):
         return about
     regions = question.answer.reopened
-    more = (Link("", f"and {len(regions) - LINKS:,} more"),) if len(regions) > LINKS else ()
-    return (*about, *(Link(r, r) for r in regions[:LINKS]), *more)
+    more = (Link("", f"and {len(regions) - MAX_LINKS:,} more"),) if len(regions) > MAX_LINKS else ()
+    return (*about, *(Link(r, r) for r in regions[:MAX_LINKS]), *more)

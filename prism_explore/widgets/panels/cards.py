@@ -1,4 +1,4 @@
-"""Parts that several panels share: the card of a reason, command buttons, and the texts of statuses."""
+"""Parts that several panels use: the card of a reason, command buttons, and the texts of statuses."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ STATUS_KIND: Mapping[str, str] = {
     "refuted": "refuted",
     "impossible": "pruned-sound",
 }
-LINKS = 24
-"""Largest number of links that a panel lists."""
+MAX_LINKS = 24
+"""Largest number of links in a panel."""
 
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
+"""A symbol in the formula of a reason; journals store formulas as text."""
 
 
 def reason_card(reason: Reason, title: str = "") -> Card:
@@ -46,16 +47,16 @@ def reason_card(reason: Reason, title: str = "") -> Card:
         soundness=reason.soundness,
         soundness_text=SOUNDNESS[reason.soundness],
         formula=reason.formula,
-        substituted=substituted(reason.formula, reason.substitution),
+        substituted=substitute_symbols(reason.formula, reason.substitution),
         details=(("rule", f"{reason.rule}, in {reason.layer}"), *reason.substitution.items()),
         would_reopen_if=reason.would_reopen_if,
     )
 
 
-def substituted(formula: str, values: Mapping[str, str]) -> str:
-    """The formula with all symbols replaced at once; empty if that changes nothing.
+def substitute_symbols(formula: str, values: Mapping[str, str]) -> str:
+    """Replace all symbols of a formula at once; empty if the formula has none of them.
 
-    >>> substituted("2*bm > smem", {"bm": "64", "smem": "232448"})
+    >>> substitute_symbols("2*bm > smem", {"bm": "64", "smem": "232448"})
     '2*64 > 232448'
     """
     text = _SYMBOL.sub(lambda m: values.get(m.group(), m.group()), formula)
@@ -70,7 +71,7 @@ def action(label: str, command: str, args: Mapping[str, Value], enabled: bool) -
 
 
 def steering_actions(family: str, choice: str) -> tuple[Action, ...]:
-    """The buttons that steer the search to or from a family; `choice` is the current decision of the user."""
+    """The buttons that steer a family; `choice` is the current decision of the user about it."""
     return (
         action(f"Accept {family}", "accept", {"id": family}, choice != "accepted"),
         action(f"Reject {family}", "reject", {"id": family}, choice != "rejected"),

@@ -1,7 +1,7 @@
-"""What the panels are computed from: the search, its events in three indexed forms, and what the user looks at.
+"""The input of the panels: the search, its events in three indexed forms, and the view that the user has chosen.
 
-`Folds` reads the journal entry by entry. A `Context` is passed to every panel function. Results that take long to
-compute are cached in a `Memo`, which belongs to one explorer.
+`Folds` reads the journal entry by entry. A `Context` is passed to every panel function. Slow results are
+memoized in a `Memo`, which belongs to one explorer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Folds:
 
 @dataclass(frozen=True, slots=True)
 class ViewState:
-    """What the user looks at; it has no influence on the search."""
+    """The view that the user has chosen; it has no influence on the search."""
 
     selection: str = ""
     subject: str = ""
@@ -82,7 +82,7 @@ class QuestionList:
 
 @dataclass(frozen=True, slots=True)
 class SearchInfo:
-    """What is known of a search besides its events."""
+    """The data of a search that its events do not contain."""
 
     program: TensorProgram
     target: str = ""
@@ -100,7 +100,12 @@ class SearchInfo:
 
 
 def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo:
-    """Read a session; `with_questions` is false where no question can be answered, as in a report."""
+    """Read a session.
+
+    Args:
+        session: the search.
+        with_questions: False if no question can be answered, as in a report.
+    """
     space = session.task.space if with_questions else None
     allowed: tuple[QuestionKind, ...] = ()
     if with_questions:
@@ -118,7 +123,7 @@ def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo
 
 
 class Memo:
-    """Caches of one explorer for what takes long to compute: graph layouts, e-classes, e-graphs of lemmas."""
+    """Memoization of slow results, owned by one explorer: graph layouts, e-classes, e-graphs of lemmas."""
 
     def __init__(self) -> None:
         self.program_scene = lru_cache(2)(program_scene)

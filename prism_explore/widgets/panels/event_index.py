@@ -1,4 +1,4 @@
-"""The events of a search, indexed by the id of what they concern; the inspector looks ids up here.
+"""The events of a search, indexed by the id that they concern; the inspector reads them.
 
 `EventIndex` takes the entries of a journal one by one. The ledger of the events (`events.ledger`) holds the counts.
 """
@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from prism_explore.events.journal import Entry
@@ -24,13 +23,13 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.phases import Phase, phase_of
 
-LOGGED = 200
-"""Number of entries in the log; the journal has all."""
+MAX_LOG_ENTRIES = 200
+"""Largest number of entries in the log; the journal has all."""
 
 
 @dataclass(slots=True)
 class EventIndex:
-    """The events by id. Each field is a table; its key is the id in its events unless its comment says otherwise."""
+    """The events by id. The key of each table is the id in its events, unless the docstring of the field differs."""
 
     nodes: dict[str, NodeExpanded] = field(default_factory=dict[str, NodeExpanded])
     regions: dict[str, RegionPruned] = field(default_factory=dict[str, RegionPruned])
@@ -55,17 +54,9 @@ class EventIndex:
     """Per node, the family that it completes."""
     phase: Phase | None = None
     """Phase of the last event that belongs to one."""
-    log: deque[Entry] = field(default_factory=lambda: deque[Entry](maxlen=LOGGED))
+    log: deque[Entry] = field(default_factory=lambda: deque[Entry](maxlen=MAX_LOG_ENTRIES))
     """The last entries, oldest first."""
     count: int = 0
-
-    @classmethod
-    def of(cls, entries: Iterable[Entry]) -> EventIndex:
-        """Index all entries of a journal."""
-        index = cls()
-        for entry in entries:
-            index.add(entry)
-        return index
 
     def add(self, entry: Entry) -> None:
         """Index one entry."""

@@ -28,7 +28,7 @@ def log_line(event: kinds.Event) -> LogLine:
             return LogLine(f"the search started: {name}, on {event.target}, seed {event.seed}")
         case kinds.RivalTimed():
             if event.samples:
-                return LogLine(f"baseline {event.name}: {seconds_text(event.time_s)}, the time to beat")
+                return LogLine(f"baseline {event.name}: {seconds_text(event.time_s)}, the time to improve on")
             return LogLine(f"baseline {event.name} was not timed: {event.note}")
         case kinds.NodeExpanded():
             return LogLine(f"{event.node} was expanded by {event.operator}", event.node, "expanded")

@@ -7,7 +7,7 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import CertificateReplayed, FloatsAssessed, Reason, VerdictReached
 from prism_explore.widgets.panels.answers import EVIDENCE, evidence_cards, part_card
 from prism_explore.widgets.panels.cards import (
-    LINKS,
+    MAX_LINKS,
     STATUS_KIND,
     STATUS_TEXT,
     action,
@@ -22,7 +22,7 @@ from prism_explore.widgets.panels.sections import Action, Card, Cell, Column, In
 from prism_explore.widgets.panels.tables import family_status
 from prism_explore.widgets.refs import GOAL, member_ref
 
-REASONS_SHOWN = 4
+MAX_REASONS = 4
 """Largest number of verdicts, and of reasons, in the inspector of a family."""
 
 _COLUMNS = (
@@ -88,7 +88,7 @@ def family_inspector(ref: str, context: Context) -> Inspector | None:
         kind=STATUS_KIND[row.status],
         status=row.choice or row.status,
         description=(
-            "An sGraph with open maps and symbolic sizes. It stands for many programs.",
+            "An sGraph with open maps and symbolic sizes. It represents many programs.",
             STATUS_TEXT[row.status],
         ),
         details=tuple(details),
@@ -105,7 +105,7 @@ def family_inspector(ref: str, context: Context) -> Inspector | None:
 def _family_cards(ref: str, context: Context) -> tuple[Card, ...]:
     events, program = context.events, context.search.program
     floats = events.floats.get(ref)
-    decided = [events.verdicts[c] for c in events.candidates_of(ref) if c in events.verdicts][:REASONS_SHOWN]
+    decided = [events.verdicts[c] for c in events.candidates_of(ref) if c in events.verdicts][:MAX_REASONS]
     verdicts = (evidence(v, program, events.candidates[v.candidate].sgraph).parts[0] for v in decided)
     first: dict[str, Reason] = {}
     for event in events.rejected_maps.get(ref, []):
@@ -114,7 +114,7 @@ def _family_cards(ref: str, context: Context) -> tuple[Card, ...]:
         *((part_card(floats_part(floats), ref),) if floats is not None else ()),
         *(part_card(part, ref) for part in verdicts),
         *question_cards(ref, context.search.questions),
-        *(reason_card(r) for r in list(first.values())[:REASONS_SHOWN]),
+        *(reason_card(r) for r in list(first.values())[:MAX_REASONS]),
     )
 
 
@@ -161,7 +161,7 @@ def candidate_inspector(ref: str, context: Context) -> Inspector | None:
         links=(
             Link(event.family, f"family {event.family}"),
             Link(member_ref(ref, GOAL), "e-graph of both results, frame by frame"),
-            *(Link(t.trial, t.trial) for t in trials[:LINKS]),
+            *(Link(t.trial, t.trial) for t in trials[:MAX_LINKS]),
         ),
     )
 

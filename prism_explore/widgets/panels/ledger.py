@@ -22,7 +22,7 @@ _REASON_COLUMNS = (
     Column("rule", "rule"),
     Column("soundness", "kind of rule"),
     Column("count", "pruned", "right"),
-    Column("stood", "programs", "right", tip="number of programs that the pruned parts stand for, mostly an estimate"),
+    Column("stood", "programs", "right", tip="number of programs that the pruned parts represent, mostly an estimate"),
 )
 _STEERING_COLUMNS = (
     Column("action", "action"),

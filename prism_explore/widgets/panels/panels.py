@@ -26,8 +26,8 @@ def sections(
     Args:
         search: the program, the machine and the state of the search.
         folds: the events.
-        view: what the user looks at.
-        lines: the commands given so far, as Python.
+        view: the view that the user has chosen.
+        lines: the commands so far, as lines of Python.
         memo: caches from earlier calls; by default new ones.
     """
     context = Context.of(search, folds, view, memo or Memo())

@@ -16,7 +16,15 @@ from prism_explore.verify.egraph.limits import explain
 from prism_explore.widgets.panels.answers import EVIDENCE, step_row
 from prism_explore.widgets.panels.context import Context, graph_of
 from prism_explore.widgets.panels.sections import Card, Cell, Column, EClasses, Inspector, Link, Pair, Row, Table
-from prism_explore.widgets.refs import PROGRAM, FrameRef, TensorRef, frame_ref, member_ref, tensor_ref
+from prism_explore.widgets.refs import (
+    FrameRef,
+    TensorRef,
+    frame_ref,
+    member_ref,
+    program_tensor,
+    tensor_name,
+    tensor_ref,
+)
 from prism_explore.widgets.views.egraph import egraph_scene
 from prism_explore.widgets.views.egraph_frames import frame_scene, frame_text, merge_texts
 
@@ -67,11 +75,11 @@ def _lemma_table(candidate: str, certificate: CertificateReplayed | None) -> Tab
 
 def tensor_labels(program: TensorProgram, graph: SGraph | None) -> dict[str, str]:
     """Per tensor name of an e-class, the operator that computes the tensor."""
-    labels = {f"{PROGRAM}%{i}": _operator(node) for i, node in enumerate(program.graph.nodes)}
+    labels = {program_tensor(i): _operator(node) for i, node in enumerate(program.graph.nodes)}
     for i, node in enumerate(graph.nodes if graph else ()):
-        labels[f"k{i}"] = _operator(node)
+        labels[tensor_name(i)] = _operator(node)
         if isinstance(node.op, Custom):
-            labels |= {f"k{i}.b{j}": _operator(inner) for j, inner in enumerate(node.op.block.nodes)}
+            labels |= {tensor_name(i, j): _operator(inner) for j, inner in enumerate(node.op.block.nodes)}
     return labels
 
 
@@ -94,12 +102,13 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
         return Inspector(ref, f"{frame.tensor}: no e-graph", description=(explain(growth.stop),))
     last = len(growth.frames) - 1
     shown = growth.frames[min(frame.number, last)]
-    targets = {shown.number - 1: "previous frame", shown.number + 1: "next frame", 0: "first frame", last: "last frame"}
+    number = shown.number
+    targets = {number - 1: "previous frame", number + 1: "next frame", 0: "first frame", last: "last frame"}
     return Inspector(
-        frame.at(frame.number),
+        frame.id_of(frame.number),
         f"{frame.tensor} = {growth.operation}",
         "proved" if shown.has_met else "frontier",
-        f"frame {shown.number} of {last}",
+        f"frame {number} of {last}",
         (frame_text(shown), "The axioms are applied one at a time, so that the axiom of each merge is known."),
         (
             ("e-nodes", f"{shown.nodes:,}, {len(shown.added_nodes)} of them new"),
@@ -107,7 +116,7 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
             ("sides", f"both in {shown.roots[0]}" if shown.has_met else f"{shown.roots[0]} and {shown.roots[1]}"),
         ),
         "\n".join((f"= {growth.value}", *merge_texts(shown))),
-        links=tuple(Link(frame.at(n), label) for n, label in targets.items() if 0 <= n <= last and n != shown.number),
+        links=tuple(Link(frame.id_of(n), label) for n, label in targets.items() if 0 <= n <= last and n != number),
     )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from prism_explore.events.kinds import Reason
 from prism_explore.generate.pruning.rules import RULE_NAMES
-from prism_explore.widgets.panels.cards import LINKS, action, reason_card
+from prism_explore.widgets.panels.cards import MAX_LINKS, action, reason_card
 from prism_explore.widgets.panels.context import Context, QuestionList
 from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.panels.questions import cancel_actions, question_cards
 from prism_explore.widgets.panels.sections import Action, Inspector, Link
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 
-SAMPLE = 3
-"""Number of regions per rule that the audit of a sample checks."""
-MORE_NODES = 10_000
+REGIONS_PER_RULE = 3
+"""Number of regions per rule in the audit of a sample."""
+LONG_AUDIT_NODES = 10_000
 """Node budget of a longer audit."""
 
 
@@ -69,7 +69,7 @@ def region_inspector(ref: str, context: Context) -> Inspector | None:
         kind=PRUNED_KINDS[region.reason.soundness],
         status="pruned",
         description=("The search did not add this operator; the rule below gives the reason.",),
-        details=(("level", region.level), ("stands for", f"{programs} ({region.counted})")),
+        details=(("level", region.level), ("represents", f"{programs} ({region.counted})")),
         code="\n".join(filter(None, (_history(region.parent, events), f"✂ {region.operator}"))),
         cards=(reason_card(region.reason), *question_cards(ref, questions)),
         actions=_region_actions(ref, region.reason, questions),
@@ -78,14 +78,14 @@ def region_inspector(ref: str, context: Context) -> Inspector | None:
 
 
 def _region_actions(ref: str, reason: Reason, questions: QuestionList) -> tuple[Action, ...]:
-    """The questions that are possible about a region."""
+    """The buttons for questions about a region."""
     if "audit" not in questions.allowed:
         return ()
     about = questions.about(ref)
     is_open = any(q.is_open for q in about)
     actions = [action(f"Audit {ref}", "audit", {"id": ref}, not is_open)]
     if any(q.kind == "audit" and q.state == "answered" for q in about):
-        actions.append(action("Audit with more nodes", "audit", {"id": ref, "nodes": MORE_NODES}, not is_open))
+        actions.append(action("Audit with more nodes", "audit", {"id": ref, "nodes": LONG_AUDIT_NODES}, not is_open))
     if reason.rule in RULE_NAMES:
         actions.append(action(f"What if {reason.rule} were off", "what_if", {"rules_off": (reason.rule,)}, True))
     return (*actions, *cancel_actions(about))
@@ -101,6 +101,7 @@ def reason_inspector(ref: str, context: Context) -> Inspector | None:
     maps = [r for rejected in events.rejected_maps.values() for r in rejected if r.reason.code == ref]
     bounded = [b for b in events.bounded.values() if b.reason.code == ref]
     reasons = [r.reason for r in (*regions, *maps, *bounded)]
+    audit = action("Audit a sample of each rule", "audit", {"sample": REGIONS_PER_RULE}, True)
     can_audit = "audit" in context.search.questions.allowed and regions
     return Inspector(
         ref,
@@ -112,6 +113,6 @@ def reason_inspector(ref: str, context: Context) -> Inspector | None:
             (f"by {c.rule}", f"{c.count:,} {'choices of maps' if c.what == 'maps' else c.things}") for c in rows
         ),
         cards=(reason_card(reasons[0], f"{ref}, for example"),) if reasons else (),
-        actions=(action("Audit a sample of each rule", "audit", {"sample": SAMPLE}, True),) if can_audit else (),
-        links=tuple(Link(r.region, r.region) for r in regions[:LINKS]),
+        actions=(audit,) if can_audit else (),
+        links=tuple(Link(r.region, r.region) for r in regions[:MAX_LINKS]),
     )

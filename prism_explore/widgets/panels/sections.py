@@ -24,7 +24,7 @@ class Cell:
 
     text: str
     sort: float | None = None
-    """Sort key, where the text is none; cells without one come last."""
+    """Sort key, if the text is not one; cells without a sort key come last."""
     kind: str = ""
     """Style of the mark before the text, a row of `colors.STYLES`; empty for no mark."""
     tip: str = ""
@@ -117,7 +117,7 @@ class Card:
     """Style of the mark next to the title."""
     sentence: str
     label: str = ""
-    """What the card is; `Why` where it is empty."""
+    """The kind of card; empty for `Why`."""
     soundness: str = ""
     soundness_text: str = ""
     formula: str = ""
@@ -170,7 +170,7 @@ class Incumbent:
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """The bar on top: what is searched, the progress, and the commands that are possible."""
+    """The bar on top: the program and the machine, the progress, and the commands that are possible."""
 
     program: str
     target: str
@@ -214,7 +214,7 @@ class GraphSection:
     """Id of the family or candidate; `program` for the program."""
     caption: str
     alternatives: tuple[Link, ...]
-    """Other graphs to show here: the family and its candidates."""
+    """The graphs that can be shown instead: the family and its candidates."""
     expanded: bool | None
     """Whether custom kernels are drawn as block graphs; None if the graph has none."""
     scene: Scene | None
@@ -222,7 +222,7 @@ class GraphSection:
 
 @dataclass(frozen=True, slots=True)
 class Inspector:
-    """The selected thing: what it is, the reasons for its status, and the commands for it."""
+    """The selected object: a description, the reasons for its status, and the commands for it."""
 
     ref: str
     title: str
@@ -296,7 +296,7 @@ class QuestionsSection:
     caption: str
     table: Table
     form: WhatIfForm | None
-    """None where no search can run, as in a saved search."""
+    """None if no search can run, as in a saved search."""
     open: tuple[str, ...]
     """Ids of the questions that can be cancelled."""
 
@@ -312,7 +312,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The commands given so far, as lines of Python."""
+    """The commands so far, as lines of Python."""
 
     lines: tuple[str, ...] = ()
 
@@ -335,11 +335,11 @@ class Sections:
     code: Code
     script: Script
     error: str | None = None
-    """What failed in the search or in computing the panels, if anything did."""
+    """The error of the search or of the panels; None without an error."""
 
 
 SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector)
-"""Classes whose default values are not sent: there are many objects of them, with mostly empty fields."""
+"""Classes whose default values are not sent, because there are many objects with mostly empty fields."""
 
 
 def to_data(value: object) -> Any:

@@ -1,13 +1,13 @@
 """Tables of a journal as plain text, for terminals and golden files.
 
-A table has columns and rows of texts, in the order of the events. Long cells are shortened. The tables are written
-here and not by rich: rich draws one line under the whole header, wraps long cells and depends on the width of the
+A table has headings and rows of texts, in the order of the events. Long cells are shortened. This module formats the
+tables without rich: rich draws one line under the whole header, wraps long cells and depends on the width of the
 terminal, and the golden files need the same text everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prism_explore.events.claim import claim
@@ -19,33 +19,33 @@ from prism_explore.widgets.drawing.text_metrics import columns, shorten
 from prism_explore.widgets.refs import is_of_program, short_name
 from prism_explore.widgets.views.tuning import parameters_text
 
-LONGEST_CELL = 64
+MAX_CELL_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
     """A table of texts; `str` formats it."""
 
-    columns: tuple[str, ...]
-    """Headings; one that ends in > is aligned to the right."""
+    headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     empty: str
     """Text for a table without rows."""
+    right: tuple[str, ...] = ()
+    """Headings of the columns that are aligned to the right."""
 
     def __str__(self) -> str:
         if not self.rows:
             return self.empty
-        heads = [c.removesuffix(">") for c in self.columns]
-        cells = [[shorten(cell, LONGEST_CELL) for cell in row] for row in self.rows]
-        widths = [max(columns(row[i]) for row in (heads, *cells)) for i in range(len(heads))]
-        lines = [self._line(heads, widths), self._line(["─" * w for w in widths], widths)]
+        cells = [[shorten(cell, MAX_CELL_CHARACTERS) for cell in row] for row in self.rows]
+        widths = [max(columns(row[i]) for row in (self.headings, *cells)) for i in range(len(self.headings))]
+        lines = [self._line(self.headings, widths), self._line(["─" * w for w in widths], widths)]
         return "\n".join([*lines, *(self._line(row, widths) for row in cells)])
 
-    def _line(self, row: list[str], widths: list[int]) -> str:
+    def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
         parts: list[str] = []
-        for cell, width, name in zip(row, widths, self.columns, strict=True):
-            room = " " * (width - columns(cell))
-            parts.append(room + cell if name.endswith(">") else cell + room)
+        for cell, width, heading in zip(row, widths, self.headings, strict=True):
+            padding = " " * (width - columns(cell))
+            parts.append(padding + cell if heading in self.right else cell + padding)
         return "  ".join(parts).rstrip()
 
 
@@ -56,7 +56,7 @@ def family_status(row: FamilyRow) -> str:
 
 def families_table(book: Ledger) -> TextTable:
     """One row per family."""
-    heads = ("family", "status", "by you", "candidates>", "proved>", "unknown>", "refuted>", "trials>", "best>")
+    numbers = ("candidates", "proved", "unknown", "refuted", "trials", "best", "roofline (modelled)")
     rows = tuple(
         (
             f.family + (" ★" if f.is_best else ""),
@@ -72,32 +72,22 @@ def families_table(book: Ledger) -> TextTable:
         )
         for f in book.families
     )
-    return TextTable((*heads, "roofline (modelled)>"), rows, "no family yet")
+    return TextTable(("family", "status", "by you", *numbers), rows, "no family yet", numbers)
 
 
 def pruned_table(book: Ledger) -> TextTable:
     """One row per rule and reason, most frequent first."""
-    heads = ("reason", "rule", "soundness", "pruned", "count>", "programs>", "explanation", "example")
+    headings = ("reason", "rule", "soundness", "pruned", "count", "programs", "explanation", "example")
     rows = tuple(
         (c.code, c.rule, c.soundness, c.what, f"{c.count:,}", f"{c.stood_for:,.0f}", c.sentence, c.example)
         for c in book.prune_counts
     )
-    return TextTable(heads, rows, "nothing was pruned")
+    return TextTable(headings, rows, "nothing was pruned", ("count", "programs"))
 
 
 def trials_table(book: Ledger) -> TextTable:
     """One row per trial."""
-    heads = (
-        "trial",
-        "candidate",
-        "parameters",
-        "estimate (modelled)>",
-        "measured>",
-        "p20>",
-        "p80>",
-        "error>",
-        "outcome",
-    )
+    numbers = ("estimate (modelled)", "measured", "p20", "p80", "error")
     best = book.best
     rows = tuple(
         (
@@ -114,13 +104,13 @@ def trials_table(book: Ledger) -> TextTable:
         )
         for t in book.trials
     )  # fmt: skip
-    return TextTable(heads, rows, "no trial yet")
+    return TextTable(("trial", "candidate", "parameters", *numbers, "outcome"), rows, "no trial yet", numbers)
 
 
 def baselines_table(book: Ledger) -> TextTable:
     """One row per baseline."""
     by = book.faster_baseline
-    heads = ("baseline", "measured>", "p20>", "p80>", "times the best>", "note")
+    numbers = ("measured", "p20", "p80", "times the best")
     rows = tuple(
         (
             b.name,
@@ -132,12 +122,12 @@ def baselines_table(book: Ledger) -> TextTable:
         )
         for b in book.final_race
     )
-    return TextTable(heads, rows, "no baseline was measured")
+    return TextTable(("baseline", *numbers, "note"), rows, "no baseline was measured", numbers)
 
 
 def classes_table(book: Ledger) -> TextTable:
     """One row per e-class, for each verdict that has classes."""
-    heads = ("candidate", "class", "term", "in the program", "in the candidate")
+    headings = ("candidate", "class", "term", "in the program", "in the candidate")
     rows = tuple(
         (
             candidate,
@@ -149,7 +139,7 @@ def classes_table(book: Ledger) -> TextTable:
         for candidate, verdict in book.verdicts.items()
         for ident, term, members in verdict.classes
     )
-    return TextTable(heads, rows, "no verdict has classes")
+    return TextTable(headings, rows, "no verdict has classes")
 
 
 def funnel_table(book: Ledger) -> TextTable:
@@ -168,7 +158,7 @@ def funnel_table(book: Ledger) -> TextTable:
         ("trials measured", n.measured),
         ("trials without a timed kernel", n.failed),
     )
-    return TextTable(("", "count>"), tuple((name, f"{count:,}") for name, count in rows), "")
+    return TextTable(("", "count"), tuple((name, f"{count:,}") for name, count in rows), "", ("count",))
 
 
 def account_text(account: SpaceBreakdown) -> str:
@@ -187,7 +177,7 @@ def ledger_text(entries: Iterable[Entry]) -> str:
     entries = tuple(entries)
     book = ledger(e.event for e in entries)
     classes = ", ".join(f"{count:,} {kind}" for kind, count in book.by_soundness().items()) or "none"
-    spent = seconds_per_stage(entries)
+    times_s = seconds_per_stage(entries)
     steps = tuple((s.action, s.subject, s.python, s.note) for s in book.steering.standing)
     steering = TextTable(("by you", "subject", "python", "note"), steps, "no steering steps")
     space = tuple(book.started.space.items()) if book.started else ()
@@ -199,7 +189,7 @@ def ledger_text(entries: Iterable[Entry]) -> str:
         *(["Account: " + account_text(book.space_breakdown)] if book.space_breakdown else []),
         str(pruned_table(book)),
         str(steering),
-        "Time: " + ", ".join(f"{stage} {seconds_text(s)}" for stage, s in spent.items()) + ".",
+        "Time: " + ", ".join(f"{stage} {seconds_text(s)}" for stage, s in times_s.items()) + ".",
     ))  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""TypeScript types, generated from the event classes."""
+"""TypeScript types, printed from the dataclasses of scenes and panels."""

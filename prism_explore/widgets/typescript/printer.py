@@ -12,8 +12,8 @@ WIDTH = 110
 """Line width of widgets/biome.json; longer lines are broken as its formatter breaks them."""
 
 
-def nested(kinds: Iterable[type]) -> tuple[type, ...]:
-    """The dataclasses used in the fields of these, each once, before those that use them."""
+def nested_dataclasses(kinds: Iterable[type]) -> tuple[type, ...]:
+    """The dataclasses in the fields of `kinds`, without `kinds`; each one comes before those that use it."""
     kinds = tuple(kinds)
     found: dict[type, None] = {}
 
@@ -45,13 +45,12 @@ def interface(kind: type, first: Iterable[str] = (), sparse: bool = False) -> st
     lines = [f"/** {summary} */", head, *(f"  {member}" for member in first)]
     for f in fields(kind):
         absent = sparse and not (f.default is MISSING and f.default_factory is MISSING)
-        lines += _member(f.name, "?" if absent else "", type_text(hints[f.name]))
+        lines += _member(f.name, "?" if absent else "", _union_members(hints[f.name]))
     return "\n".join([*lines, "}"])
 
 
-def _member(name: str, mark: str, hint_text: str) -> list[str]:
-    line = f"  readonly {name}{mark}: {hint_text};"
-    members = hint_text.split(" | ")
+def _member(name: str, mark: str, members: tuple[str, ...]) -> list[str]:
+    line = f"  readonly {name}{mark}: {' | '.join(members)};"
     if len(line) <= WIDTH or len(members) == 1:
         return [line]
     return [f"  readonly {name}{mark}:", *(f"    | {m}" for m in members[:-1]), f"    | {members[-1]};"]
@@ -75,6 +74,20 @@ def type_text(hint: Any) -> str:
     Raises:
         TypeError: JSON cannot represent the type.
     """
+    return " | ".join(_union_members(hint))
+
+
+def _union_members(hint: Any) -> tuple[str, ...]:
+    """The members of a union or of a literal type; a type of another kind is its only member."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return tuple(json.dumps(v) for v in inner)
+    if origin in (Union, UnionType):
+        return tuple(member for h in inner for member in _union_members(h))
+    return (_single_type(hint),)
+
+
+def _single_type(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and is_dataclass(hint):
         return hint.__name__
@@ -86,8 +99,6 @@ def type_text(hint: Any) -> str:
         return "string"
     if hint is type(None):
         return "null"
-    if origin is Literal:
-        return " | ".join(json.dumps(v) for v in inner)
     if origin is tuple and len(inner) == 2 and inner[1] is Ellipsis:
         item = type_text(inner[0])
         return f"readonly ({item})[]" if " " in item else f"readonly {item}[]"
@@ -95,6 +106,4 @@ def type_text(hint: Any) -> str:
         return f"readonly [{', '.join(type_text(h) for h in inner)}]"
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return f"Readonly<Record<string, {type_text(inner[1])}>>"
-    if origin in (Union, UnionType):
-        return " | ".join(type_text(h) for h in inner)
-    raise TypeError(f"{hint} has no TypeScript type here; sections and scenes hold JSON values only")
+    raise TypeError(f"{hint} has no TypeScript type; fields of sections and scenes must be JSON values")

@@ -11,12 +11,15 @@ import sys
 
 from prism_explore.widgets.panels.sections import SPARSE, Sections
 from prism_explore.widgets.scene import Scene
-from prism_explore.widgets.typescript.printer import interface, nested
+from prism_explore.widgets.typescript.printer import interface, nested_dataclasses
 
 
 def sections_ts() -> str:
     """Return the text of sections.ts."""
-    kinds = (*(k for k in nested((Sections,)) if k not in nested((Scene,)) and k is not Scene), Sections)
+    kinds = (
+        *(k for k in nested_dataclasses((Sections,)) if k not in nested_dataclasses((Scene,)) and k is not Scene),
+        Sections,
+    )
     parts = [
         "// The data of the explorer's panels. Texts are ready to be shown.\n"
         "// Printed by prism_explore/widgets/typescript/section_types.py from panels/sections.py; do not edit.\n"

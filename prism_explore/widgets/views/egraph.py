@@ -2,7 +2,7 @@
 
 Input: a verdict with classes. Output: a `Scene`. A row is a class: on the left its tensors of the program, in the
 middle their common term, on the right its tensors of the candidate. A class with tensors of both has a heavier
-outline. Where the proof succeeded, the last such class holds both results.
+outline. After a successful proof, the last such class has both results.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 
 from prism_explore.events.format import verdict_text
 from prism_explore.events.kinds import VerdictReached
-from prism_explore.widgets.drawing.text_metrics import shorten, width_px, wrapped
+from prism_explore.widgets.drawing.text_metrics import shorten, width_px, wrap_text
 from prism_explore.widgets.refs import is_of_program, member_ref, short_name
 from prism_explore.widgets.scene import Edge, Item, Scene, Shape, Text
 
-MOST_NODES = 150
-"""Largest number of boxes; a sentence counts those that are left out."""
+MAX_NODES = 150
+"""Largest number of boxes, for classes and members; shared classes come first. A sentence counts the rest."""
 LINE_PX = 17.0
 BOX_PX = 24.0
 GAP_PX = 10.0
@@ -27,7 +27,6 @@ def egraph_scene(
     verdict: VerdictReached,
     width: float = 960.0,
     labels: Mapping[str, str] | None = None,
-    most_nodes: int = MOST_NODES,
 ) -> Scene:
     """Draw the e-classes of one candidate.
 
@@ -35,7 +34,6 @@ def egraph_scene(
         verdict: the verdict on the candidate, with its classes.
         width: width of the picture. Units: px.
         labels: per tensor name, a text to write after it, such as its operator.
-        most_nodes: largest number of classes and members; shared classes come first.
     """
     candidate = verdict.candidate
     shared = [c for c in verdict.classes if _is_shared(c[2])]
@@ -43,7 +41,7 @@ def egraph_scene(
     rows: list[tuple[str, str, tuple[str, ...]]] = []
     drawn = 0
     for row in (*shared, *other):
-        if drawn + 1 + len(row[2]) > most_nodes:
+        if drawn + 1 + len(row[2]) > MAX_NODES:
             break
         rows.append(row)
         drawn += 1 + len(row[2])
@@ -71,7 +69,7 @@ def egraph_scene(
     for ident, term, members in rows:
         left = [m for m in members if is_of_program(m)]
         right = [m for m in members if not is_of_program(m)]
-        lines = wrapped(term, int((middle - 50) // width_px("x", "mono")), TERM_LINES)
+        lines = wrap_text(term, int((middle - 50) // width_px("x", "mono")), TERM_LINES)
         stack = max(len(left), len(right)) * (BOX_PX + 4) - 4
         high = max(len(lines) * LINE_PX + 10, stack, BOX_PX)
         kind = "eclass-shared" if left and right else "eclass"

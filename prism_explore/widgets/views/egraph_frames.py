@@ -9,12 +9,12 @@ from __future__ import annotations
 from prism_explore.verify.egraph.frames import ClassFrame, Frame, Growth
 from prism_explore.verify.egraph.limits import explain
 from prism_explore.verify.normal_form.equalities import Equalities
-from prism_explore.widgets.drawing.charts import empty
-from prism_explore.widgets.drawing.text_metrics import shorten, width_px, wrapped
+from prism_explore.widgets.drawing.charts import empty_scene
+from prism_explore.widgets.drawing.text_metrics import shorten, width_px, wrap_text
 from prism_explore.widgets.refs import FrameRef
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 
-MOST_CLASSES = 60
+MAX_CLASSES = 60
 """Largest number of rows: first the two sides, then new and merged classes, then by name."""
 ROW_PX = 26.0
 BUTTON_PX = 96.0
@@ -38,12 +38,12 @@ def frame_scene(ref: FrameRef, growth: Growth, width: float = 560.0) -> Scene:
         width: width of the picture. Units: px.
     """
     if not growth.frames:
-        return empty("egraph", f"no e-graph of {ref.tensor}: {explain(growth.stop)}", width)
+        return empty_scene("egraph", f"no e-graph of {ref.tensor}: {explain(growth.stop)}", width)
     frame = growth.frames[min(ref.number, len(growth.frames) - 1)]
     items: list[Item] = [*_buttons(ref, frame, len(growth.frames), width)]
     y = ROW_PX + 8
     sentences = (frame_text(frame), *merge_texts(frame))
-    for line in (line for text in sentences for line in wrapped(text, int(width // LETTER_PX), 3)):
+    for line in (line for text in sentences for line in wrap_text(text, int(width // LETTER_PX), 3)):
         text = (Text(0, y + 14, line, "small", "start"),)
         items.append(Shape(f"line{len(items)}", "text", "plain", 0, y, width, 18, "none", text, tip=line))
         y += 18
@@ -82,7 +82,9 @@ def merge_texts(frame: Frame) -> list[str]:
 def _buttons(ref: FrameRef, frame: Frame, frames: int, width: float) -> list[Shape]:
     buttons = ((0.0, frame.number - 1, "‹ previous"), (width - BUTTON_PX, frame.number + 1, "next ›"))
     out = [
-        Shape(f"to{n}", "box", "op", x, 0, BUTTON_PX, ROW_PX, "pill", (Text(x + BUTTON_PX / 2, 17, label),), ref.at(n))
+        Shape(
+            f"to{n}", "box", "op", x, 0, BUTTON_PX, ROW_PX, "pill", (Text(x + BUTTON_PX / 2, 17, label),), ref.id_of(n)
+        )
         for x, n, label in buttons
         if 0 <= n < frames
     ]
@@ -94,7 +96,7 @@ def _rows(frame: Frame) -> tuple[ClassFrame, ...]:
     """The classes to draw."""
     changed = {*frame.added, *(m.survivor for m in frame.merged)}
     first = sorted(frame.classes, key=lambda c: (c.id not in frame.roots, c.id not in changed))
-    kept = {c.id for c in first[:MOST_CLASSES]}
+    kept = {c.id for c in first[:MAX_CLASSES]}
     return tuple(c for c in frame.classes if c.id in kept)
 
 

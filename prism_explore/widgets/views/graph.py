@@ -3,7 +3,7 @@
 Input: an sGraph or a tensor program. Output: a `Scene`. Boxes are operators with the shape of their result;
 `drawing.layout` places them from top to bottom. A load or store has one chip per grid dim and loop: `x↔1`
 means that grid dim x partitions dim 1, `x –` that it partitions no dim, `x↔?` that the map is still open.
-Accumulators stand on the lower border of the loop, because their results are available after it.
+Accumulators lie on the lower border of the loop, because their results are available after it.
 
     KERNEL
       x   w
@@ -18,7 +18,7 @@ Accumulators stand on the lower border of the loop, because their results are av
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from prism_explore.ir.graph import SGraph, block_types, phases
@@ -27,11 +27,12 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 from prism_explore.widgets.drawing import layout
-from prism_explore.widgets.drawing.charts import empty
+from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.drawing.layout import Diagram, GraphvizUnavailable, Rect
 from prism_explore.widgets.drawing.text_metrics import line_px, shorten, width_px
+from prism_explore.widgets.refs import program_tensor, tensor_name
 from prism_explore.widgets.scene import Edge, Item, Outline, Point, Scene, Shape, Text
-from prism_explore.widgets.views.graph_text import LONGEST_SHAPE, describe, op_text, range_texts, shape_text
+from prism_explore.widgets.views.graph_text import MAX_SHAPE_CHARACTERS, describe, op_text, range_texts, shape_text
 from prism_explore.widgets.views.loop_region import is_accumulator, loop_region
 
 PAD_PX = 12.0
@@ -42,7 +43,7 @@ OUTER_PX = 10.0
 TITLE_H_PX = 20.0
 SAMPLES = 24
 """Points per Bezier segment at which an edge is tested against a title."""
-LONGEST_NAME = 28
+MAX_NAME_CHARACTERS = 28
 
 
 def sgraph_scene(
@@ -50,28 +51,26 @@ def sgraph_scene(
     owner: str = "",
     title: str = "",
     collapsed: Collection[int] = (),
-    names: Mapping[str, str] | None = None,
 ) -> Scene:
-    """Draw an sGraph; where Graphviz cannot be loaded, the scene is a message that says so.
+    """Draw an sGraph; if Graphviz cannot be loaded, the scene is an error message.
 
     Args:
         graph: the graph; open maps are drawn as `?`.
         owner: id of its family or candidate, such as f1.c2: the ref of a tensor is then f1.c2/k3.b7.
         title: text after the word KERNEL.
         collapsed: positions of custom kernels to draw as one box.
-        names: display names of tensors (k3, k3.b7); inputs have their own names.
 
     Raises:
         ShapeError: the graph is ill-formed.
     """
-    prefix = f"{owner}/k" if owner else "k"
-    drawing = _Drawing(graph, lambda i: f"{prefix}{i}", f"{prefix}#kernel", frozenset(collapsed), names or {})
+    prefix = f"{owner}/" if owner else ""
+    drawing = _Drawing(graph, lambda i: prefix + tensor_name(i), f"{prefix}k#kernel", frozenset(collapsed))
     return drawing.scene(f"sGraph {owner}".strip(), title or owner)
 
 
 def program_scene(program: TensorProgram) -> Scene:
     """Draw a tensor program; the ref of a tensor is program.%5, as in the e-classes of the prover."""
-    drawing = _Drawing(program.graph, lambda i: f"program.%{i}", "program.%#kernel", frozenset(), {})
+    drawing = _Drawing(program.graph, program_tensor, "program.%#kernel", frozenset())
     return drawing.scene(f"program {program.name}", program.name)
 
 
@@ -162,16 +161,8 @@ class _Title:
 class _Drawing:
     """Collects the cards, frames and edges of one graph, then places them."""
 
-    def __init__(
-        self,
-        graph: SGraph,
-        ref: Callable[[int], str],
-        kernel_frame: str,
-        collapsed: frozenset[int],
-        names: Mapping[str, str],
-    ) -> None:
+    def __init__(self, graph: SGraph, ref: Callable[[int], str], kernel_frame: str, collapsed: frozenset[int]) -> None:
         self.graph, self.ref, self.kernel_frame, self.collapsed = graph, ref, kernel_frame, collapsed
-        self.names = {**{f"k{i}": n.op.name for i, n in enumerate(graph.nodes) if isinstance(n.op, Input)}, **names}
         self.types = graph.types()
         self.cards: dict[str, _Card] = {}
         self.titles: dict[str, _Title] = {}
@@ -185,7 +176,7 @@ class _Drawing:
         try:
             placed = layout.place(Diagram((frame,), tuple((s, t) for s, t, _ in self.edges)))
         except GraphvizUnavailable as error:
-            return empty("sgraph", str(error), max(480.0, width_px(str(error), "muted")))
+            return empty_scene("sgraph", str(error), max(480.0, width_px(str(error), "muted")))
         rects = {k: Rect(r.x + OUTER_PX, r.y + OUTER_PX, r.w, r.h) for k, r in placed.rects.items()}
         routes = [tuple((x + OUTER_PX, y + OUTER_PX) for x, y in route) for route in placed.routes]
         items: list[Item] = [_frame_shape(t, rects[t.id]) for t in self.titles.values()]
@@ -231,14 +222,15 @@ class _Drawing:
 
     def _name(self, position: int) -> str:
         """The display name of a kernel-level tensor."""
-        return self.names.get(f"k{position}", f"%{position}")
+        op = self.graph.nodes[position].op
+        return op.name if isinstance(op, Input) else f"%{position}"
 
     def _operator_card(self, i: int, node: Node, parent: str) -> _Card:
         t, is_result = self.types[i], i == self.graph.output
         names = {j: self._name(j) for j in range(i)}
         last = (("result", "small"),) if is_result else ()
         if isinstance(node.op, Input):
-            lines = ((shorten(node.op.name, LONGEST_NAME), "label"), (shape_text(t), "mono"))
+            lines = ((shorten(node.op.name, MAX_NAME_CHARACTERS), "label"), (shape_text(t), "mono"))
             tip = f"input {node.op.name}\n{t}\n{t.bytes} bytes"
             return _Card(self.ref(i), "tensor", "pill", lines, "", (), tip, parent)
         lines = ((op_text(node, names), "label"), (shape_text(t), "mono-muted"), *last)
@@ -255,8 +247,8 @@ class _Drawing:
         grid, loop = range_texts(block)
         lines = (
             (f"custom kernel, {len(block.nodes)} operators", "label"),
-            (shorten(grid, LONGEST_SHAPE), "mono"),
-            *(((shorten(loop, LONGEST_SHAPE), "mono"),) if loop else ()),
+            (shorten(grid, MAX_SHAPE_CHARACTERS), "mono"),
+            *(((shorten(loop, MAX_SHAPE_CHARACTERS), "mono"),) if loop else ()),
             (shape_text(self.types[i]), "mono-muted"),
             *((("result", "small"),) if i == self.graph.output else ()),
         )
@@ -303,7 +295,7 @@ class _Drawing:
         match inner.op:
             case Load(operand, imap, fmap):
                 kind = "load"
-                label = f"load {shorten(self._name(node.args[operand]), LONGEST_NAME)}"
+                label = f"load {shorten(self._name(node.args[operand]), MAX_NAME_CHARACTERS)}"
                 chips = _chips(block, imap, fmap, with_loop=True)
             case Store(omap):
                 kind, t = "store", types[inner.args[0]]
@@ -313,7 +305,7 @@ class _Drawing:
             case _:
                 pass
         tip = f"%{j} = {show_node(inner)}\n{t}\n{t.bytes} bytes per block\n{_phase_text(block, j)}"
-        lines = ((self.names.get(f"k{i}.b{j}") or label, "label"), (shape_text(t), "mono-muted"))
+        lines = ((label, "label"), (shape_text(t), "mono-muted"))
         outline: Outline = "pill" if kind == "accum" else "rect"
         return _Card(f"{self.ref(i)}.b{j}", kind, outline, lines, f"%{j}", chips, tip, parent)
 
@@ -375,10 +367,10 @@ def _frame_shape(title: _Title, r: Rect) -> Shape:
 
 
 def _title_shape(title: _Title, r: Rect, routes: list[tuple[Point, ...]]) -> Shape:
-    """The title on its own background, at a position that no edge crosses if there is one."""
+    """The title on its own background, if possible at a position that no edge crosses."""
     w = title.width_px
     y = r.y + 6
-    passing = sorted(x for route in routes for x, at in sampled(route) if y <= at <= y + TITLE_H_PX)
+    passing = sorted(x for route in routes for x, at in curve_points(route) if y <= at <= y + TITLE_H_PX)
     places = [r.x + 6, *(x + 6 for x in passing if r.x <= x)]
     free = [x for x in places if x + w <= r.right - 4 and not any(x - 2 <= p <= x + w for p in passing)]
     x = free[0] if free else places[0]
@@ -394,8 +386,8 @@ def _edge(number: int, source: str, target: str, kind: str, route: tuple[Point, 
     return Edge(ident, kind, route, "bezier", arrow=True, source=source, target=target, ref=source)
 
 
-def sampled(route: tuple[Point, ...]) -> list[Point]:
-    """Points along a Bezier curve, so dense that none of its parts passes a line of text between two points."""
+def curve_points(route: tuple[Point, ...]) -> list[Point]:
+    """Points along a Bezier curve; between two of them the curve cannot cross a line of text."""
     points: list[Point] = []
     for start in range(0, len(route) - 1, 3):
         a, b, c, d = route[start : start + 4]

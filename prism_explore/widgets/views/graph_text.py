@@ -32,7 +32,7 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.widgets.drawing.text_metrics import shorten
 from prism_explore.widgets.views.loop_region import has_loop, is_accumulator, loop_region
 
-LONGEST_SHAPE = 40
+MAX_SHAPE_CHARACTERS = 40
 
 
 def dim_text(size: Dim) -> str:
@@ -45,7 +45,7 @@ def shape_text(t: TensorType) -> str:
     if not t.dims:
         return "scalar"
     parts = [f"({dim_text(d)})" if len(d.terms) > 1 else dim_text(d) for d in t.dims]
-    return shorten(" × ".join(parts), LONGEST_SHAPE)
+    return shorten(" × ".join(parts), MAX_SHAPE_CHARACTERS)
 
 
 _SCALAR_SYMBOLS: dict[ScalarFn, str] = {"add": "+", "mul": "×", "pow": "^", "max": "at least", "min": "at most"}
@@ -71,18 +71,18 @@ def op_text(node: Node, names: Mapping[int, str]) -> str:
         case Permute(order):
             return f"permute {' '.join(map(str, order))}"
         case Reshape(dims):
-            return shorten(f"reshape {' × '.join(map(dim_text, dims)) or 'to a scalar'}", LONGEST_SHAPE)
+            return shorten(f"reshape {' × '.join(map(dim_text, dims)) or 'to a scalar'}", MAX_SHAPE_CHARACTERS)
         case Expand(along, size):
-            return shorten(f"repeat dim {along}, {dim_text(size)} times", LONGEST_SHAPE)
+            return shorten(f"repeat dim {along}, {dim_text(size)} times", MAX_SHAPE_CHARACTERS)
         case Slice(along, start, stop):
-            return shorten(f"slice dim {along}, {dim_text(start)} to {dim_text(stop)}", LONGEST_SHAPE)
+            return shorten(f"slice dim {along}, {dim_text(start)} to {dim_text(stop)}", MAX_SHAPE_CHARACTERS)
         case Concat(along):
             return f"concat dim {along} {', '.join(operands)}"
         case Band(_, _, low, high, _):
             bounds = [dim_text(low)] if low is not None else []
             bounds += ["column − row"]
             bounds += [dim_text(high)] if high is not None else []
-            return shorten(f"band {' ≤ '.join(bounds)}", LONGEST_SHAPE)
+            return shorten(f"band {' ≤ '.join(bounds)}", MAX_SHAPE_CHARACTERS)
         case Result(index):
             return f"result {index + 1} of {operands[0]}"
         case MatMul() | Binary("sub" | "div" | "mask"):

@@ -1,7 +1,8 @@
 """Which nodes of a block graph are drawn inside the loop frame.
 
 Input: a block graph, whose maps may be open. Output: node positions. While the maps are open the phases of the
-nodes are not known; then everything that an accumulator depends on counts as inside the loop.
+nodes are unknown; then all nodes that an accumulator depends on are drawn inside the loop. One pass over the
+topological order finds them, so no graph library is used.
 """
 
 from __future__ import annotations

@@ -7,22 +7,12 @@ from prism_explore.events.ledger import FamilyRow
 from prism_explore.widgets.scene import Outline
 
 LETTERS: dict[str, str] = {
-    "expr.unreachable": "E",
-    "dup.canonical": "D",
-    "shape.mismatch": "S",
-    "map.constraint": "P",
-    "mem.smem": "M",
-    "mem.regs": "R",
-    "par.limits": "L",
     "dominated.by": "B",
-    "verify.unknown": "?",
-    "verify.refuted": "✕",
-    "tune.illegal": "I",
-    "tune.slower": "T",
-    "budget.": "$",
-    "user.reject": "U",
+    "map.constraint": "P",
+    "budget.nodes": "$",
+    "budget.time": "$",
 }
-"""Per reason code; letters only, because many fonts lack symbols."""
+"""Per reason code; the other codes have their first letter. Letters only, because many fonts lack symbols."""
 PRUNED_KINDS: dict[Soundness, str] = {
     "sound": "pruned-sound",
     "heuristic": "pruned-heuristic",
@@ -56,9 +46,8 @@ LEGEND: tuple[tuple[str, Outline, str], ...] = (
 
 
 def letter_of(code: str, soundness: Soundness) -> str:
-    """The letter of a pruning reason; an h follows it where the rule is a heuristic."""
-    known = LETTERS.get(code) or next((v for k, v in LETTERS.items() if k.split(".")[0] == code.split(".")[0]), "")
-    return (known or code[:1].upper() or "?") + ("h" if soundness == "heuristic" else "")
+    """The letter of a pruning reason; an h follows it if the rule is a heuristic."""
+    return LETTERS.get(code, code[:1].upper()) + ("h" if soundness == "heuristic" else "")
 
 
 def mark_kind(row: FamilyRow) -> str:

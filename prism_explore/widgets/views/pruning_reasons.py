@@ -5,29 +5,25 @@ The bars have the letters and patterns of the search map.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from prism_explore.events.kinds import Event
-from prism_explore.events.ledger import Ledger, PruneCount, ledger
+from prism_explore.events.ledger import Ledger, PruneCount
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 from prism_explore.widgets.views.marks import PRUNED_KINDS, letter_of
 
 ROW_PX = 24.0
-LEAST_PX = 2.0
+MIN_BLOCK_PX = 2.0
 """Width of the shortest bar."""
 NARROW_PX = 560.0
 """A narrower picture has rule and soundness in the tooltips only; the pattern shows the soundness too."""
 
 
-def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Scene:
+def reasons_scene(book: Ledger, width: float = 960.0) -> Scene:
     """Draw one bar per reason and rule.
 
     Args:
-        events: the events of a search, or their ledger.
+        book: the ledger of the search.
         width: width of the picture. Units: px.
     """
-    book = events if isinstance(events, Ledger) else ledger(events)
     total = sum(c.count for c in book.prune_counts)
     items: list[Item] = []
     narrow = width < NARROW_PX
@@ -37,7 +33,7 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
     most = max((c.count for c in book.prune_counts), default=1)
     for number, (row, (label, value)) in enumerate(zip(book.prune_counts, texts, strict=True)):
         y = number * ROW_PX
-        w = max(LEAST_PX, (width - left - right) * row.count / most)
+        w = max(MIN_BLOCK_PX, (width - left - right) * row.count / most)
         ident = f"{row.code}/{row.rule}/{row.soundness}/{row.what}"
         line = (
             Text(12, y + 17, letter_of(row.code, row.soundness), "letter"),
@@ -47,7 +43,7 @@ def reasons_scene(events: Iterable[Event] | Ledger, width: float = 960.0) -> Sce
         tip = (
             f"{row.rule} [{row.soundness}]: {row.sentence}\n"
             f"{row.count:,} {row.things}, for example "
-            f"{row.example}; they stand for {row.stood_for:,.0f} programs"
+            f"{row.example}; they represent {row.stood_for:,.0f} programs"
         )
         items.append(Shape(f"{ident}#label", "text", "plain", 0, y, width, ROW_PX, "none", line, row.example, tip))
         items.append(

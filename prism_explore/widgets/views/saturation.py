@@ -1,25 +1,24 @@
-"""Equality saturation, run by run: how many nodes, classes and matches each e-graph had after each iteration."""
+"""Equality saturation: the number of nodes, classes and matches of each e-graph after each iteration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from prism_explore.events.kinds import Event, SaturationStepped
-from prism_explore.widgets.drawing.charts import Chart, Series, empty
+from prism_explore.widgets.drawing.charts import Chart, Series, empty_scene
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 
 BAR_PX = 24.0
-MOST_RUNS = 60
+MAX_RUNS = 60
 
 
-def saturation_scene(events: Iterable[Event], width: float = 640.0, subject: str = "") -> Scene:
-    """Draw the saturation runs: one row per run, or a chart of one run.
+def saturation_scene(events: Iterable[Event], width: float = 640.0) -> Scene:
+    """Draw the saturation runs: one row per run; a single run as a chart.
 
     Args:
         events: the events of a search; only its saturation steps are read.
         width: width of the picture. Units: px.
-        subject: the run to draw as a chart. Without it each run is a row; a single run is a chart.
     """
     runs: dict[str, list[SaturationStepped]] = {}
     for event in events:
@@ -27,11 +26,13 @@ def saturation_scene(events: Iterable[Event], width: float = 640.0, subject: str
             if event.iteration <= 1:
                 runs[event.subject] = []
             runs.setdefault(event.subject, []).append(event)
-    if not runs or (subject and subject not in runs):
-        return empty("saturation", "no e-graph has been run yet", width)
-    if subject or len(runs) == 1:
-        return _run_chart(runs[subject] if subject else next(iter(runs.values())), width)
-    return _run_rows(list(runs.values()), width)
+    match list(runs.values()):
+        case []:
+            return empty_scene("saturation", "no e-graph has been run yet", width)
+        case [run]:
+            return _run_chart(run, width)
+        case several:
+            return _run_rows(several, width)
 
 
 def _run_chart(run: list[SaturationStepped], width: float) -> Scene:
@@ -55,7 +56,7 @@ def _run_chart(run: list[SaturationStepped], width: float) -> Scene:
 
 def _run_rows(runs: list[list[SaturationStepped]], width: float) -> Scene:
     """A bar per run, as long as its last e-graph has nodes, with a dot per iteration."""
-    shown = runs[:MOST_RUNS]
+    shown = runs[:MAX_RUNS]
     omitted = f"{len(shown)} of {len(runs):,} runs are drawn." if len(shown) < len(runs) else ""
     left = max(width_px(shorten(r[0].subject, 28), "mono") for r in shown) + 12
     right = max(width_px(_run_text(r), "small") for r in shown) + 16

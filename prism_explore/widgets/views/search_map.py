@@ -6,8 +6,8 @@ a block with the letter of the reason and the pattern of its soundness. While th
 children is drawn hollow. Families have rows of their own below the plot, each near its node, because one family
 among ten thousand leaves would be too narrow to see.
 
-Blocks narrower than two pixels are merged where they are two pixels wide together, else left out; a sentence
-below the plot counts both. Widths are never adjusted.
+Blocks narrower than two pixels are merged into one block if that is at least two pixels wide; otherwise they are
+left out. A sentence below the plot counts both. Widths are never adjusted.
 """
 
 from __future__ import annotations
@@ -15,52 +15,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from prism_explore.events.kinds import Event, RegionPruned
-from prism_explore.events.ledger import FamilyRow, Ledger, ledger
+from prism_explore.events.kinds import RegionPruned
+from prism_explore.events.ledger import FamilyRow, Ledger
 from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.scene import Edge, Item, Outline, Scene, Shape, Text
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, PRUNED_KINDS, letter_of, mark_kind
 from prism_explore.widgets.views.search_tree import SearchTree, TreeNode
 
 ROW_PX = 24.0
-LEAST_PX = 2.0
+MIN_BLOCK_PX = 2.0
 LETTER_PX = 13.0
 """Regions at least this wide are drawn one by one; narrower ones share a block per reason."""
 MARK_PX = 15.0
-MOST_MARK_ROWS = 4
+MAX_MARK_ROWS = 4
+MAX_LEVELS = 40
+"""Largest number of rows; deeper nodes are left out."""
 
 
-def search_scene(
-    events: Iterable[Event] | SearchTree,
-    book: Ledger | None = None,
-    width: float = 960.0,
-    root: str = "",
-    levels: int = 40,
-) -> Scene:
+def search_scene(tree: SearchTree, book: Ledger, width: float = 960.0, root: str = "") -> Scene:
     """Draw the icicle plot and the row of families below it.
 
     Args:
-        events: the events of a search, or the tree built from them.
-        book: the ledger of the events; required with a tree.
+        tree: the search tree.
+        book: the ledger of the same events.
         width: width of the picture. Units: px.
         root: the node to zoom into: it becomes as wide as the picture, below its ancestors.
-        levels: the largest number of rows.
     """
-    if isinstance(events, SearchTree):
-        tree, book = events, book or Ledger()
-    else:
-        history = tuple(events)
-        tree, book = SearchTree(history), book or ledger(history)
-    icicle = _Icicle(tree, book, width, levels)
+    icicle = _Icicle(tree, book, width)
     icicle.draw(root if root in tree.nodes else "")
     return icicle.scene()
 
 
 class _Icicle:
-    """Collects the blocks, row by row."""
+    """Draws the plot: collects its blocks row by row."""
 
-    def __init__(self, tree: SearchTree, book: Ledger, width: float, levels: int) -> None:
-        self.tree, self.book, self.width, self.levels = tree, book, width, levels
+    def __init__(self, tree: SearchTree, book: Ledger, width: float) -> None:
+        self.tree, self.book, self.width = tree, book, width
         self.leaves = tree.leaf_counts()
         self.leaders: list[Item] = []
         """Lines from nodes to their families, drawn first so that they cross no text."""
@@ -87,7 +77,7 @@ class _Icicle:
         leaves = sum(self.leaves[n] for n in nodes) + len(pruned)
         if not leaves:
             return
-        if depth >= self.levels:
+        if depth >= MAX_LEVELS:
             self.merged += leaves
             return
         self.depth = max(self.depth, depth + 1)
@@ -95,7 +85,7 @@ class _Icicle:
         small: list[str] = []
         for name in nodes:
             wide = self.leaves[name] * per_leaf
-            if wide < LEAST_PX:
+            if wide < MIN_BLOCK_PX:
                 small.append(name)
                 continue
             node = self.tree.nodes[name]
@@ -104,24 +94,24 @@ class _Icicle:
             x += wide
         narrow: list[RegionPruned] = []
         for group in self._groups(pruned, per_leaf):
-            if len(group) * per_leaf < LEAST_PX:
+            if len(group) * per_leaf < MIN_BLOCK_PX:
                 narrow += group
                 continue
             self._pruned_block(group, x, len(group) * per_leaf, depth)
             x += len(group) * per_leaf
-        rest = 0
+        left_out = 0
         for soundness in PRUNED_KINDS:
-            alike = [r for r in narrow if r.reason.soundness == soundness]
-            if len(alike) * per_leaf < LEAST_PX:
-                rest += len(alike)
+            same = [r for r in narrow if r.reason.soundness == soundness]
+            if len(same) * per_leaf < MIN_BLOCK_PX:
+                left_out += len(same)
                 continue
-            self._pruned_block(alike, x, len(alike) * per_leaf, depth)
-            x += len(alike) * per_leaf
-        if small or rest:
-            self._merged_block(small, rest, x, per_leaf, depth)
+            self._pruned_block(same, x, len(same) * per_leaf, depth)
+            x += len(same) * per_leaf
+        if small or left_out:
+            self._merged_block(small, left_out, x, per_leaf, depth)
 
     def _groups(self, pruned: list[RegionPruned], per_leaf: float) -> list[list[RegionPruned]]:
-        """Regions that share a block: one each where there is room, else those with the same reason."""
+        """Regions that share a block: each has its own if there is room, else those with the same reason share one."""
         if per_leaf >= LETTER_PX:
             return [[r] for r in pruned]
         groups: dict[tuple[str, str], list[RegionPruned]] = {}
@@ -135,7 +125,7 @@ class _Icicle:
         if self.choices.get(node.id) == "rejected":
             kind = "pruned-user"
         name = node.operator or "start"
-        texts = _fitting((f"{node.id}  {name}", name, name.split("(")[0], node.id), x, w, depth)
+        texts = _first_that_fits((f"{node.id}  {name}", name, node.function, node.id), x, w, depth)
         leaves = self.leaves[node.id]
         tip = "\n".join(
             s
@@ -156,40 +146,40 @@ class _Icicle:
             self.anchors[family] = (x + w / 2, (depth + 1) * ROW_PX)
 
     def _merged_block(self, names: list[str], pruned: int, x: float, per_leaf: float, depth: int) -> None:
-        """Draw nodes and regions that are too narrow alone as one block; as none if that is too narrow too."""
+        """Draw nodes and regions that are too narrow alone as one block; draw nothing if that is too narrow too."""
         leaves = sum(self.leaves[n] for n in names) + pruned
         wide = leaves * per_leaf
         self.merged += leaves
         for name in names:
             for family in self.tree.families_below(name):
                 self.anchors[family] = (x + wide / 2, (depth + 1) * ROW_PX)
-        if wide < LEAST_PX or not names:
+        if wide < MIN_BLOCK_PX or not names:
             return
-        above = self.tree.nodes[names[0]].parent
+        parent = self.tree.nodes[names[0]].parent
         tip = (
-            f"{len(names):,} nodes with {leaves:,} leaves below them, each narrower than {LEAST_PX:g} px: "
-            f"from {names[0]} to {names[-1]}\nzoom into {above or 'the root'} to see them"
+            f"{len(names):,} nodes with {leaves:,} leaves below them, each narrower than {MIN_BLOCK_PX:g} px: "
+            f"from {names[0]} to {names[-1]}\nzoom into {parent or 'the root'} to see them"
         )
-        texts = _fitting((f"{len(names):,} nodes", f"{len(names):,}"), x, wide, depth)
+        texts = _first_that_fits((f"{len(names):,} nodes", f"{len(names):,}"), x, wide, depth)
         ident = f"{names[0]}+"
         self.items.append(
-            Shape(ident, "block", "aggregate", x, depth * ROW_PX, wide, ROW_PX, "rect", texts, above, tip, "", leaves)
+            Shape(ident, "block", "aggregate", x, depth * ROW_PX, wide, ROW_PX, "rect", texts, parent, tip, "", leaves)
         )
 
     def _pruned_block(self, group: list[RegionPruned], x: float, w: float, depth: int) -> None:
-        """Draw regions with the same parent and soundness; they have several reasons where there is little room."""
+        """Draw regions with the same parent and soundness as one block; narrow blocks merge several reasons."""
         first = group[0]
         soundness = first.reason.soundness
         counts = Counter(r.reason.code for r in group)
         letters = "".join(letter_of(code, soundness) for code, _ in counts.most_common())
         codes = first.reason.code if len(counts) == 1 else f"{len(counts)} reasons"
         many = f" ×{len(group):,}" if len(group) > 1 else ""
-        texts = _fitting((f"{letters}  {codes}{many}", f"{letters}{many}", letters), x, w, depth, "letter")
+        texts = _first_that_fits((f"{letters}  {codes}{many}", f"{letters}{many}", letters), x, w, depth, "letter")
         programs = sum(r.stood_for for r in group)
         regions = first.region + (f" and {len(group) - 1:,} more under {first.parent}" if len(group) > 1 else "")
-        why = "\n".join(f"{n:,} × {code} [{soundness}]" for code, n in counts.most_common())
+        codes_text = "\n".join(f"{n:,} × {code} [{soundness}]" for code, n in counts.most_common())
         tip = (
-            f"{regions}: {first.operator}\n{first.reason.sentence}\n{why}\n"
+            f"{regions}: {first.operator}\n{first.reason.sentence}\n{codes_text}\n"
             f"for {programs:,.0f} {'program' if programs == 1 else 'programs'} ({first.counted})"
         )
         y, kind = depth * ROW_PX, PRUNED_KINDS[soundness]
@@ -205,7 +195,7 @@ class _Icicle:
         cell = max(MARK_PX, *(width_px(r.family, "small") for r in rows)) + 6
         per_row = max(1, int(self.width // cell))
         rows.sort(key=lambda r: (not r.is_best, r.status != "proved", r.status == "refuted"))
-        shown = rows[: per_row * MOST_MARK_ROWS]
+        shown = rows[: per_row * MAX_MARK_ROWS]
         shown.sort(key=lambda r: (self.anchors[r.family][0], r.node, r.family))
         count = -(-len(shown) // per_row)
         for line in range(count):
@@ -297,7 +287,7 @@ class _Icicle:
         return Scene("search", "search map", desc, self.width, bottom + 4, (*self.leaders, *self.items), omitted)
 
 
-def _fitting(options: Iterable[str], x: float, w: float, depth: int, kind: str = "mono") -> tuple[Text, ...]:
+def _first_that_fits(options: Iterable[str], x: float, w: float, depth: int, kind: str = "mono") -> tuple[Text, ...]:
     """The first of these texts that fits into the block."""
     for text in options:
         if text and width_px(text, kind) + 6 <= w:
@@ -306,7 +296,7 @@ def _fitting(options: Iterable[str], x: float, w: float, depth: int, kind: str =
 
 
 def _spread(wanted: list[float], cell: float, width: float) -> list[float]:
-    """Positions at least `cell` apart within the width, near the wanted ones, which ascend."""
+    """Positions within the width, with a distance of at least `cell`, near the wanted positions, which ascend."""
     places: list[float] = []
     for x in wanted:
         places.append(max(x, places[-1] + cell if places else cell / 2))

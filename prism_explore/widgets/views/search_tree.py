@@ -10,16 +10,22 @@ from prism_explore.events.kinds import Event, ExplorationFinished, FamilyComplet
 
 @dataclass(slots=True)
 class TreeNode:
-    """A partial sGraph, and what the search did below it."""
+    """A node of the search tree: a partial sGraph, and what the search did below it."""
 
     id: str
     parent: str
     operator: str
+    """The operator that was added to the parent, with its operands, such as matmul(%0, %1)."""
     expression: str
     level: str
     children: list[str] = field(default_factory=list[str])
     pruned: list[RegionPruned] = field(default_factory=list[RegionPruned])
     families: list[str] = field(default_factory=list[str])
+
+    @property
+    def function(self) -> str:
+        """The operator without its operands, such as matmul; events store both as one text."""
+        return self.operator.partition("(")[0]
 
 
 class SearchTree:
@@ -52,7 +58,7 @@ class SearchTree:
                 pass
 
     def _at(self, node: str) -> TreeNode:
-        """The node; created as a root if no event expanded it, such as a root without a name."""
+        """The node with this id; if no event expanded it, it is added as a root."""
         if node not in self.nodes:
             self.nodes[node] = TreeNode(node, "", "", "", "kernel")
             self.roots.append(node)
@@ -80,9 +86,9 @@ class SearchTree:
     def families_below(self, node: str) -> list[str]:
         """Families that were completed at the node or below it."""
         found: list[str] = []
-        waiting = [node]
-        while waiting:
-            current = self.nodes[waiting.pop()]
+        stack = [node]
+        while stack:
+            current = self.nodes[stack.pop()]
             found += current.families
-            waiting += current.children
+            stack += current.children
         return found

@@ -7,35 +7,28 @@ as the roofline bound, are dashed and labelled as modelled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from prism_explore.events.fastest import FasterBaseline
 from prism_explore.events.format import seconds_text
-from prism_explore.events.kinds import BaselineMeasured, Event
-from prism_explore.events.ledger import Ledger, Trial, ledger
-from prism_explore.widgets.drawing.charts import Chart, Series, empty, log_steps
+from prism_explore.events.kinds import BaselineMeasured
+from prism_explore.events.ledger import Ledger, Trial
+from prism_explore.widgets.drawing.charts import Chart, Series, empty_scene, log_steps
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Point, Scene
 
 
-def tuning_scene(
-    events: Iterable[Event] | Ledger, width: float = 960.0, height: float = 340.0, family: str = ""
-) -> Scene:
+def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> Scene:
     """Draw the trials in the order in which they ended.
 
     Args:
-        events: the events of a search, or their ledger.
+        book: the ledger of the search.
         width: width of the picture. Units: px.
         height: height of the picture. Units: px.
-        family: the family or candidate whose trials are drawn; empty for all trials.
     """
-    book = events if isinstance(events, Ledger) else ledger(events)
-    trials = [t for t in book.trials if not family or family in (t.family, t.candidate)]
-    ended = [t for t in trials if t.time_s is not None or t.failure is not None]
+    ended = [t for t in book.trials if t.time_s is not None or t.failure is not None]
     if not ended:
-        return empty("tuning", "no trial has ended yet", width)
+        return empty_scene("tuning", "no trial has ended yet", width)
     baselines = [(_baseline_text(b), b.time_s) for b in book.final_race if b.time_s > 0]
-    bound = min((t.floor_s for t in trials if t.floor_s), default=None)
+    bound = min((t.floor_s for t in book.trials if t.floor_s), default=None)
     labels = [text for text, _ in baselines] + ([f"roofline {seconds_text(bound)} (modelled)"] if bound else [])
     right = max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
     chart = Chart(width, height, "trial", "time", right, log_y=True)
@@ -45,7 +38,7 @@ def tuning_scene(
     chart.x_range(0.5, len(ended) + 0.5)
     low, high = min(levels, default=1e-6), max(levels, default=1e-3)
     chart.y_range(low / 1.15, high * 1.15)
-    chart.axes({v: seconds_text(v) for v in log_steps(chart.y_low, chart.y_high, chart.most_steps)})
+    chart.axes({v: seconds_text(v) for v in log_steps(chart.y_low, chart.y_high, chart.max_steps)})
     _curve(chart, ended)
     for number, (text, seconds) in enumerate(baselines):
         chart.level(
@@ -53,7 +46,7 @@ def tuning_scene(
             "baseline",
             seconds,
             shorten(text, 48),
-            f"{text}, measured side by side",
+            f"{text}, measured alternately with the best kernel",
         )
     if bound:
         text = f"roofline {seconds_text(bound)} (modelled)"
@@ -61,9 +54,7 @@ def tuning_scene(
     best = book.best
     for number, trial in enumerate(ended, 1):
         _point(chart, number, trial, best is not None and trial.trial == best.trial)
-    return chart.scene(
-        "tuning", f"tuning {family}".strip(), describe(ended, best, bound, baselines, book.faster_baseline)
-    )
+    return chart.scene("tuning", "tuning", describe(ended, best, bound, baselines, book.faster_baseline))
 
 
 def _baseline_text(baseline: BaselineMeasured) -> str:

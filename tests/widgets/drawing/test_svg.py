@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism_explore.events.ledger import ledger
 from prism_explore.ir.text import parse
 from prism_explore.widgets.drawing.colors import DARK, LIGHT, PATTERNS, STATUS, STYLES, TEXTS, css
 from prism_explore.widgets.drawing.svg import escape, to_svg
@@ -15,9 +16,9 @@ from prism_explore.widgets.views.egraph import egraph_scene
 from prism_explore.widgets.views.graph import sgraph_scene
 from prism_explore.widgets.views.pruning_reasons import reasons_scene
 from prism_explore.widgets.views.saturation import saturation_scene
-from prism_explore.widgets.views.search_map import search_scene
 from prism_explore.widgets.views.tuning import tuning_scene
 from tests.strategies import R1
+from tests.widgets.pictures import search_map
 from tests.widgets.recordings import saturation, story
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -27,11 +28,11 @@ def every_scene() -> list[Scene]:
     verdict = next(e for e in story() if type(e).__name__ == "VerdictReached")
     return [
         sgraph_scene(parse(R1), "f1"),
-        search_scene(story()),
-        reasons_scene(story()),
+        search_map(story()),
+        reasons_scene(ledger(story())),
         egraph_scene(verdict),  # type: ignore[arg-type]
         saturation_scene(saturation()),
-        tuning_scene(story()),
+        tuning_scene(ledger(story())),
     ]
 
 
@@ -94,7 +95,7 @@ def test_what_is_selected_is_marked_wherever_it_stands() -> None:
 
 
 def test_two_pictures_in_one_page_do_not_share_patterns() -> None:
-    a, b = to_svg(search_scene(story())), to_svg(search_scene(story()[:20]))
+    a, b = to_svg(search_map(story())), to_svg(search_map(story()[:20]))
     ids = [set(re.findall(r' id="([^"]+)"', svg)) for svg in (a, b)]
 
     assert ids[0] and ids[1]
@@ -102,7 +103,7 @@ def test_two_pictures_in_one_page_do_not_share_patterns() -> None:
 
 
 def test_the_same_scene_gives_the_same_bytes() -> None:
-    assert to_svg(search_scene(story())) == to_svg(search_scene(story()))
+    assert to_svg(search_map(story())) == to_svg(search_map(story()))
 
 
 # ---------------------------------------------------------------- colours
@@ -144,7 +145,7 @@ def test_no_status_is_told_by_hue_alone() -> None:
     cuts = ("pruned-sound", "pruned-heuristic", "pruned-budget", "pruned-user")
 
     assert len(cuts) == len({STYLES[k].pattern for k in cuts})
-    scene = search_scene(story())
+    scene = search_map(story())
     assert len({s.outline for s in scene.shapes if s.kind in statuses}) == len(
         {s.kind for s in scene.shapes if s.kind in statuses}
     )

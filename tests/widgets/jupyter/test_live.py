@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.events.kinds import NodeExpanded
-from prism_explore.widgets.jupyter.commands import LONGEST
+from prism_explore.widgets.jupyter.commands import MAX_TEXT_CHARACTERS
 from prism_explore.widgets.jupyter.live import Bridge, RecentIds
 from tests.widgets.fakes import FakeSession, click
 
@@ -27,7 +27,7 @@ from tests.widgets.fakes import FakeSession, click
         (click("what_if", rules_off="mem.smem"), "rules_off must be some of"),
         (click("what_if", run="yes"), "run must be true or false"),
         (click("what_if", block_ops=-1), "block_ops must be an integer from 0"),
-        (click("reject", id="x" * (LONGEST + 1)), "id must be a text"),
+        (click("reject", id="x" * (MAX_TEXT_CHARACTERS + 1)), "id must be a text"),
         (click("undo", id="f1"), "undo takes no id"),
         ({"kind": "command", "name": "undo", "args": {}}, "needs an event_id"),
         ({"kind": "command", "event_id": "1", "name": "undo", "args": []}, "args must be a mapping"),
@@ -97,6 +97,6 @@ def test_facts_and_changes_of_state_and_selection_are_marked() -> None:
 
 
 def test_only_the_last_clicks_are_remembered() -> None:
-    recent = RecentIds(most=2)
+    recent = RecentIds(capacity=2)
 
     assert [recent.add(i) for i in ("a", "b", "a", "c", "a")] == [True, True, False, True, True]

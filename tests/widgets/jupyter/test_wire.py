@@ -45,16 +45,16 @@ def size(message: Message) -> int:
 # ---------------------------------------------------------------- the outbox
 def test_only_what_changed_is_sent() -> None:
     outbox = Outbox()
-    outbox.messages(outbox.take({"a": 1, "b": [2]}))
+    outbox.messages(outbox.store({"a": 1, "b": [2]}))
 
-    assert outbox.take({"a": 1, "b": [2]}) == ()
-    assert outbox.take({"a": 1, "b": [3]}) == ("b",)
+    assert outbox.store({"a": 1, "b": [2]}) == ()
+    assert outbox.store({"a": 1, "b": [3]}) == ("b",)
 
 
 def test_a_message_says_its_number_and_what_must_come_before() -> None:
     outbox = Outbox()
-    first = outbox.messages(outbox.take({"a": 1}))
-    second = outbox.messages(outbox.take({"a": 2}))
+    first = outbox.messages(outbox.store({"a": 1}))
+    second = outbox.messages(outbox.store({"a": 2}))
 
     assert [(1, 0)] == [(m["seq"], m["after"]) for m in first]
     assert [(2, 1)] == [(m["seq"], m["after"]) for m in second]
@@ -62,8 +62,8 @@ def test_a_message_says_its_number_and_what_must_come_before() -> None:
 
 def test_what_a_browser_lacks_is_what_changed_since() -> None:
     outbox = Outbox()
-    outbox.messages(outbox.take({"a": 1, "b": 1}))
-    outbox.messages(outbox.take({"a": 2, "b": 1}))
+    outbox.messages(outbox.store({"a": 1, "b": 1}))
+    outbox.messages(outbox.store({"a": 2, "b": 1}))
 
     assert outbox.since(0) == ("a", "b")
     assert outbox.since(1) == ("a",)
@@ -72,7 +72,7 @@ def test_what_a_browser_lacks_is_what_changed_since() -> None:
 
 def test_a_browser_from_another_life_gets_everything() -> None:
     outbox = Outbox()
-    outbox.messages(outbox.take({"a": 1}))
+    outbox.messages(outbox.store({"a": 1}))
 
     assert outbox.since(50) == ("a",)
 
@@ -80,14 +80,14 @@ def test_a_browser_from_another_life_gets_everything() -> None:
 def test_small_sections_share_a_message() -> None:
     outbox = Outbox()
 
-    assert len(outbox.messages(outbox.take({str(i): i for i in range(50)}))) == 1
+    assert len(outbox.messages(outbox.store({str(i): i for i in range(50)}))) == 1
 
 
 @given(st.text(max_size=4000), st.integers(900, 3000))
 def test_no_message_is_larger_than_the_limit(text: str, limit: int) -> None:
     outbox = Outbox(limit=limit)
     browser = Browser()
-    for message in outbox.messages(outbox.take({"a": text, "b": text[::-1], "c": 1})):
+    for message in outbox.messages(outbox.store({"a": text, "b": text[::-1], "c": 1})):
         assert size(message) <= limit
         assert browser.receive(message)
 
@@ -109,7 +109,7 @@ def test_whatever_is_dropped_a_browser_that_asks_catches_up(steps: list[tuple[st
     now: dict[str, int] = {}
     for section, value, arrives in steps:
         now[section] = value
-        for message in outbox.messages(outbox.take(now)):
+        for message in outbox.messages(outbox.store(now)):
             if arrives and not browser.receive(message):
                 for again in outbox.messages(outbox.since(browser.have), browser.have):
                     assert browser.receive(again)
@@ -122,7 +122,7 @@ def test_whatever_is_dropped_a_browser_that_asks_catches_up(steps: list[tuple[st
 
 def test_the_kept_picture_leaves_out_what_does_not_fit_and_says_so() -> None:
     outbox = Outbox()
-    outbox.messages(outbox.take({"small": "x", "large": "x" * 5000, "last": "y"}))
+    outbox.messages(outbox.store({"small": "x", "large": "x" * 5000, "last": "y"}))
     kept = outbox.snapshot(limit=1000)
 
     assert {"small": '"x"', "last": '"y"'} == kept["texts"]
@@ -169,7 +169,7 @@ def publisher(wire: Wire, **more: Any) -> Publisher:
 
 def test_nobody_looks_so_nothing_is_computed(wire: Wire) -> None:
     p = publisher(wire)
-    p.mark()
+    p.notify()
     time.sleep(0.05)
     p.close()
 
@@ -183,7 +183,7 @@ def test_one_thread_computes_and_sends(wire: Wire) -> None:
     p.hello(1)
     for i in range(20):
         wire.sections["a"] = i + 1
-        threading.Thread(target=p.mark).start()
+        threading.Thread(target=p.notify).start()
         time.sleep(0.002)
     until(lambda: any("20" in str(m["chunks"]) for m in wire.sent))
     p.close()
@@ -202,7 +202,7 @@ def test_marks_and_hellos_return_at_once_while_a_picture_is_computed(wire: Wire)
     time.sleep(0.05)
     began = time.monotonic()
     for _ in range(1000):
-        p.mark()
+        p.notify()
         p.hello(0)
         p.reply({"event_id": "x", "ok": True})
     took = time.monotonic() - began
@@ -219,7 +219,7 @@ def test_at_most_ten_messages_a_second(wire: Wire) -> None:
     deadline = time.monotonic() + 1.0
     while time.monotonic() < deadline:
         wire.sections["a"] += 1
-        p.mark()
+        p.notify()
         time.sleep(0.002)
     p.close()
 
@@ -236,7 +236,7 @@ def test_publishing_takes_a_fifth_of_the_time_at_most(wire: Wire) -> None:
     p.start()
     deadline = time.monotonic() + 1.0
     while time.monotonic() < deadline:
-        p.mark()
+        p.notify()
         time.sleep(0.005)
     p.close()
 
@@ -248,7 +248,7 @@ def test_publishing_takes_a_fifth_of_the_time_at_most(wire: Wire) -> None:
     [
         lambda p: p.reply({"event_id": "x", "ok": True}),
         lambda p: p.hello(1),
-        lambda p: p.mark_awaited(),
+        lambda p: p.notify_awaited(),
     ],
     ids=["reply", "hello", "look"],
 )
@@ -259,7 +259,7 @@ def test_what_a_user_waits_for_is_sent_without_a_delay(
     p.hello(0)
     until(lambda: len(wire.sent) == 1)
     wire.sections["a"] += 1
-    p.mark()
+    p.notify()
     time.sleep(0.05)
     assert len(wire.sent) == 1, "without a user the period is kept"
 
@@ -285,7 +285,7 @@ def test_a_second_page_gets_everything_and_the_first_one_loses_nothing(wire: Wir
     p.hello(0)
     until(lambda: len(wire.sent) >= 1)
     wire.sections["a"] = 5
-    p.mark()
+    p.notify()
     until(lambda: len(wire.sent) >= 2)
     p.hello(0)
     until(lambda: len(wire.sent) >= 3)
@@ -307,7 +307,7 @@ def test_a_section_that_cannot_be_computed_is_told_and_publishing_goes_on(
     p.hello(0)
     until(lambda: any("ZeroDivisionError" in str(m["chunks"]) for m in wire.sent))
     p._render = lambda: {"a": "better"}  # type: ignore[attr-defined]
-    p.mark()
+    p.notify()
     until(lambda: any("better" in str(m["chunks"]) for m in wire.sent))
     p.close()
 
@@ -315,12 +315,12 @@ def test_a_section_that_cannot_be_computed_is_told_and_publishing_goes_on(
 
 
 def test_the_picture_is_kept_once_it_has_settled(wire: Wire) -> None:
-    p = publisher(wire, period_s=0.001, settled_s=0.05)
+    p = publisher(wire, period_s=0.001, idle_s=0.05)
     p.start()
     assert len(wire.kept) == 1
     assert wire.kept[0]["seq"] == 1
     wire.sections["a"] = 9
-    p.mark()
+    p.notify()
     until(lambda: len(wire.kept) == 2)
     p.close()
 
@@ -332,7 +332,7 @@ def test_a_closed_publisher_sends_no_more(wire: Wire) -> None:
     p.start()
     p.close()
     p.hello(0)
-    p.mark()
+    p.notify()
     time.sleep(0.05)
 
     assert wire.sent == []

@@ -32,7 +32,7 @@ from prism_explore.widgets.views.loop_region import loop_region
 from tests.codegen.graph_files import Case
 from tests.codegen.wider import FLASH, SPLIT_KV, WIDER
 from tests.strategies import R1, programs, rmsnorm_linear
-from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit, rect
+from tests.widgets.pictures import check, check_nothing_overlaps, check_texts_fit, contains, overlap, rect
 
 OPEN = parse(R1.replace("imap=[-], fmap=1", "imap=?").replace("imap=[-], fmap=0", "imap=?")
              .replace("imap=[1], fmap=0", "imap=?").replace("omap=[1]", "omap=?"))  # fmt: skip
@@ -162,8 +162,8 @@ def test_the_loop_holds_what_runs_in_every_iteration_and_nothing_else() -> None:
     for j, phase in enumerate(phases(graph.customs[0][1])):
         box = by_id(scene, f"k3.b{j}")
         if box.kind != "accum":
-            assert (phase == "loop") == loop.around(rect(box)), j
-            assert (phase == "loop") == loop.meets(rect(box)), j
+            assert (phase == "loop") == contains(loop, rect(box)), j
+            assert (phase == "loop") == overlap(loop, rect(box)), j
 
 
 @given(graph=block_graphs())
@@ -236,13 +236,6 @@ def test_shapes_are_symbolic() -> None:
     assert ["%4", "matmul %3, %2", "b × 4096/gx"] == words(by_id(scene, "k3.b4"))
 
 
-def test_tensors_can_be_given_names_for_people() -> None:
-    scene = sgraph_scene(parse(R1), "f1.c1", names={"k3.b4": "x w", "k3": "out"})
-
-    assert "x w" == words(by_id(scene, "f1.c1/k3.b4"))[1]
-    assert "out" == words(by_id(scene, "f1.c1/k3"))[0]
-
-
 def test_the_result_says_so() -> None:
     scene = sgraph_scene(parse(R1))
 
@@ -297,7 +290,7 @@ def test_names_are_never_read_as_anything_but_names() -> None:
     names = ['x<y>|"\\&', HOSTILE, "subgraph cluster_0 {"]
     inputs = tuple(Node(Input(n, i.type)) for n, i in zip(names, graph.inputs, strict=True))
     hostile = SGraph((*inputs, *graph.nodes[3:]), graph.output)
-    scene = sgraph_scene(hostile, "f1", title=HOSTILE, names={"k3.b4": HOSTILE})
+    scene = sgraph_scene(hostile, "f1", title=HOSTILE)
 
     check(scene)
     check_nothing_overlaps(scene)

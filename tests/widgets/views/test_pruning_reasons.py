@@ -7,11 +7,11 @@ from tests.widgets.recordings import story
 
 
 def test_before_the_first_pruning_the_chart_says_so() -> None:
-    assert "nothing has been pruned yet" == reasons_scene([]).shapes[0].texts[0].text
+    assert "nothing has been pruned yet" == reasons_scene(ledger([])).shapes[0].texts[0].text
 
 
 def test_reasons_are_bars_in_order_of_their_counts() -> None:
-    scene = reasons_scene(story())
+    scene = reasons_scene(ledger(story()))
     check(scene)
     bars = [s for s in scene.shapes if s.role == "block"]
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from prism_explore.events.kinds import Event, FamilyCompleted, NodeExpanded, RegionPruned, Steered
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.scene import Scene, Shape
-from prism_explore.widgets.views.search_map import LEAST_PX, ROW_PX, search_scene
+from prism_explore.widgets.views.search_map import MIN_BLOCK_PX, ROW_PX, search_scene
 from prism_explore.widgets.views.search_tree import SearchTree
-from tests.widgets.pictures import check
+from tests.widgets.pictures import check, search_map
 from tests.widgets.recordings import BUDGET, DUPLICATE, R1, REASONS, UNREACHABLE, large, story
 
 
@@ -43,7 +43,7 @@ def trees(draw: st.DrawFn) -> list[Event]:
 @given(events=trees(), width=st.sampled_from((300.0, 960.0)))
 @settings(max_examples=40, deadline=None)
 def test_any_tree_is_drawn_without_overlap_and_below_its_parent(events: list[Event], width: float) -> None:
-    scene = search_scene(events, width=width)
+    scene = search_map(events, width=width)
     check(scene)
     rows: dict[float, list[Shape]] = {}
     for block in blocks(scene):
@@ -64,7 +64,7 @@ def test_any_tree_is_drawn_without_overlap_and_below_its_parent(events: list[Eve
 @given(events=trees())
 @settings(max_examples=40, deadline=None)
 def test_every_end_is_drawn_or_counted(events: list[Event]) -> None:
-    scene = search_scene(events, width=500.0)
+    scene = search_map(events, width=500.0)
     tree = SearchTree(events)
     total = tree.leaf_counts()["n0"]
 
@@ -77,7 +77,7 @@ def test_every_end_is_drawn_or_counted(events: list[Event]) -> None:
 
 
 def test_width_is_work() -> None:
-    scene = search_scene(story(), width=1000)
+    scene = search_map(story(), width=1000)
 
     assert 1000 == pytest.approx(by_id(scene, "n0").w)
     per_end = 1000 / 15
@@ -90,7 +90,7 @@ def test_what_was_cut_carries_letter_pattern_and_count() -> None:
     events += [RegionPruned(f"p{i}", "n0", "exp(%0)", "block", UNREACHABLE) for i in range(300)]
     events += [RegionPruned(f"q{i}", "n0", "exp(%0)", "block", DUPLICATE) for i in range(100)]
     events += [RegionPruned(f"r{i}", "n0", "exp(%0)", "block", BUDGET) for i in range(100)]
-    scene = search_scene(events, width=500)
+    scene = search_map(events, width=500)
 
     said = {s.texts[0].text: (s.kind, s.count, s.w) for s in blocks(scene) if s.kind != "frontier" and s.texts}
     assert ("pruned-sound", 300, pytest.approx(300)) == said["E  expr.unreachable ×300"]
@@ -102,24 +102,24 @@ def test_narrow_cuts_of_one_soundness_share_a_block_that_names_all_reasons() -> 
     events: list[Event] = [NodeExpanded("n0", "", "", "kernel")]
     events += [RegionPruned(f"p{i}", "n0", "exp(%0)", "block", UNREACHABLE) for i in range(995)]
     events += [RegionPruned(f"q{i}", "n0", "exp(%0)", "block", r) for i, r in enumerate(REASONS[3:7])]
-    scene = search_scene(events, width=960)
+    scene = search_map(events, width=960)
 
     shared = next(s for s in blocks(scene) if s.count == 4)
     assert "pruned-sound" == shared.kind
     assert "2 × dup.canonical [sound]\n1 × mem.smem [sound]\n1 × shape.mismatch [sound]" in shared.tip
-    assert shared.w >= LEAST_PX
+    assert shared.w >= MIN_BLOCK_PX
 
 
 def test_a_node_without_anything_below_is_hollow_until_the_search_ends() -> None:
     events: list[Event] = [NodeExpanded("n0", "", "", "kernel"), NodeExpanded("n1", "n0", "exp(%0)", "block")]
 
-    assert "frontier" == by_id(search_scene(events), "n1").kind
-    assert "expanded" == by_id(search_scene([*events, story()[-1]]), "n1").kind
+    assert "frontier" == by_id(search_map(events), "n1").kind
+    assert "expanded" == by_id(search_map([*events, story()[-1]]), "n1").kind
 
 
 def test_families_are_marked_by_what_was_shown_of_them() -> None:
     events = [e for e in story() if not isinstance(e, Steered)]
-    scene = search_scene(events)
+    scene = search_map(events)
 
     marks = {s.id: (s.kind, s.outline) for s in scene.shapes if s.role == "mark" and "#" not in s.id}
     assert {"f1": ("proved", "diamond"), "f2": ("unknown", "hexagon"), "f3": ("refuted", "square")} == marks
@@ -127,7 +127,7 @@ def test_families_are_marked_by_what_was_shown_of_them() -> None:
 
 
 def test_steering_is_marked_and_undone() -> None:
-    scene = search_scene(story())
+    scene = search_map(story())
 
     assert "pruned-user" == by_id(scene, "f3").kind
     assert "unknown" == by_id(scene, "f2").kind
@@ -135,7 +135,7 @@ def test_steering_is_marked_and_undone() -> None:
 
 
 def test_a_family_in_ten_thousand_ends_is_still_seen() -> None:
-    scene = search_scene(large(3000, families=30))
+    scene = search_map(large(3000, families=30))
 
     marks = [s for s in scene.shapes if s.role == "mark" and "#" not in s.id]
     assert 30 == len(marks)
@@ -144,7 +144,7 @@ def test_a_family_in_ten_thousand_ends_is_still_seen() -> None:
 
 
 def test_families_without_room_are_counted() -> None:
-    scene = search_scene(large(300, families=900), width=400)
+    scene = search_map(large(300, families=900), width=400)
     marks = [s for s in scene.shapes if s.role == "mark" and "#" not in s.id]
     rest = by_id(scene, "families+")
 
@@ -153,7 +153,7 @@ def test_families_without_room_are_counted() -> None:
 
 
 def test_zooming_makes_a_node_as_wide_as_the_picture_below_its_ancestors() -> None:
-    scene = search_scene(story(), width=800, root="n3")
+    scene = search_map(story(), width=800, root="n3")
 
     assert [800, 800, 800, 800] == [by_id(scene, f"n{i}").w for i in range(4)]
     assert 800 > by_id(scene, "n4").w
@@ -161,7 +161,7 @@ def test_zooming_makes_a_node_as_wide_as_the_picture_below_its_ancestors() -> No
 
 
 def test_before_the_first_step_it_says_so() -> None:
-    assert "nothing has been searched yet" == search_scene([]).shapes[0].texts[0].text
+    assert "nothing has been searched yet" == search_map([]).shapes[0].texts[0].text
 
 
 def test_twenty_thousand_nodes_are_drawn_at_once() -> None:

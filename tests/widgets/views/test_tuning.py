@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from prism_explore.events.kinds import BaselineMeasured, TrialMeasured
+from prism_explore.events.ledger import ledger
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.tuning import tuning_scene
 from tests.widgets.pictures import check
@@ -18,7 +19,7 @@ def marks(scene: Scene) -> dict[str, tuple[str, str]]:
 
 
 def test_trials_are_points_failures_are_crosses_on_the_axis() -> None:
-    scene = tuning_scene(EVENTS)
+    scene = tuning_scene(ledger(EVENTS))
     check(scene)
     shapes = {s.id: s for s in scene.shapes}
     axis = next(e for e in scene.edges if e.id == "axis-x").points[0][1]
@@ -32,7 +33,7 @@ def test_trials_are_points_failures_are_crosses_on_the_axis() -> None:
 
 
 def test_less_time_is_lower_and_equal_ratios_are_equal_steps() -> None:
-    scene = tuning_scene(EVENTS)
+    scene = tuning_scene(ledger(EVENTS))
     lines = {e.id: e.points[0][1] for e in scene.edges if e.kind in ("baseline", "modelled")}
     grid = {e.texts[0].text: e.points[0][1] for e in scene.edges if e.kind == "grid"}
 
@@ -41,7 +42,7 @@ def test_less_time_is_lower_and_equal_ratios_are_equal_steps() -> None:
 
 
 def test_the_curve_never_rises_and_its_band_holds_it() -> None:
-    scene = tuning_scene(EVENTS)
+    scene = tuning_scene(ledger(EVENTS))
     curve = next(e for e in scene.edges if e.kind == "curve" and e.id.startswith("line"))
     band = next(e for e in scene.edges if e.closed)
     ys = [y for _, y in curve.points]
@@ -53,7 +54,7 @@ def test_the_curve_never_rises_and_its_band_holds_it() -> None:
 
 
 def test_what_is_modelled_is_dashed_and_says_so() -> None:
-    scene = tuning_scene(EVENTS)
+    scene = tuning_scene(ledger(EVENTS))
     bound = next(e for e in scene.edges if e.id == "bound")
 
     assert "modelled" == bound.kind
@@ -63,7 +64,7 @@ def test_what_is_modelled_is_dashed_and_says_so() -> None:
 
 def test_labels_on_the_right_keep_apart() -> None:
     close = [BaselineMeasured(f"rival {i}", (500 + i) * 1e-6, 1.0, 1.0, 5) for i in range(4)]
-    scene = tuning_scene([*EVENTS, *close])
+    scene = tuning_scene(ledger([*EVENTS, *close]))
     ys = sorted(s.texts[0].y for s in scene.shapes if s.id.endswith("#label"))
 
     assert 7 == len(ys)
@@ -73,25 +74,24 @@ def test_labels_on_the_right_keep_apart() -> None:
 def test_a_rivals_ratio_and_a_trials_waiting_are_said() -> None:
     rival = BaselineMeasured("torch", 5e-4, 5e-4, 5e-4, 5, ratio=1.57)
     slow = TrialMeasured("u99", "f1.c1", (("gx", 1),), 9e-4, 9e-4, 9e-4, 5, 0.0, 0.31)
-    scene = tuning_scene([*EVENTS, rival, slow])
+    scene = tuning_scene(ledger([*EVENTS, rival, slow]))
 
     assert "torch 500 µs, 1.57 × the best" in [t.text for s in scene.shapes for t in s.texts]
     assert "waited for a CPU core 31% of the time" in next(s.tip for s in scene.shapes if s.id == "u99")
 
 
-def test_one_familys_trials_can_be_drawn_alone() -> None:
-    assert 12 == len(marks(tuning_scene(EVENTS, family="f1")))
-    assert "no trial has ended yet" == tuning_scene(EVENTS, family="f2").desc
+def test_without_an_ended_trial_the_picture_is_a_sentence() -> None:
+    assert "no trial has ended yet" == tuning_scene(ledger([])).desc
 
 
 @pytest.mark.parametrize("trials", [1, 2, 300])
 def test_any_number_of_trials_fits(trials: int) -> None:
-    check(tuning_scene(tuning(trials)))
+    check(tuning_scene(ledger(tuning(trials))))
 
 
 def test_only_failures_make_a_picture_too() -> None:
     failures = [e for e in EVENTS if type(e).__name__ in ("TrialFailed", "ParametersProposed")]
-    scene = tuning_scene(failures)
+    scene = tuning_scene(ledger(failures))
 
     check(scene)
     assert {("trial-failed", "cross")} == set(marks(scene).values())
