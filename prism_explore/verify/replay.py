@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from prism_explore.events.journal import Journal
-from prism_explore.pipeline.stages import Candidate, Family, Counterexample
+from prism_explore.pipeline.stages import Candidate, Counterexample, Family
 from prism_explore.verify.counterexample.case import Case, read_case, show_counterexample
 from prism_explore.verify.counterexample.refuter import Attempt, Survived, Untried
 from prism_explore.verify.prover import Prover
@@ -94,7 +94,7 @@ def replay_counterexample(text: str) -> Replay:
     case = read_case(text)
     family = Family(case.candidate.split(".")[0], case.program, case.sgraph)
     prover = Prover(case.program)
-    again = prover.refuter.replay(case.witness, case.sgraph)
+    again = prover.refuter.replay(case.counterexample, case.sgraph)
     if case.method is None:
         return Replay(case, "", "", again)
     said = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())

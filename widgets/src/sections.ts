@@ -32,7 +32,7 @@ export interface Incumbent {
   readonly notes: readonly string[];
 }
 
-/** The bar on top: what is searched, the progress, and the commands that are possible. */
+/** The bar on top: the program and the machine, the progress, and the commands that are possible. */
 export interface Transport {
   readonly program: string;
   readonly target: string;
@@ -116,7 +116,7 @@ export interface Action {
   readonly enabled: boolean;
 }
 
-/** The selected thing: what it is, the reasons for its status, and the commands for it. */
+/** The selected object: a description, the reasons for its status, and the commands for it. */
 export interface Inspector {
   readonly ref: string;
   readonly title: string;
@@ -219,7 +219,7 @@ export interface Code {
   readonly source: string;
 }
 
-/** The commands given so far, as lines of Python. */
+/** The commands so far, as lines of Python. */
 export interface Script {
   readonly lines: readonly string[];
 }

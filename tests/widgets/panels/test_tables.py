@@ -25,7 +25,7 @@ def test_before_the_first_fact_a_table_says_so(name: str) -> None:
 
 
 def test_columns_are_aligned_for_wide_letters_too() -> None:
-    table = TextTable(("name", "count>"), (("名前", "1"), ("x", "1,000")), "")
+    table = TextTable(("name", "count"), (("名前", "1"), ("x", "1,000")), "", ("count",))
 
     assert "name  count\n────  ─────\n名前      1\nx     1,000" == str(table)
 
@@ -50,5 +50,5 @@ def test_every_picture_can_be_had_before_the_search_has_begun(name: str) -> None
 
 
 def test_an_unknown_picture_names_those_there_are() -> None:
-    with pytest.raises(ShapeError, match=r"no picture 'f9'; there are search, reasons, .*, f1, f2, f3"):
+    with pytest.raises(ShapeError, match=r"no picture 'f9'; the pictures are search, reasons, .*, f1, f2, f3"):
         picture_scene(STORY, "f9")
