@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser, Locator, expect, sync_playwright  # noqa: E402
 
-from benchmarks.here import head  # noqa: E402
+from benchmarks.machine_info import run_header  # noqa: E402
 from tests.browser.lab import CHROMIUM_FLAGS, EXECUTE, RUN_ALL, Lab, LabPage, running_lab  # noqa: E402
 from tests.conftest import find_browser  # noqa: E402
 
@@ -102,9 +102,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         found |= _running_search(lab, browser, args.repeat, args.events)
         browser.close()
     if args.json:
-        print(json.dumps({**head(), **found}, indent=1))
+        print(json.dumps({**run_header(), **found}, indent=1))
     else:
-        print(", ".join(head().values()))
+        print(", ".join(run_header().values()))
         for name, value in found.items():
             print(f"  {name:<24}" + ("not within 30 s" if value is None else f"{value:>12,.3f}"))
 
