@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import prism_explore as px
 from benchmarks.machine_info import run_header
 from prism_explore.diagnose.concrete_baseline import STATES, TIME_S, ConcreteComparison
-from prism_explore.diagnose.concrete_enumerator import Numbers
+from prism_explore.diagnose.concrete_enumerator import ConcreteSizes
 from prism_explore.frontend import trace
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if not args.json:
         print(", ".join(header.values()))
     for series, program, at, numbers in _cases(args.numbers):
-        found = px.compare_with_concrete(program, at, numbers=numbers, states=args.states, time_s=args.seconds)
+        found = px.compare_with_concrete(program, at, sizes=numbers, states=args.states, time_s=args.seconds)
         rows.append(_row(series, found))
         if not args.json:
             _print(series, found)
@@ -54,13 +54,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(json.dumps({**header, "rows": rows}, indent=1))
 
 
-def _cases(count: int) -> Iterator[tuple[str, TensorProgram, dict[str, int], Numbers]]:
-    default_sizes = Numbers(_powers(count), _powers(count)) if count else Numbers()
+def _cases(count: int) -> Iterator[tuple[str, TensorProgram, dict[str, int], ConcreteSizes]]:
+    default_sizes = ConcreteSizes(_powers(count), _powers(count)) if count else ConcreteSizes()
     for n in range(len(FUNCTIONS) + 1):
         yield "operators", chain(n), {"b": 16}, default_sizes
     for d in (64, 256, 1024, 4096):
         powers = _powers(int(math.log2(d)))
-        yield "sizes", rmsnorm_linear(d), {"b": 16}, Numbers(powers, powers)
+        yield "sizes", rmsnorm_linear(d), {"b": 16}, ConcreteSizes(powers, powers)
     for name in WORKLOADS:
         row = px.workload(name)
         program = trace(row.code, row.inputs, name).program
@@ -96,12 +96,12 @@ def _row(series: str, found: ConcreteComparison) -> dict[str, object]:
         "symbolic_families": found.families,
         "concrete_states": found.concrete.states,
         "concrete_maps_counted": found.concrete.maps,
-        "concrete_maps_begun": found.concrete.begun,
-        "concrete_grown": found.concrete.grown,
+        "concrete_maps_begun": found.concrete.searched,
+        "concrete_grown": found.concrete.kept,
         "concrete_s": found.concrete_s,
         "concrete_families": len(found.concrete.families),
         "common_families": found.common,
-        "concrete_stopped": found.concrete.over,
+        "concrete_stopped": found.concrete.out_of_budget,
     }
 
 

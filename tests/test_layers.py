@@ -23,7 +23,7 @@ AT_TOP = {
 }
 IN_FUNCTIONS = {
     **AT_TOP,
-    "torch": ("frontend/*", "codegen/cpu/*", "codegen/triton/*", "tune/*", "entry/torch_compile.py"),
+    "torch": ("frontend/*", "codegen/cpu/*", "codegen/triton/*", "tune/*", "entry/torch_*.py"),
     "triton": ("frontend/*", "codegen/triton/*", "tune/*"),
 }
 HEAVY = ("optuna", "torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")

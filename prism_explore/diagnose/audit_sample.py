@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from prism_explore.diagnose.audit import Answer, Audit, audit
+from prism_explore.diagnose.audit import Audit, audit
+from prism_explore.diagnose.audit_answer import Answer
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import CandidateRejected, Event, RegionPruned, Soundness
 from prism_explore.search.explore import Task
@@ -80,8 +80,8 @@ class Sample:
         """The result in one or two sentences."""
         audits = [a for row in self.rows for a in row.audits]
         wrong = f"{len(self.wrong):,} were wrong" if self.wrong else "none was found wrong"
-        left = f" The time was spent before {self.not_reached:,} more that were drawn." if self.not_reached else ""
-        return f"Of {len(audits):,} cuts that were audited {wrong}.{left}"
+        left = f" The time was over before {self.not_reached:,} more regions of the sample." if self.not_reached else ""
+        return f"Of {len(audits):,} prunings that were audited, {wrong}.{left}"
 
     def __repr__(self) -> str:
         head = ("rule", "soundness", "regions", "audited", "right", "covered", "undecided", "wrong", "gained")
@@ -92,26 +92,26 @@ class Sample:
             cells = (row.regions, len(row.audits), *counts, row.count("gained"))
             table.append((row.rule, row.soundness, *(f"{c:,}" for c in cells)))
             if (share := row.wrong_share_bound) is not None and share:
-                notes.append(f"{row.rule}: no decided cut was wrong, so at most {share:.0%} are ({CONFIDENCE:.0%})")
+                notes.append(f"{row.rule}: no decided pruning was wrong, so at most {share:.0%} are ({CONFIDENCE:.0%})")
         widths = [max(len(line[i]) for line in table) for i in range(len(head))]
         lines = [
             "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
             for line in table
         ]
-        lines += [a.text for a in self.wrong] or ["No audited cut was found wrong."]
+        lines += [a.text for a in self.wrong] or ["No audited pruning was found wrong."]
         lines += notes
         if self.not_reached:
             lines.append(
-                f"The time was spent before {self.not_reached:,} more that were drawn; seconds=... goes farther."
+                f"The time was over before {self.not_reached:,} more regions of the sample; pass a larger seconds=..."
             )
         if self.maps:
-            lines.append(f"{self.maps:,} choices of maps were forbidden by constraints; those are not audited.")
+            lines.append(f"Constraints rejected {self.maps:,} choices of maps; these are not audited.")
         return "\n".join(line.rstrip() for line in lines)
 
 
 def audit_sample(
     task: Task,
-    facts: Sequence[Event],
+    events: Sequence[Event],
     sample: int,
     seed: int = 0,
     *,
@@ -120,13 +120,13 @@ def audit_sample(
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.monotonic,
     tick: Callable[[], None] = lambda: None,
-    **how: Any,
+    **options: Any,
 ) -> Sample:
     """Audit up to `sample` regions of each rule, round-robin over the rules, until the time is over.
 
     Args:
         task: what was searched.
-        facts: the events of the search.
+        events: the events of the search.
         sample: how many regions per rule.
         seed: for the random sample.
         nodes: budget of each audit.
@@ -134,7 +134,7 @@ def audit_sample(
         seconds: time budget of all audits; an audit that it ends is left out.
         clock: the time in seconds.
         tick: called at every step.
-        how: further arguments of `audit.audit`.
+        options: further arguments of `audit.audit`.
 
     Raises:
         ShapeError: a sample below 1, no time, or as `audit.audit`.
@@ -142,32 +142,34 @@ def audit_sample(
     if sample < 1:
         raise ShapeError(f"a sample starts at 1, found {sample}")
     if not seconds > 0:
-        raise ShapeError(f"a sample takes some time, found seconds={seconds}")
+        raise ShapeError(f"the time of a sample is above 0, found seconds={seconds}")
     by_rule: dict[tuple[str, Soundness], list[str]] = {}
-    for fact in facts:
-        if isinstance(fact, RegionPruned):
-            by_rule.setdefault((fact.reason.rule, fact.reason.soundness), []).append(fact.region)
-    order = Counter({key: len(regions) for key, regions in by_rule.items()})
-    drawn: dict[tuple[str, Soundness], list[int]] = {}
-    for key, count in order.most_common():
-        drawn[key] = sorted(random.Random(f"{seed} {key[0]}").sample(range(count), min(sample, count)))
+    for event in events:
+        if isinstance(event, RegionPruned):
+            by_rule.setdefault((event.reason.rule, event.reason.soundness), []).append(event.region)
+    drawn: dict[tuple[str, Soundness], list[str]] = {}
+    for key, regions in sorted(by_rule.items(), key=lambda item: -len(item[1])):
+        picks = random.Random(f"{seed} {key[0]}").sample(range(len(regions)), min(sample, len(regions)))
+        drawn[key] = [regions[n] for n in sorted(picks)]
     audits: dict[tuple[str, Soundness], list[Audit]] = {key: [] for key in drawn}
-    watch = WorkTimer(seconds, clock)
+    timer = WorkTimer(seconds, clock)
 
-    def step() -> None:
+    def check_time() -> None:
         tick()
-        if watch.is_over():
+        if timer.is_over():
             raise _TimeIsOver
 
-    rounds = zip_longest(*([(key, by_rule[key][n]) for n in picks] for key, picks in drawn.items()))
-    turns = [turn for together in rounds for turn in together if turn is not None]
-    with watch, suppress(_TimeIsOver):
-        for key, region in turns:
-            step()
-            audits[key].append(audit(task, facts, region, nodes=nodes, candidates=candidates, tick=step, **how))
-    rows = tuple(RuleSample(*key, order[key], tuple(made)) for key, made in audits.items())
-    left = len(turns) - sum(map(len, audits.values()))
-    return Sample(seed, rows, sum(isinstance(e, CandidateRejected) for e in facts), left)
+    rounds = zip_longest(*([(key, region) for region in regions] for key, regions in drawn.items()))
+    order = [item for one_round in rounds for item in one_round if item is not None]
+    with timer, suppress(_TimeIsOver):
+        for key, region in order:
+            check_time()
+            audits[key].append(
+                audit(task, events, region, nodes=nodes, candidates=candidates, tick=check_time, **options)
+            )
+    rows = tuple(RuleSample(*key, len(by_rule[key]), tuple(done)) for key, done in audits.items())
+    left = len(order) - sum(map(len, audits.values()))
+    return Sample(seed, rows, sum(isinstance(e, CandidateRejected) for e in events), left)
 
 
 class _TimeIsOver(Exception):

@@ -129,10 +129,10 @@ def certify(verdict: Verdict) -> Evidence:
         >>> "egglog replayed 3 of 3 lemmas" in str(evidence)
         True
     """
-    beside = Journal()
+    journal = Journal()
     if isinstance(verdict, Verified):
-        replay_certificate(verdict, beside)
-    return _evidence(verdict, next((e for e in beside.events if isinstance(e, CertificateReplayed)), None))
+        replay_certificate(verdict, journal)
+    return _evidence(verdict, next((e for e in journal.events if isinstance(e, CertificateReplayed)), None))
 
 
 def _evidence(verdict: Verdict, certificate: CertificateReplayed | None) -> Evidence:
@@ -172,9 +172,11 @@ def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal
         >>> type(px.check(program, graph)).__name__
         'Verified'
     """
-    for given, kind, how in ((program, TensorProgram, "parse_program"), (graph, SGraph, "parse")):
-        if not isinstance(given, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShapeError(f"check takes a {kind.__name__}, such as px.{how}(text); found a {type(given).__name__}")
+    for value, kind, function in ((program, TensorProgram, "parse_program"), (graph, SGraph, "parse")):
+        if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ShapeError(
+                f"check takes a {kind.__name__}, such as px.{function}(text); found a {type(value).__name__}"
+            )
     return Checker(program, journal).check(graph, seed)
 
 
@@ -251,9 +253,9 @@ class Checker:
         verdict = self._check_families(program, graph, seed)
         if not read or not isinstance(verdict, Verified):
             return verdict
-        said = tuple(f"{float(number)!r} read as {meant}" for number, meant in read.items())
+        readings = tuple(f"{float(number)!r} read as {meant}" for number, meant in read.items())
         proof = verdict.proof
-        claim, conditions = "; ".join((proof.claim, *said)), (*proof.conditions, *said)
+        claim, conditions = "; ".join((proof.claim, *readings)), (*proof.conditions, *readings)
         return replace(verdict, proof=replace(proof, claim=claim, conditions=conditions))
 
     def _check_families(self, program: TensorProgram, graph: SGraph, seed: int) -> Verdict:
@@ -356,10 +358,10 @@ def fit_to_program(program: TensorProgram, graph: SGraph) -> tuple[SGraph, Tenso
     """
     pairs = _pairs(program, graph)
     sizes: dict[str, int] = {}
-    for mine, given in pairs:
-        sizes |= _sizes(mine, given) or {}
-    names = {given.name: mine.name for mine, given in pairs}
-    types = {mine.name: given.type for mine, given in pairs}
+    for own, other in pairs:
+        sizes |= _sizes(own, other) or {}
+    names = {other.name: own.name for own, other in pairs}
+    types = {own.name: other.type for own, other in pairs}
     renamed = tuple(Node(Input(names[n.op.name], n.op.type)) if isinstance(n.op, Input) else n for n in graph.nodes)
     flat = program.graph.substitute(sizes)
     retyped = tuple(
@@ -370,39 +372,39 @@ def fit_to_program(program: TensorProgram, graph: SGraph) -> tuple[SGraph, Tenso
 
 
 def _pairs(program: TensorProgram, graph: SGraph) -> list[tuple[Input, Input]]:
-    mine, given = program.inputs, graph.inputs
-    if len(mine) == len(given):
-        by_name = {i.name: i for i in given}
-        if set(by_name) == {i.name for i in mine}:
-            given = tuple(by_name[i.name] for i in mine)
-        if _fit(mine, given):
-            return list(zip(mine, given, strict=True))
-        order = [[g for g in given if _sizes(m, g) is not None] for m in mine]
+    own, other = program.inputs, graph.inputs
+    if len(own) == len(other):
+        by_name = {i.name: i for i in other}
+        if set(by_name) == {i.name for i in own}:
+            other = tuple(by_name[i.name] for i in own)
+        if _fit(own, other):
+            return list(zip(own, other, strict=True))
+        order = [[o for o in other if _sizes(i, o) is not None] for i in own]
         if all(len(choices) == 1 for choices in order):
-            given = tuple(choices[0] for choices in order)
-            if len(set(given)) == len(given) and _fit(mine, given):
-                return list(zip(mine, given, strict=True))
+            other = tuple(choices[0] for choices in order)
+            if len(set(other)) == len(other) and _fit(own, other):
+                return list(zip(own, other, strict=True))
     shown = ", ".join(f"{i.name} {i.type}" for i in graph.inputs) or "none"
     wanted = ", ".join(f"{i.name} {i.type}" for i in program.inputs)
     raise ShapeError(f"the graph has inputs {shown}; {program.name} has {wanted}; give a program of these shapes")
 
 
-def _fit(mine: tuple[Input, ...], given: tuple[Input, ...]) -> bool:
+def _fit(own: tuple[Input, ...], other: tuple[Input, ...]) -> bool:
     sizes: dict[str, int] = {}
-    for m, g in zip(mine, given, strict=True):
-        found = _sizes(m, g)
+    for i, o in zip(own, other, strict=True):
+        found = _sizes(i, o)
         if found is None or any(sizes.get(s, n) != n for s, n in found.items()):
             return False
         sizes |= found
     return True
 
 
-def _sizes(mine: Input, given: Input) -> dict[str, int] | None:
+def _sizes(own: Input, other: Input) -> dict[str, int] | None:
     """Sizes for the program's symbols that make the two input types equal; None where there are none."""
     sizes: dict[str, int] = {}
-    if mine.type.rank != given.type.rank:
+    if own.type.rank != other.type.rank:
         return None
-    for a, b in zip(mine.type.dims, given.type.dims, strict=True):
+    for a, b in zip(own.type.dims, other.type.dims, strict=True):
         if a == b:
             continue
         if str(a) not in a.symbols or b.constant is None or sizes.setdefault(str(a), b.constant) != b.constant:

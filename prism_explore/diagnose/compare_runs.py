@@ -40,24 +40,24 @@ class Line:
     """One compared property, with its text in each search."""
 
     name: str
-    one: str
-    other: str
+    first: str
+    second: str
 
     @property
     def differs(self) -> bool:
         """Whether the two texts differ."""
-        return self.one != self.other
+        return self.first != self.second
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RunComparison:
     """Comparison of two searches; prints the differences, and is a full table in a notebook."""
 
     settings: tuple[Line, ...]
     """Program, target, sizes, and every line of the stated space."""
     counts: tuple[Line, ...]
     """How many items reached each stage, and the best time."""
-    cuts: tuple[Line, ...]
+    prunings: tuple[Line, ...]
     """Number of prunings per rule and kind."""
     families: tuple[Line, ...]
     """Per family of either search, its id and status."""
@@ -65,37 +65,39 @@ class Compared:
     """The sGraph of each of `families`."""
     first_difference: int | None
     """Number of the first event that differs; None where one journal is a prefix of the other."""
-    facts: tuple[int, int]
+    event_counts: tuple[int, int]
     """Number of events of each search."""
 
     @property
     def only_one(self) -> tuple[str, ...]:
         """Families only in the first search, as text."""
-        return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.other == _ABSENT)
+        return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.second == _ABSENT)
 
     @property
     def only_other(self) -> tuple[str, ...]:
         """Families only in the second search, as text."""
-        return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.one == _ABSENT)
+        return tuple(g for g, line in zip(self.graphs, self.families, strict=True) if line.first == _ABSENT)
 
     @property
     def text(self) -> str:
         """The differences in one or two sentences."""
-        same = sum(_ABSENT not in (line.one, line.other) for line in self.families)
+        same = sum(_ABSENT not in (line.first, line.second) for line in self.families)
         first, second = len(self.only_one), len(self.only_other)
-        said = [f"{same} families in both, {first} only in the first, {second} only in the second."]
+        sentences = [f"{same} families in both, {first} only in the first, {second} only in the second."]
         if self.first_difference is not None:
-            said.append(f"The facts differ from number {self.first_difference:,} on.")
-        elif self.facts[0] == self.facts[1]:
-            said.append(f"All {self.facts[0]:,} facts are the same.")
+            sentences.append(f"The events differ from number {self.first_difference:,} on.")
+        elif self.event_counts[0] == self.event_counts[1]:
+            sentences.append(f"All {self.event_counts[0]:,} events are the same.")
         else:
-            said.append(f"The first {min(self.facts):,} facts are the same; there the shorter one ends.")
-        return " ".join(said)
+            sentences.append(
+                f"The first {min(self.event_counts):,} events are the same; there the shorter search ends."
+            )
+        return " ".join(sentences)
 
     def _groups(self) -> Iterator[tuple[str, tuple[Line, ...]]]:
         yield "settings", self.settings
         yield "counts", self.counts
-        yield "cuts", self.cuts
+        yield "prunings", self.prunings
         yield "families", self.families
 
     def __repr__(self) -> str:
@@ -103,7 +105,7 @@ class Compared:
         for title, group in self._groups():
             differing = [line for line in group if line.differs]
             lines.append(f"{title}: {len(differing)} of {len(group)} differ")
-            lines += [f"  {line.name}: {line.one}  |  {line.other}" for line in differing]
+            lines += [f"  {line.name}: {line.first}  |  {line.second}" for line in differing]
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
@@ -117,8 +119,8 @@ class Compared:
             differing = sum(line.differs for line in group)
             rows = "".join(
                 f"<tr{' style=font-weight:bold' if line.differs else ''}><td>{'≠' if line.differs else ''}</td>"
-                f"<td style=text-align:left>{escape(line.name)}</td><td>{escape(line.one)}</td>"
-                f"<td>{escape(line.other)}</td></tr>"
+                f"<td style=text-align:left>{escape(line.name)}</td><td>{escape(line.first)}</td>"
+                f"<td>{escape(line.second)}</td></tr>"
                 for line in sorted(group, key=lambda line: not line.differs)
             )
             head = "<tr><th></th><th></th><th>first</th><th>second</th></tr>"
@@ -129,7 +131,7 @@ class Compared:
         return "".join(parts)
 
 
-def compare(one: Run, other: Run) -> Compared:
+def compare(one: Run, other: Run) -> RunComparison:
     """Compare two searches.
 
     Args:
@@ -158,10 +160,10 @@ def compare(one: Run, other: Run) -> Compared:
     a, b = (_events(run) for run in (one, other))
     first, second = ledger(a), ledger(b)
     families, graphs = _families(first.families, second.families)
-    return Compared(
+    return RunComparison(
         _pair_lines(_settings(first), _settings(second)),
         _pair_lines(_counts(first), _counts(second)),
-        _pair_lines(_cuts(first), _cuts(second)),
+        _pair_lines(_prunings(first), _prunings(second)),
         families,
         graphs,
         next((n for n, (x, y) in enumerate(zip(a, b, strict=False), 1) if x != y), None),
@@ -184,25 +186,25 @@ def _settings(book: Ledger) -> dict[str, str]:
     started = book.started
     if started is None:
         return {}
-    said = {"program": started.program, "target": started.target, "seed": str(started.seed)}
-    said |= {f"size {name}": str(n) for name, n in started.shapes}
-    said |= {f"range of {name}": f"{low} to {high}" for name, low, high in started.ranges}
-    return said | dict(started.space) | {f"version of {name}": text for name, text in started.versions}
+    texts = {"program": started.program, "target": started.target, "seed": str(started.seed)}
+    texts |= {f"size {name}": str(n) for name, n in started.shapes}
+    texts |= {f"range of {name}": f"{low} to {high}" for name, low, high in started.ranges}
+    return texts | dict(started.space) | {f"version of {name}": text for name, text in started.versions}
 
 
 def _counts(book: Ledger) -> dict[str, str]:
-    said = {f.name.replace("_", " "): f"{getattr(book.funnel, f.name):,}" for f in fields(book.funnel)}
-    said["ended"] = book.finished.stop if book.finished is not None else "not yet"
-    said["best time, measured"] = _ABSENT if book.best_s is None else seconds_text(book.best_s)
-    return said
+    texts = {f.name.replace("_", " "): f"{getattr(book.funnel, f.name):,}" for f in fields(book.funnel)}
+    texts["ended"] = book.finished.stop if book.finished is not None else "not yet"
+    texts["best time, measured"] = _ABSENT if book.best_s is None else seconds_text(book.best_s)
+    return texts
 
 
-def _cuts(book: Ledger) -> dict[str, str]:
-    said: dict[str, str] = {}
-    for cut in book.prune_counts:
-        stood = f", for {cut.stood_for:.4g} graphs" if cut.stood_for else ""
-        said[f"{cut.rule} [{cut.soundness}], {cut.things}"] = f"{cut.count:,}{stood}"
-    return said
+def _prunings(book: Ledger) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for row in book.prune_counts:
+        graphs = f", for {row.stood_for:.4g} graphs" if row.stood_for else ""
+        texts[f"{row.rule} [{row.soundness}], {row.things}"] = f"{row.count:,}{graphs}"
+    return texts
 
 
 def _families(one: Sequence[FamilyRow], other: Sequence[FamilyRow]) -> tuple[tuple[Line, ...], tuple[str, ...]]:
@@ -216,12 +218,12 @@ def _families(one: Sequence[FamilyRow], other: Sequence[FamilyRow]) -> tuple[tup
     for both in rows.values():
         known = next(row for row in both if row is not None)
         names = dict.fromkeys(row.family for row in both if row is not None)
-        words = [_ABSENT if row is None else _word(row) for row in both]
-        lines.append(Line(" / ".join(names), *words))
+        texts = [_ABSENT if row is None else _family_text(row) for row in both]
+        lines.append(Line(" / ".join(names), *texts))
         graphs.append(known.sgraph)
     return tuple(lines), tuple(graphs)
 
 
-def _word(row: FamilyRow) -> str:
+def _family_text(row: FamilyRow) -> str:
     counted = f"{row.status}, {row.candidates} candidates, {row.proved} proved"
     return counted if row.best_s is None else f"{counted}, {seconds_text(row.best_s)} measured"

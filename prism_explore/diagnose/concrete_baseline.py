@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from prism_explore.diagnose.concrete_enumerator import Numbers, Tally, enumerate_concrete
+from prism_explore.diagnose.concrete_enumerator import ConcreteSizes, Counts, enumerate_concrete
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateRejected, NodeExpanded
 from prism_explore.generate import generate
@@ -38,7 +38,7 @@ class ConcreteComparison:
     families: int
     symbolic_s: float
     """CPU seconds of this thread."""
-    concrete: Tally
+    concrete: Counts
     concrete_s: float
     common: int
     """Families that both have."""
@@ -54,12 +54,12 @@ class ConcreteComparison:
         return self.concrete.states / self.states
 
     def __repr__(self) -> str:
-        ended = ", where its budget ended it" if self.concrete.over else ""
+        ended = ", where its budget ended it" if self.concrete.out_of_budget else ""
         return (
             f"{self.program}: symbolic {self.states:,} states ({self.nodes:,} graphs, {self.maps:,} maps), "
             f"{self.families} families, {self.symbolic_s:.2f} s; concrete {self.concrete.states:,} states "
-            f"({self.concrete.begun:,} choices of numbers and maps begun of {self.concrete.maps:,}, "
-            f"{self.concrete.grown:,} graphs), {len(self.concrete.families)} families, {self.concrete_s:.2f} s{ended}; "
+            f"({self.concrete.searched:,} choices of sizes and maps searched of {self.concrete.maps:,}, "
+            f"{self.concrete.kept:,} graphs), {len(self.concrete.families)} families, {self.concrete_s:.2f} s{ended}; "
             f"{self.ratio:,.0f} times as many"
         )
 
@@ -68,7 +68,7 @@ def compare_with_concrete(
     program: TensorProgram,
     at: Mapping[str, int],
     *,
-    numbers: Numbers | None = None,
+    sizes: ConcreteSizes | None = None,
     space: Space | None = None,
     on: str | Target = "h100",
     states: int = STATES,
@@ -80,7 +80,7 @@ def compare_with_concrete(
     Args:
         program: the program to search for.
         at: sizes of its symbols, which concrete enumeration needs.
-        numbers: the sizes that enumeration tries; None is `Numbers()`.
+        sizes: the sizes that enumeration tries; None is `ConcreteSizes()`.
         space: the search space of both; split kernels are disabled.
         on: the target.
         states: budget of states for the enumeration.
@@ -117,14 +117,14 @@ def compare_with_concrete(
             if family is not None:
                 maps += sum(1 for _ in instantiate(family, space, machine, journal))
                 ours.add(table.number_graph(family.sgraph.substitute(at)))
-    tally = Tally()
+    counts = Counts()
     limit = WorkTimer(time_s, clock)
     with limit:
         for _ in enumerate_concrete(
-            program, space, machine, at, numbers or Numbers(), tally, states=states, over=limit.is_over
+            program, space, machine, at, sizes or ConcreteSizes(), counts, states=states, is_over=limit.is_over
         ):
             pass
-    theirs = {table.number_graph(graph) for graph in tally.families.values()}
+    theirs = {table.number_graph(graph) for graph in counts.families.values()}
     events = journal.events
     return ConcreteComparison(
         program.name,
@@ -132,7 +132,7 @@ def compare_with_concrete(
         maps + sum(isinstance(e, CandidateRejected) for e in events),
         len(ours),
         watch.spent_s,
-        tally,
+        counts,
         limit.spent_s,
         len(ours & theirs),
     )

@@ -36,7 +36,7 @@ _GRID = "xyz"
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class ConcreteSizes:
     """The sizes to try."""
 
     grid: tuple[int, ...] = (16, 64, 256)
@@ -45,18 +45,18 @@ class Numbers:
 
     def __post_init__(self) -> None:
         if any(n < 2 for n in (*self.grid, *self.loop)):
-            raise ShapeError(f"sizes start at 2, which is the first that cuts something; found {self}")
+            raise ShapeError(f"sizes start at 2, since a size of 1 partitions nothing; found {self}")
 
 
 @dataclass(slots=True)
-class Tally:
+class Counts:
     """Counters of an enumeration, updated while it runs."""
 
     maps: int = 0
     """All choices of grid sizes, loop range, imaps and fmaps; counted in closed form."""
-    begun: int = 0
+    searched: int = 0
     """Choices that partition each axis alike in all tensors; operators were enumerated for these."""
-    grown: int = 0
+    kept: int = 0
     """Operators that were kept, over all choices."""
     omaps: int = 0
     """Output maps that were tried at complete graphs."""
@@ -64,13 +64,13 @@ class Tally:
     """Complete graphs that may compute the program."""
     families: dict[int, SGraph] = field(default_factory=dict[int, SGraph])
     """One graph per structure (maps and sizes removed), by canonical number; see `canonical_order.Expressions`."""
-    over: bool = False
+    out_of_budget: bool = False
     """Whether a budget ended it."""
 
     @property
     def states(self) -> int:
         """All visited states; choices that were only counted are excluded."""
-        return self.begun + self.grown + self.omaps
+        return self.searched + self.kept + self.omaps
 
 
 def enumerate_concrete(
@@ -78,11 +78,11 @@ def enumerate_concrete(
     space: Space,
     target: Machine,
     at: Mapping[str, DimLike],
-    numbers: Numbers,
-    tally: Tally,
+    sizes: ConcreteSizes,
+    counts: Counts,
     *,
     states: int = 1_000_000,
-    over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[SGraph | None]:
     """Every graph of one custom kernel with the given sizes whose abstract expression equals the program's (A_eq).
 
@@ -91,27 +91,27 @@ def enumerate_concrete(
         space: operators and limits; its budgets of nodes and time are ignored.
         target: the machine.
         at: sizes of the program's symbols.
-        numbers: the sizes to try.
-        tally: the counters to update.
+        sizes: the sizes to try.
+        counts: the counters to update.
         states: budget of visited states.
-        over: whether the time is over.
+        is_over: whether the time is over.
 
     Yields:
         A graph with its sizes; None after other steps.
 
     Raises:
-        ShapeError: a symbol has no number, or the space has predefined operators, several custom kernels, or dims that
-            match by size: maps are fixed first here, and axes that become one later would have two.
+        ShapeError: a symbol has no size, or the space has predefined operators, several custom kernels, or dims that
+            match by size: maps are fixed first here, and two axes that are unified later would have two maps.
     """
     if not space.matches_by_axis:
-        raise ShapeError("concrete enumeration matches dims by index axis; leave the rule shape.mismatch on")
+        raise ShapeError("concrete enumeration matches dims by axis; leave the rule shape.mismatch on")
     if space.predefined_kernels or space.custom_kernels != 1:
-        raise ShapeError("concrete enumeration is of one custom kernel; the space has others")
+        raise ShapeError("concrete enumeration takes a space with one custom kernel and no predefined ones")
     graph = program.graph.substitute(at)
     if graph.data_symbols:
-        raise ShapeError(f"{program.name}: {', '.join(graph.data_symbols)} has no number; give one for each symbol")
-    given = replace(program, graph=graph)
-    yield from _Enumeration(given, space, target, numbers, tally, states, over).run()
+        raise ShapeError(f"{program.name}: {', '.join(graph.data_symbols)} has no size; give one for each symbol")
+    concrete = replace(program, graph=graph)
+    yield from _Enumeration(concrete, space, target, sizes, counts, states, is_over).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,13 @@ class _Enumeration:
         program: TensorProgram,
         space: Space,
         target: Machine,
-        numbers: Numbers,
-        tally: Tally,
+        sizes: ConcreteSizes,
+        counts: Counts,
         states: int,
-        over: Callable[[], bool],
+        is_over: Callable[[], bool],
     ) -> None:
-        self.space, self.numbers, self.tally, self.states, self.over = space, numbers, tally, states, over
+        self.space, self.sizes, self.counts = space, sizes, counts
+        self.states, self.is_over = states, is_over
         self.enumerator = Enumerator(program, space, target, Journal())
         self.extents = {
             a.name: a.extent.constant or 1 for a in axes_of(self.enumerator.facts.duplicated.program.graph).axes
@@ -149,26 +150,26 @@ class _Enumeration:
             axes = tuple(kernel.tensors[i].axes for i in operands)
             if not isinstance(self.enumerator.expander.open_kernel(kernel, operands), BlockState):
                 continue
-            self.tally.maps += self.all_maps(axes)
+            self.counts.maps += self.all_maps(axes)
             for choice in self.consistent(axes):
-                if self.spent():
+                if self.is_spent():
                     return
-                self.tally.begun += 1
+                self.counts.searched += 1
                 block = self.enumerator.expander.open_kernel(kernel, operands, choice.looped)
                 if isinstance(block, BlockState):
                     yield from self.block(kernel, block, choice)
 
-    def spent(self) -> bool:
-        self.tally.over = self.tally.over or self.tally.states >= self.states or self.over()
-        return self.tally.over
+    def is_spent(self) -> bool:
+        self.counts.out_of_budget = self.counts.out_of_budget or self.counts.states >= self.states or self.is_over()
+        return self.counts.out_of_budget
 
     # ------------------------------------------------------------ maps
     def all_maps(self, axes: tuple[AxisNames, ...]) -> int:
         """Number of choices of sizes, imaps and fmaps, independent for each tensor, whose sizes divide the dims."""
         total = 0
         for rank in range(1, self.space.grid_dims + 1):
-            for sizes in product(self.numbers.grid, repeat=rank):
-                for loop in (1, *self.numbers.loop):
+            for sizes in product(self.sizes.grid, repeat=rank):
+                for loop in (1, *self.sizes.loop):
                     total += prod(self.of_tensor(a, sizes, loop) for a in axes)
         return total
 
@@ -176,14 +177,16 @@ class _Enumeration:
         """Number of maps of one tensor: each grid dim on a distinct dim or none, the loop on one or none."""
         dims = [self.extents[a] if a else 1 for a in axes]
         found = 0
-        for cut in product(*[(None, *range(len(dims)))] * len(sizes)):
-            used = [d for d in cut if d is not None]
+        for chosen in product(*[(None, *range(len(dims)))] * len(sizes)):
+            used = [d for d in chosen if d is not None]
             if len(used) == len(set(used)) and all(
-                d is None or dims[d] % s == 0 for d, s in zip(cut, sizes, strict=True)
+                d is None or dims[d] % s == 0 for d, s in zip(chosen, sizes, strict=True)
             ):
                 found += 1
                 if loop > 1:
-                    left = [n // prod(s for d, s in zip(cut, sizes, strict=True) if d == k) for k, n in enumerate(dims)]
+                    left = [
+                        n // prod(s for d, s in zip(chosen, sizes, strict=True) if d == k) for k, n in enumerate(dims)
+                    ]
                     found += sum(n % loop == 0 for n in left)
         return found
 
@@ -194,13 +197,15 @@ class _Enumeration:
             for looped in combinations(names, count):
                 if any(sum(a in looped for a in tensor) > 1 for tensor in axes):
                     continue
-                for loop in self.numbers.loop if looped else (1,):
+                for loop in self.sizes.loop if looped else (1,):
                     if any(self.extents[a] % loop for a in looped):
                         continue
                     for rank in range(1, self.space.grid_dims + 1):
-                        for cut in permutations([a for a in names if a in self.result and a not in looped], rank):
-                            for sizes in product(self.numbers.grid, repeat=rank):
-                                grid = tuple(zip(cut, sizes, strict=True))
+                        for axes_of_grid in permutations(
+                            [a for a in names if a in self.result and a not in looped], rank
+                        ):
+                            for sizes in product(self.sizes.grid, repeat=rank):
+                                grid = tuple(zip(axes_of_grid, sizes, strict=True))
                                 if all(self.extents[a] % s == 0 for a, s in grid):
                                     yield _Choice(grid, frozenset(looped), loop)
 
@@ -208,36 +213,36 @@ class _Enumeration:
     def block(self, kernel: KernelState, state: BlockState, choice: _Choice) -> Iterator[SGraph | None]:
         if len(state.tensors) >= self.space.block_ops:
             return
-        cut = {a for a, _ in choice.grid}
+        partitioned = {a for a, _ in choice.grid}
         for kept in self.enumerator.try_block_steps(state)[1]:
-            if self.spent():
+            if self.is_spent():
                 return
-            made = kept.state
-            if made.reduced & cut:
+            child = kept.state
+            if child.reduced & partitioned:
                 continue
-            self.tally.grown += 1
+            self.counts.kept += 1
             yield None
-            if self.enumerator.may_close(made) and not self.enumerator.expander.finish_block(made):
-                yield from self.close_block(kernel, made, choice)
-            yield from self.block(kernel, made, choice)
+            if self.enumerator.may_close(child) and not self.enumerator.expander.finish_block(child):
+                yield from self.close_block(kernel, child, choice)
+            yield from self.block(kernel, child, choice)
 
     def close_block(self, kernel: KernelState, state: BlockState, choice: _Choice) -> Iterator[SGraph]:
         """The complete graph, where an output map fits; all placements of the grid dims on result dims are tried."""
         stored = state.tensors[-1].axes
-        self.tally.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))
+        self.counts.omaps += prod(range(len(stored), len(stored) - len(choice.grid), -1))
         closed = self.enumerator.close_block(kernel, state)
         if not self.enumerator.facts.is_complete(closed):
             return
         graph = SGraph(tuple(t.node for t in closed.tensors), len(closed.tensors) - 1)
-        self.tally.graphs += 1
-        self.tally.families.setdefault(self.enumerator.facts.expressions.number_graph(graph), graph)
-        yield _with_numbers(graph, state, choice)
+        self.counts.graphs += 1
+        self.counts.families.setdefault(self.enumerator.facts.expressions.number_graph(graph), graph)
+        yield _with_sizes(graph, state, choice)
 
 
-def _with_numbers(graph: SGraph, state: BlockState, choice: _Choice) -> SGraph:
+def _with_sizes(graph: SGraph, state: BlockState, choice: _Choice) -> SGraph:
     names = dict.fromkeys(a for t in state.tensors for a in t.axes if a)
-    cut = {a: n for n, (a, _) in enumerate(choice.grid)}
-    uses = tuple(AxisUse(a, cut.get(a), a in choice.looped) for a in names)
+    grid_dims = {a: n for n, (a, _) in enumerate(choice.grid)}
+    uses = tuple(AxisUse(a, grid_dims.get(a), a in choice.looped) for a in names)
     rank = len(choice.grid)
     nodes: list[Node] = []
     for tensor in state.tensors:

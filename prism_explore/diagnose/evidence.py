@@ -25,7 +25,7 @@ from prism_explore.verify.counterexample.case import Case, read_counterexample
 VERDICT_SENTENCES: dict[VerdictWord, str] = {
     "proved": "Equal to the program for every size that meets the conditions, over the real numbers.",
     "refuted": "Not equal to the program: the counterexample shows it.",
-    "unknown": "Neither proved nor refuted. That is not a no.",
+    "unknown": "Neither proved nor refuted. It may still be equal.",
 }
 
 
@@ -35,8 +35,8 @@ class Step:
 
     tensor: str
     """Such as k3.b7; `goal` for the two results."""
-    says: str
-    by: tuple[str, ...]
+    equation: str
+    axioms: tuple[str, ...]
     """Names of axioms; empty where the lemma holds by definition."""
     replayed: bool
     note: str = ""
@@ -45,11 +45,11 @@ class Step:
     """The derivation, from the operator's definition to the value; empty for one step."""
 
     @property
-    def because(self) -> str:
+    def justification(self) -> str:
         """The justification as text."""
         if not self.replayed:
             return f"not replayed: {self.note}"
-        return f"by {', '.join(self.by) or 'definition'}{f' ({self.note})' if self.note else ''}"
+        return f"by {', '.join(self.axioms) or 'definition'}{f' ({self.note})' if self.note else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Part:
     kind: str
     """The verdict that it supports; empty for none."""
     sentence: str
-    facts: tuple[tuple[str, str], ...] = ()
+    rows: tuple[tuple[str, str], ...] = ()
     remark: str = ""
     steps: tuple[Step, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
@@ -115,9 +115,9 @@ def evidence(
 
 # ---------------------------------------------------------------- proved
 def _claim_part(verdict: VerdictReached) -> Part:
-    told = [("method", verdict.method), *(("needs", _need(c)) for c in verdict.conditions)]
+    rows = [("method", verdict.method), *(("needs", _need(c)) for c in verdict.conditions)]
     return Part(
-        f"{verdict.candidate} proved", "proved", _sentence(verdict.detail), tuple(told), VERDICT_SENTENCES["proved"]
+        f"{verdict.candidate} proved", "proved", _sentence(verdict.detail), tuple(rows), VERDICT_SENTENCES["proved"]
     )
 
 
@@ -131,10 +131,10 @@ def _need(condition: str) -> str:
 
 
 def _refuter_part(verdict: VerdictReached) -> Part:
-    told = [(f"at {sizes}", f"relative error {error:.1e} at most, float64") for sizes, error in verdict.trials]
-    told += [(f"at {sizes}", f"exact; misses an error with probability {p:.1e}") for sizes, p in verdict.exact]
-    remark = "The refuter runs the block program on random numbers, apart from the prover. It proves nothing."
-    return Part("survived the refuter", "", verdict.evidence or "No trial was noted.", tuple(told), remark)
+    rows = [(f"at {sizes}", f"relative error {error:.1e} at most, float64") for sizes, error in verdict.trials]
+    rows += [(f"at {sizes}", f"exact; misses an error with probability {p:.1e}") for sizes, p in verdict.exact]
+    remark = "The refuter runs the block program on random numbers, independently of the prover. It proves nothing."
+    return Part("passed the refuter", "", verdict.evidence or "No trial was recorded.", tuple(rows), remark)
 
 
 def certificate_part(certificate: CertificateReplayed | None) -> Part:
@@ -145,12 +145,12 @@ def certificate_part(certificate: CertificateReplayed | None) -> Part:
     steps = tuple(steps_of(certificate))
     done = sum(step.replayed for step in steps)
     total = len(steps)
-    says = f"egglog replayed {done} of {total} lemmas from axioms alone"
+    text = f"egglog replayed {done} of {total} lemmas from axioms alone"
     checked = ", and a checker that shares no code with the prover accepts them" if certificate.statements else ""
-    used = {axiom for step in steps for axiom in step.by}
-    told = tuple((a.name, a.says) for a in AXIOMS if a.name in used)
+    used = {axiom for step in steps for axiom in step.axioms}
+    rows = tuple((a.name, a.says) for a in AXIOMS if a.name in used)
     rest = "" if done == total else "Where a lemma was not replayed, the proof rests on the normal form alone."
-    return Part("certificate", "proved" if done == total else "", f"{says}{checked}.", told, rest, steps)
+    return Part("certificate", "proved" if done == total else "", f"{text}{checked}.", rows, rest, steps)
 
 
 def steps_of(certificate: CertificateReplayed) -> Iterator[Step]:
@@ -176,10 +176,10 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
     low, high = counterexample.input_range
     exact = counterexample.arithmetic == "prime fields"
     drawn = "residues, exact" if exact else f"uniform from {low:g} to {high:g}, {counterexample.arithmetic}"
-    told = (
+    rows = (
         ("sizes", ", ".join(f"{s}={n}" for s, n in counterexample.sizes)),
         *(("input", shape) for shape in _shapes(program, dict(counterexample.sizes))),
-        ("drawn", f"{drawn}, seed {counterexample.seed}"),
+        ("inputs", f"{drawn}, seed {counterexample.seed}"),
         ("element", f"[{', '.join(map(str, counterexample.index))}] of the result"),
         ("program", f"{counterexample.expected:.17g}"),
         ("candidate", f"{counterexample.found:.17g}"),
@@ -188,7 +188,7 @@ def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where
     case = Case(verdict.candidate, None, program, parse(sgraph), counterexample)
     again = (("Python that runs it again", f"{where}.replay({verdict.candidate!r})"),) if where else ()
     copies = (*again, ("the case, for px.replay_counterexample(text)", str(case)))
-    return Part(title, "refuted", _sentence(verdict.detail), told, VERDICT_SENTENCES["refuted"], copies=copies)
+    return Part(title, "refuted", _sentence(verdict.detail), rows, VERDICT_SENTENCES["refuted"], copies=copies)
 
 
 def _shapes(program: TensorProgram, sizes: dict[str, int]) -> Iterator[str]:
@@ -215,42 +215,44 @@ def _unknown(verdict: VerdictReached) -> Iterator[Part]:
         spent = (("budget spent", verdict.budget),) if verdict.budget else ()
         yield Part(f"{verdict.candidate} unknown", "unknown", limit, spent, VERDICT_SENTENCES["unknown"])
     if verdict.shared:
-        told = tuple((", ".join(t.removeprefix("program.") for t in members), term) for term, members in verdict.shared)
-        yield Part("the last values that both sides share", "", "Nothing that is computed from one is shared.", told)
+        rows = tuple((", ".join(t.removeprefix("program.") for t in members), term) for term, members in verdict.shared)
+        yield Part("the last values that both sides share", "", "Nothing that is computed from one is shared.", rows)
     if verdict.apart:
-        says = "The first tensors without a partner on the other side."
-        yield Part("where they part", "", says, tuple((t.removeprefix("program."), form) for t, form in verdict.apart))
+        text = "The first tensors without an equal one on the other side."
+        yield Part(
+            "the first differences", "", text, tuple((t.removeprefix("program."), form) for t, form in verdict.apart)
+        )
     if verdict.nearest:
         sides = ("the program's", "the candidate's")
-        told = tuple(zip(sides, verdict.nearest, strict=False))
-        yield Part("the two forms that did not meet", "", "Each side's normal form.", told)
+        rows = tuple(zip(sides, verdict.nearest, strict=False))
+        yield Part("the two normal forms that differ", "", "Each side's normal form.", rows)
 
 
 # ---------------------------------------------------------------- floats
 def floats_part(found: FloatsAssessed) -> Part:
     """The floating-point assessment of a family."""
     kind = {"safe": "", "unsafe": "refuted", "unassessed": "unknown"}[found.outcome]
-    told = (*(("because", r) for r in found.reasons), *(("evidence", e) for e in found.evidence))
-    remark = f"A test of {found.candidate} on inputs made to break it, apart from the proof, which is of real numbers."
-    return Part(f"{found.family} {found.outcome} in {found.dtype}", kind, _sentence(found.detail), told, remark)
+    rows = (*(("because", r) for r in found.reasons), *(("evidence", e) for e in found.evidence))
+    remark = f"A test of {found.candidate} on extreme inputs, in addition to the proof, which is over the real numbers."
+    return Part(f"{found.family} {found.outcome} in {found.dtype}", kind, _sentence(found.detail), rows, remark)
 
 
 # ---------------------------------------------------------------- as text
 def _text(part: Part) -> Iterator[str]:
     yield part.title
     yield f"  {part.sentence}"
-    width = max((len(label) for label, _ in part.facts), default=0)
+    width = max((len(label) for label, _ in part.rows), default=0)
     width = min(width, 34)
-    yield from (f"  {label:{width}}  {value}" for label, value in part.facts)
+    yield from (f"  {label:{width}}  {value}" for label, value in part.rows)
     for step in part.steps:
-        yield f"  {step.tensor}: {step.says}"
+        yield f"  {step.tensor}: {step.equation}"
         if step.lines:
             yield f"        {step.lines[0].expression}"
             for line in step.lines[1:]:
                 yield f"      = {line.expression}"
                 yield f"          by {', '.join(line.axioms)}"
         else:
-            yield f"      {step.because}"
+            yield f"      {step.justification}"
     if part.remark:
         yield f"  ({part.remark})"
     for what, text in part.copies:

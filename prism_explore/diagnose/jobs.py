@@ -1,4 +1,4 @@
-"""Background jobs of a search: audits, what-ifs, certificates and counterexamples that are run again.
+"""Background jobs of a search, called questions: audits, what-ifs, certificates, replays of counterexamples.
 
 One thread runs them one after another, while the search continues. A job calls `tick` at every step: there it can be
 cancelled, and it waits while kernels are timed, because it would disturb the timing.
@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from prism_explore.errors import PrismError
 
 QuestionKind: TypeAlias = Literal["audit", "what_if", "certify", "replay"]
-Standing: TypeAlias = Literal["waiting", "thinking", "answered", "cancelled", "failed"]
+QuestionState: TypeAlias = Literal["waiting", "running", "answered", "cancelled", "failed"]
 Tick: TypeAlias = Callable[[], None]
 
 WAIT_S = 0.05
@@ -34,7 +34,7 @@ class Question:
     """The subject, such as p17; for a what-if, the changes."""
     python: str
     """A Python line that runs the same and waits for the answer."""
-    state: Standing = "waiting"
+    state: QuestionState = "waiting"
     answer: Any = None
     failure: str = ""
     """The error message of a failed job."""
@@ -42,13 +42,13 @@ class Question:
     @property
     def is_open(self) -> bool:
         """Whether the job is waiting or running."""
-        return self.state in ("waiting", "thinking")
+        return self.state in ("waiting", "running")
 
     def __repr__(self) -> str:
-        said = f"{self.id}: {self.python}  [{self.state}]"
+        head = f"{self.id}: {self.python}  [{self.state}]"
         if self.state == "answered":
-            return f"{said}\n{self.answer!r}"
-        return f"{said}\n{self.failure}" if self.failure else said
+            return f"{head}\n{self.answer!r}"
+        return f"{head}\n{self.failure}" if self.failure else head
 
 
 class Cancelled(Exception):
@@ -84,28 +84,28 @@ class Questions(Mapping[str, Question]):
         return len(self._all)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{q.id}  {q.state:<9}  {q.python}" for q in self.values()) or "nothing has been asked"
+        return "\n".join(f"{q.id}  {q.state:<9}  {q.python}" for q in self.values()) or "no questions yet"
 
     def submit(self, kind: QuestionKind, subject: str, python: str, work: Callable[[Tick], Any]) -> Question:
         """Queue a job and return at once; `work` receives the `tick` function to call at every step."""
         with self._lock:
-            asked = Question(f"q{len(self._all) + 1}", kind, subject, python)
-            self._all[asked.id] = asked
-            self._waiting.append((asked.id, work))
+            question = Question(f"q{len(self._all) + 1}", kind, subject, python)
+            self._all[question.id] = question
+            self._waiting.append((question.id, work))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name="prism-questions", daemon=True)
                 self._thread.start()
         self._changed()
-        return asked
+        return question
 
-    def cancel(self, question: str = "") -> None:
+    def cancel(self, question_id: str = "") -> None:
         """Cancel a job, or all open ones; a running job ends at its next step."""
         with self._lock:
-            for asked in tuple(self._all.values()):
-                if asked.is_open and question in ("", asked.id):
-                    self._cancelled.add(asked.id)
-                    if asked.state == "waiting":
-                        self._all[asked.id] = replace(asked, state="cancelled")
+            for question in tuple(self._all.values()):
+                if question.is_open and question_id in ("", question.id):
+                    self._cancelled.add(question.id)
+                    if question.state == "waiting":
+                        self._all[question.id] = replace(question, state="cancelled")
         self._changed()
 
     def wait(self, timeout_s: float | None = None) -> bool:
@@ -128,28 +128,28 @@ class Questions(Mapping[str, Question]):
                 name, work = self._waiting.popleft()
                 if name in self._cancelled:
                     continue
-                self._all[name] = replace(self._all[name], state="thinking")
+                self._all[name] = replace(self._all[name], state="running")
             self._changed()
-            settled = self._run(self._all[name], work)
+            finished = self._run(self._all[name], work)
             with self._lock:
-                self._all[name] = settled
+                self._all[name] = finished
                 self._idle.notify_all()
             self._changed()
 
-    def _run(self, asked: Question, work: Callable[[Tick], Any]) -> Question:
+    def _run(self, question: Question, work: Callable[[Tick], Any]) -> Question:
         def tick() -> None:
-            while self._busy() and asked.id not in self._cancelled:
+            while self._busy() and question.id not in self._cancelled:
                 time.sleep(WAIT_S)
-            if asked.id in self._cancelled:
+            if question.id in self._cancelled:
                 raise Cancelled
 
         try:
             tick()
-            return replace(asked, state="answered", answer=work(tick))
+            return replace(question, state="answered", answer=work(tick))
         except Cancelled:
-            return replace(asked, state="cancelled")
+            return replace(question, state="cancelled")
         except PrismError as error:
-            return replace(asked, state="failed", failure=str(error))
+            return replace(question, state="failed", failure=str(error))
         except BaseException as error:
             # Without this, a job whose thread died would stay open for ever.
-            return replace(asked, state="failed", failure=f"{type(error).__name__}: {error}")
+            return replace(question, state="failed", failure=f"{type(error).__name__}: {error}")

@@ -97,24 +97,26 @@ class WhatIf:
     def text(self) -> str:
         """The answer in a few sentences."""
         rules = [f"{len(row.reopened)} of {row.regions} by {row.rule}" for row in self.rows if row.reopened]
-        said = [f"With {', '.join(self.changes) or 'nothing changed'}:"]
-        said.append(f"{', '.join(rules)} reopen." if rules else "no region that was cut reopens.")
+        sentences = [f"With {', '.join(self.changes) or 'nothing changed'}:"]
+        sentences.append(f"{', '.join(rules)} reopen." if rules else "no pruned region reopens.")
         if covered := sum(row.covered for row in self.rows):
-            said.append(f"{covered} more would, but another rule cuts them too.")
+            sentences.append(f"{covered} more would, but another rule prunes them too.")
         if self.admitted_steps:
-            said.append(f"{self.admitted_steps} steps open that the search never tried.")
+            sentences.append(f"{self.admitted_steps} steps are admitted that the search never tried.")
         if self.excluded_nodes:
-            said.append(f"{self.excluded_nodes} nodes of the search close.")
+            sentences.append(f"{self.excluded_nodes} nodes of the search are pruned now.")
         if self.admitted_maps or self.excluded_maps:
-            said.append(f"{len(self.admitted_maps)} choices of maps open, {len(self.excluded_maps)} close.")
-        said += self.estimated
+            sentences.append(
+                f"{len(self.admitted_maps)} choices of maps are admitted, {len(self.excluded_maps)} rejected."
+            )
+        sentences += self.estimated
         if (ran := self.ran) is not None:
             end = ", which its node budget ended" if ran.by_budget else ""
-            said.append(
-                f"A shadow search{end} grew {ran.nodes} nodes and decided {ran.candidates} candidates: "
+            sentences.append(
+                f"A shadow search{end} visited {ran.nodes} nodes and decided {ran.candidates} candidates: "
                 f"{ran.common} proved families in both, {len(ran.gained)} gained, {len(ran.missing)} missing."
             )
-        return " ".join(said)
+        return " ".join(sentences)
 
     def __repr__(self) -> str:
         gained = self.ran.gained if self.ran is not None else ()
@@ -123,7 +125,7 @@ class WhatIf:
 
 def what_if(
     task: Task,
-    facts: Sequence[Event],
+    events: Sequence[Event],
     *,
     target: Target | None = None,
     space: Space | None = None,
@@ -135,7 +137,7 @@ def what_if(
 
     Args:
         task: what was searched.
-        facts: the events of the search; they are only read.
+        events: the events of the search; they are only read.
         target: another machine; before tuning, only its shared memory matters.
         space: other operators and limits.
         rules_off: rules to switch off, in addition to those of the space.
@@ -147,44 +149,44 @@ def what_if(
     """
     wanted = space or task.space
     wanted = replace(wanted, rules_off=wanted.rules_off | frozenset(rules_off))
-    task = with_time_to_beat(task, facts)
+    task = with_time_to_beat(task, events)
     time_to_beat_s = task.time_to_beat_s if target is None else None  # times are not comparable across machines
     other = replace(task, target=target or task.target, space=wanted, time_to_beat_s=time_to_beat_s)
-    walk = _Walk(task, other, facts)
+    walk = _TreeComparison(task, other, events)
     walk.walk(tick)
-    was, now = _maps(task, facts, tick), _maps(other, facts, tick)
+    was, now = _maps(task, events, tick), _maps(other, events, tick)
     return WhatIf(
         _changes(task, other),
         walk.rows(),
-        walk.opened,
-        walk.closed,
+        walk.admitted_steps,
+        walk.excluded_nodes,
         tuple(m for m in now if m not in was),
         tuple(m for m in was if m not in now),
         tuple(walk.estimated),
-        _compare_searches(other, facts, tick) if run else None,
+        _compare_searches(other, events, tick) if run else None,
     )
 
 
-class _Walk:
+class _TreeComparison:
     """Traversal of the enumeration tree in both settings at once."""
 
-    def __init__(self, task: Task, other: Task, facts: Sequence[Event]) -> None:
-        self.here = EnumerationReplay(task.program, task.space, task.target, Journal(), time_to_beat(task))
-        self.there = EnumerationReplay(other.program, other.space, other.target, Journal(), time_to_beat(other))
+    def __init__(self, task: Task, other: Task, events: Sequence[Event]) -> None:
+        self.before = EnumerationReplay(task.program, task.space, task.target, Journal(), time_to_beat(task))
+        self.after = EnumerationReplay(other.program, other.space, other.target, Journal(), time_to_beat(other))
         self.task, self.other = task, other
-        self.trail = ReportedTree(facts)
-        self.ended = any(isinstance(e, ExplorationFinished) and e.stop != "cancelled" for e in facts)
-        self.opened = self.closed = 0
-        self.has_rows = False
-        self.fate: dict[str, str] = {}
-        """Per visited region: reopened, covered, or cut (still pruned)."""
-        self.cut = [e for e in facts if isinstance(e, RegionPruned)]
+        self.tree = ReportedTree(events)
+        self.ended = any(isinstance(e, ExplorationFinished) and e.stop != "cancelled" for e in events)
+        self.admitted_steps = self.excluded_nodes = 0
+        self.has_sequences = False
+        self.outcomes: dict[str, str] = {}
+        """Per visited region: reopened, covered, or pruned."""
+        self.regions = [e for e in events if isinstance(e, RegionPruned)]
         self.estimated: list[str] = []
 
     def walk(self, tick: Callable[[], None]) -> None:
         """Traverse the tree from its root."""
-        roots = [n.node for n in self.trail.nodes.values() if not n.parent]
-        left = [(node, self.here.root(), self.there.root()) for node in roots]
+        roots = [n.node for n in self.tree.nodes.values() if not n.parent]
+        left = [(node, self.before.root(), self.after.root()) for node in roots]
         while left:
             tick()
             node, here, there = left.pop()
@@ -192,104 +194,104 @@ class _Walk:
             for level in ("block", *levels) if here.block is not None else levels:
                 left += self.compare_steps(node, here, there, level)
         if not self.ended:
-            self.estimated.append("The search has not ended, so this is about what it has seen so far.")
-        if any(e.operator == REST for e in self.cut):
+            self.estimated.append("The search has not ended, so this is about its events so far.")
+        if any(e.operator == REST for e in self.regions):
             more = self.other.space.nodes - self.task.space.nodes
             self.estimated.append(
-                f"How far {more:,} more nodes go into the regions that the budget left is known when they are spent."
+                f"How many of the regions that the budget left out need {more:,} more nodes is not known in advance."
                 if more > 0
-                else "What the budget left out stays unknown."
+                else "The regions that the budget left out stay unknown."
             )
-        if self.has_rows:
-            self.estimated.append("Kernels in a row are put together from searches of parts: run=True searches them.")
+        if self.has_sequences:
+            self.estimated.append("Kernel sequences are built from searches of parts; run=True searches them.")
         if self.other.space.block != self.task.space.block or self.other.space.kernel != self.task.space.kernel:
             self.estimated.append(
-                "The operators differ, and with them the order of growth, so a graph may be met at another node."
+                "The operators differ, and so does the order of enumeration, so a graph may be at another node."
             )
 
     def compare_steps(
         self, node: str, here: ReplayState, there: ReplayState, level: Level
     ) -> list[tuple[str, ReplayState, ReplayState]]:
         """Compare all steps at a node on one level; returns the children that both settings keep."""
-        children, regions = self.trail.children[node, level], self.trail.regions[node, level]
+        children, regions = self.tree.children[node, level], self.tree.regions[node, level]
         if not children and not regions and (level != "block" or not self.ended):
             return []
-        was, now = self.here.try_steps(here, level), self.there.try_steps(there, level)
+        was, now = self.before.try_steps(here, level), self.after.try_steps(there, level)
         for region in regions:
-            self.fate[region.region] = self.classify(region, was, now)
+            self.outcomes[region.region] = self.classify(region, was, now)
         if self.ended:
-            self.opened += len(set(now.kept) - set(was.kept) - set(was.cut))
+            self.admitted_steps += len(set(now.kept) - set(was.kept) - set(was.cut))
         both: list[tuple[str, ReplayState, ReplayState]] = []
         for child in children:
             if is_sequence_text(child.operator):
-                self.has_rows = True
+                self.has_sequences = True
                 continue
-            a, b = self.here.follow(here, child, was), self.there.follow(there, child, now)
-            assert a is not None, f"{child.node} was kept by the search whose facts these are"
+            a, b = self.before.follow(here, child, was), self.after.follow(there, child, now)
+            assert a is not None, f"the search that has these events kept {child.node}"
             if b is None:
-                self.closed += 1
+                self.excluded_nodes += 1
             else:
                 both.append((child.node, a, b))
         return both
 
     def classify(self, region: RegionPruned, was: StepOutcomes, now: StepOutcomes) -> str:
-        """Whether a region is reopened, covered, or still pruned (cut)."""
+        """Whether a region is reopened, covered, or still pruned."""
         if region.operator == REST:
-            return "reopened" if self.other.space.nodes > self.task.space.nodes else "cut"
+            return "reopened" if self.other.space.nodes > self.task.space.nodes else "pruned"
         rule = region.reason.rule
         if is_sequence_text(region.operator) and rule == "budget.nodes":
-            return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "cut"
+            return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "pruned"
         if region.operator == COMPLETE_GRAPH[region.level] or is_sequence_text(region.operator):
-            return "reopened" if rule in self.other.space.rules_off - self.task.space.rules_off else "cut"
+            return "reopened" if rule in self.other.space.rules_off - self.task.space.rules_off else "pruned"
         steps = next(
             (r.steps for r in was.regions if (r.title, r.reason) == (region.operator, region.reason)),
             (),
         )
         if any(step in now.kept for step in steps):
             return "reopened"
-        return "cut" if any(now.cut.get(step) == rule for step in steps) else "covered"
+        return "pruned" if any(now.cut.get(step) == rule for step in steps) else "covered"
 
     def rows(self) -> tuple[Reopening, ...]:
         """One row per rule, most regions first."""
         by_rule: dict[str, list[RegionPruned]] = {}
-        for fact in self.cut:
-            by_rule.setdefault(fact.reason.rule, []).append(fact)
+        for region in self.regions:
+            by_rule.setdefault(region.reason.rule, []).append(region)
         return tuple(
             Reopening(
                 rule,
-                len(cut),
-                tuple(e.region for e in cut if self.fate.get(e.region) == "reopened"),
-                sum(self.fate.get(e.region) == "covered" for e in cut),
-                sum(e.region not in self.fate for e in cut),
-                sum(e.stood_for for e in cut if self.fate.get(e.region) == "reopened"),
+                len(regions),
+                tuple(e.region for e in regions if self.outcomes.get(e.region) == "reopened"),
+                sum(self.outcomes.get(e.region) == "covered" for e in regions),
+                sum(e.region not in self.outcomes for e in regions),
+                sum(e.stood_for for e in regions if self.outcomes.get(e.region) == "reopened"),
             )
-            for rule, cut in sorted(by_rule.items(), key=lambda row: (-len(row[1]), row[0]))
+            for rule, regions in sorted(by_rule.items(), key=lambda row: (-len(row[1]), row[0]))
         )
 
 
-def _families(facts: Iterable[Event]) -> list[FamilyCompleted]:
-    return [e for e in facts if isinstance(e, FamilyCompleted)]
+def _families(events: Iterable[Event]) -> list[FamilyCompleted]:
+    return [e for e in events if isinstance(e, FamilyCompleted)]
 
 
-def _maps(task: Task, facts: Sequence[Event], tick: Callable[[], None]) -> list[Maps]:
+def _maps(task: Task, events: Sequence[Event], tick: Callable[[], None]) -> list[Maps]:
     """Every candidate that a setting admits of the search's families, except kernel sequences."""
     found: list[Maps] = []
-    rows = {e.node for e in facts if isinstance(e, NodeExpanded) and is_sequence_text(e.operator)}
-    for born in _families(facts):
-        if born.node in rows:
+    sequences = {e.node for e in events if isinstance(e, NodeExpanded) and is_sequence_text(e.operator)}
+    for completed in _families(events):
+        if completed.node in sequences:
             continue
         tick()
-        family = Family(born.family, task.program, parse(born.sgraph))
+        family = Family(completed.family, task.program, parse(completed.sgraph))
         for candidate in instantiate(family, task.space, task.target, Journal()):
             found.append((family.id, tuple(str(u) for uses in candidate.uses for u in uses)))
     return found
 
 
-def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], None]) -> Comparison:
+def _compare_searches(other: Task, events: Sequence[Event], tick: Callable[[], None]) -> Comparison:
     """Search in the other setting up to proofs, and compare families by canonical form."""
     table = ExpressionNumbers()
-    proved = {row.family for row in family_rows(facts) if row.proved}
-    known = {table.number_graph(parse(e.sgraph)): e.family for e in _families(facts) if e.family in proved}
+    proved = {row.family for row in family_rows(events) if row.proved}
+    known = {table.number_graph(parse(e.sgraph)): e.family for e in _families(events) if e.family in proved}
     journal, prover = Journal(), Prover(other.program)
     watch = WorkTimer(other.space.time_s)
     found: dict[int, str] = {}
@@ -317,12 +319,12 @@ def _compare_searches(other: Task, facts: Sequence[Event], tick: Callable[[], No
 
 
 def _changes(task: Task, other: Task) -> tuple[str, ...]:
-    """What differs between the settings, in words."""
-    said: list[str] = []
+    """The differences between the settings, as text."""
+    changes: list[str] = []
     if other.target != task.target:
         a, b = task.target.shared_memory_bytes, other.target.shared_memory_bytes
         memory = f"shared memory {a:,} B -> {b:,} B" if a != b else "shared memory as before"
-        said.append(f"{other.target.name} for {task.target.name} ({memory})")
+        changes.append(f"{other.target.name} for {task.target.name} ({memory})")
     was, now = task.space.describe(task.program), other.space.describe(task.program)
-    said += [f"{name}: {now[name]}" for name in now if was.get(name) != now[name]]
-    return tuple(said)
+    changes += [f"{name}: {now[name]}" for name in now if was.get(name) != now[name]]
+    return tuple(changes)

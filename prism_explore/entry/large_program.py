@@ -28,7 +28,7 @@ from prism_explore.targets import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedPart:
     """A part and its search."""
 
     part: Part
@@ -96,7 +96,7 @@ class LargeProgram:
                 if "at" in given:
                     given["at"] = {s: n for s, n in given["at"].items() if s in part.program.graph.data_symbols}
                 sessions[key] = Session(part.program, target=target, space=space, **given)
-        self.parts = tuple(Searched(p, sessions[canonical_text(p.program)] if p.searched else None) for p in parts)
+        self.parts = tuple(SearchedPart(p, sessions[canonical_text(p.program)] if p.searched else None) for p in parts)
         self.sessions = tuple(sessions.values())
 
     def run(self) -> None:

@@ -59,7 +59,7 @@ def test_a_rule_that_loses_a_family_is_found_out(sound, unsound):
     assert "wrong" == found.answer
     missing = {h._text() for h in sound.families.values()} - {h._text() for h in unsound.families.values()}
     assert missing == {f.sgraph for f in found.lost}
-    assert "was cut wrongly" in found.text
+    assert "was pruned wrongly" in found.text
     assert "" == found.ended
 
 
@@ -70,7 +70,7 @@ def test_a_rule_that_lost_nothing_is_confirmed_with_what_was_searched(sound):
     assert (0, ()) == (found.proved, found.lost)
     assert found.nodes > 10
     assert found.candidates == found.refuted > 0
-    assert "was cut rightly" in found.text
+    assert "was pruned rightly" in found.text
 
 
 def test_no_cut_by_a_sound_rule_is_found_wrong(sound):
@@ -136,10 +136,10 @@ def test_an_audit_goes_into_steps_before_the_cut_that_the_search_did_not_try_aga
 def test_a_proved_family_beyond_a_limit_of_the_space_is_no_loss():
     sess = searched(replace(SPACE, accumulators=1))
     answers = [sess.audit(k) for k in regions(sess, "limit.accumulators")]
-    beyond = [f for found in answers for f in found.found if f.standing == "beyond"]
+    excluded = [f for found in answers for f in found.found if f.status == "excluded"]
 
-    assert beyond
-    assert {"accumulators of a block graph: 2 > 1"} == {f.explanation for f in beyond}
+    assert excluded
+    assert {"accumulators of a block graph: 2 > 1"} == {f.explanation for f in excluded}
     assert "wrong" not in {found.answer for found in answers}
 
 
@@ -204,9 +204,9 @@ def test_a_sample_of_all_rules_says_per_rule_how_many_cuts_were_right(sound):
     assert all(min(2, row.regions) == len(row.audits) for row in found.rows)
     assert () == found.wrong
     assert found == sound.audit(sample=2, seed=3)
-    assert "No audited cut was found wrong." in repr(found)
+    assert "No audited pruning was found wrong." in repr(found)
     assert all("are (95%)" in repr(found) for row in found.rows if row.wrong_share_bound)
-    assert "choices of maps were forbidden by constraints; those are not audited" in repr(found)
+    assert "choices of maps; these are not audited" in repr(found)
 
 
 def test_a_sample_finds_the_rule_that_loses_a_family(unsound):
@@ -214,7 +214,7 @@ def test_a_sample_finds_the_rule_that_loses_a_family(unsound):
 
     assert {"expr.unreachable"} == {a.rule for a in found.wrong}
     assert None is next(row.wrong_share_bound for row in found.rows if row.rule == "expr.unreachable")
-    assert "was cut wrongly" in repr(found)
+    assert "was pruned wrongly" in repr(found)
 
 
 def test_a_sample_ends_with_its_time_and_says_how_much_is_left(sound):

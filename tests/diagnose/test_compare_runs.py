@@ -35,20 +35,20 @@ def named(lines):
 def test_a_search_does_not_differ_from_its_file(usual, tmp_path):
     found = px.compare(usual, usual.save(tmp_path / "run.prism"))
 
-    assert f"All {len(usual.journal):,} facts are the same." in found.text
-    assert not any(line.differs for line in (*found.settings, *found.counts, *found.cuts, *found.families))
+    assert f"All {len(usual.journal):,} events are the same." in found.text
+    assert not any(line.differs for line in (*found.settings, *found.counts, *found.prunings, *found.families))
     assert "families: 0 of" in repr(found)
 
 
 def test_a_smaller_space_shows_in_settings_families_cuts_and_counts(usual, short):
     found = px.compare(usual, short)
-    settings, counts, cuts = named(found.settings), named(found.counts), named(found.cuts)
+    settings, counts, prunings = named(found.settings), named(found.counts), named(found.prunings)
 
     assert "at most 11 operators" in settings["block graph"][0]
     assert "at most 6 operators" in settings["block graph"][1]
     assert settings["program"][0] == settings["program"][1]
     assert (str(len(usual.families)), str(len(short.families))) == counts["families"]
-    assert any(a != b for a, b in cuts.values())
+    assert any(a != b for a, b in prunings.values())
     assert len(found.only_one) == len(usual.families) - len(short.families) > 0
     assert () == found.only_other
     assert 1 == found.first_difference
@@ -60,7 +60,7 @@ def test_families_are_matched_by_their_graphs_not_by_their_ids(usual, short):
     graphs = dict(short.families)
     for line, graph in zip(found.families, found.graphs, strict=True):
         first, *second = line.name.split(" / ")
-        if second or line.one != "–" != line.other:
+        if second or line.first != "–" != line.second:
             assert str(graphs[(second or [first])[0]].graph) == str(px.parse(graph))
 
 
@@ -85,7 +85,7 @@ def test_a_search_that_did_not_begin_has_nothing(usual):
     found = px.compare(usual, fresh)
 
     assert len(found.only_one) == len(usual.families)
-    assert "The first 0 facts are the same" in found.text
+    assert "The first 0 events are the same" in found.text
 
 
 def test_a_file_that_is_no_search_is_refused(usual, tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prism_explore.diagnose.concrete_enumerator import Numbers, Tally, enumerate_concrete
+from prism_explore.diagnose.concrete_enumerator import ConcreteSizes, Counts, enumerate_concrete
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import NodeExpanded
@@ -25,12 +25,12 @@ from tests.generate.programs import (
 )
 
 AT = {"b": 4}
-SMALL = Numbers((2, 4), (2, 4))
+SMALL = ConcreteSizes((2, 4), (2, 4))
 PROGRAMS = (rms_linear_small(), gate(), softmax(), row_dot(), scaled_linear(), root_mean_square())
 
 
 def concrete(program, numbers=SMALL, space=None, **budget):
-    tally = Tally()
+    tally = Counts()
     found = enumerate_concrete(program, space or default_space(program), MACHINE, AT, numbers, tally, **budget)
     return [g for g in found if g is not None], tally
 
@@ -53,9 +53,9 @@ def test_both_find_the_same_families_and_the_symbolic_search_visits_fewer_states
     assert {table.number_graph(f.sgraph.substitute(AT)) for f in families} == set(
         map(table.number_graph, tally.families.values())
     )
-    assert not tally.over
-    assert nodes < tally.grown < tally.states
-    assert tally.begun < tally.maps
+    assert not tally.out_of_budget
+    assert nodes < tally.kept < tally.states
+    assert tally.searched < tally.maps
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
@@ -104,28 +104,28 @@ def test_every_concrete_graph_computes_the_program(program):
 
 def test_more_numbers_mean_more_states_and_no_other_family():
     program = rms_linear_small()
-    _, few = concrete(program, Numbers((2,), (2,)))
-    _, many = concrete(program, Numbers((2, 4), (2, 4)))
+    _, few = concrete(program, ConcreteSizes((2,), (2,)))
+    _, many = concrete(program, ConcreteSizes((2, 4), (2, 4)))
     table = ExpressionNumbers()
 
     assert few.maps < many.maps
-    assert few.grown < many.grown
+    assert few.kept < many.kept
     assert set(map(table.number_graph, few.families.values())) == set(map(table.number_graph, many.families.values()))
 
 
 def test_a_budget_of_states_ends_it_and_is_told():
     _, tally = concrete(rms_linear_small(), states=100)
 
-    assert tally.over
+    assert tally.out_of_budget
 
 
 def test_what_it_cannot_enumerate_is_said():
     program = rms_linear_small()
     with pytest.raises(ShapeError, match="b has no number"):
-        list(enumerate_concrete(program, default_space(program), MACHINE, {}, SMALL, Tally()))
+        list(enumerate_concrete(program, default_space(program), MACHINE, {}, SMALL, Counts()))
     with pytest.raises(ShapeError, match=r"leave the rule shape\.mismatch on"):
         concrete(program, space=replace(default_space(program), rules_off=frozenset({"shape.mismatch"})))
     with pytest.raises(ShapeError, match="of one custom kernel"):
         concrete(program, space=replace(default_space(program), custom_kernels=2))
     with pytest.raises(ShapeError, match="sizes start at 2"):
-        Numbers((1,), (4,))
+        ConcreteSizes((1,), (4,))

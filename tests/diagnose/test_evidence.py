@@ -61,7 +61,7 @@ def recorded(sgraph: str, change=lambda verdict: verdict) -> Record:
 def test_a_proved_candidate_shows_its_claim_its_trials_and_its_certificate_line_by_line(golden):
     record = recorded(RIGHT)
     before = record.evidence("f1.c1")
-    assert ["f1.c1 proved", "survived the refuter", "certificate"] == [p.title for p in before.parts]
+    assert ["f1.c1 proved", "passed the refuter", "certificate"] == [p.title for p in before.parts]
     assert "No certificate has been made" in before.parts[2].sentence
 
     golden("evidence/proved", str(record.certify("f1.c1")))
@@ -96,11 +96,11 @@ def test_an_unknown_candidate_shows_the_limit_and_how_far_both_sides_agree():
 
     parts = recorded(RIGHT, undecided).evidence("f1.c1").parts
 
-    titles = ["f1.c1 unknown", "the last values that both sides share", "where they part"]
-    assert [*titles, "the two forms that did not meet"] == [p.title for p in parts]
-    assert (("%0, k0", "x[p0,p1]"),) == parts[1].facts
-    assert "That is not a no" in parts[0].remark
-    assert (("budget spent", "budget.proof"),) == parts[0].facts
+    titles = ["f1.c1 unknown", "the last values that both sides share", "the first differences"]
+    assert [*titles, "the two normal forms that differ"] == [p.title for p in parts]
+    assert (("%0, k0", "x[p0,p1]"),) == parts[1].rows
+    assert "It may still be equal" in parts[0].remark
+    assert (("budget spent", "budget.proof"),) == parts[0].rows
 
 
 def test_a_disagreement_carries_the_case_that_was_saved():
@@ -132,12 +132,12 @@ def test_a_candidate_that_is_not_proved_gets_no_certificate_and_a_proved_one_no_
 def test_a_file_of_an_older_version_without_counterexample_or_statements_still_shows_what_it_has():
     old = lambda v: VerdictReached(v.candidate, v.verdict, v.method, v.detail)  # noqa: E731
     (part,) = recorded(WRONG, old).evidence("f1.c1").parts
-    assert ((), ()) == (part.facts, part.copies)
+    assert ((), ()) == (part.rows, part.copies)
 
     record = recorded(RIGHT)
     record.journal.append(CertificateReplayed("f1.c1", (("k2", "store(%5)", "x", (), True, ""),)))
     step = record.evidence("f1.c1").parts[2].steps[0]
-    assert ("k2", "by definition", ()) == (step.tensor, step.because, step.lines)
+    assert ("k2", "by definition", ()) == (step.tensor, step.justification, step.lines)
 
 
 def test_a_search_goes_on_over_a_certificate_that_was_asked_for_in_between(tmp_path):

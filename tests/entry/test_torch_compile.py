@@ -98,9 +98,9 @@ def test_equal_regions_are_searched_once():
         x = torch.randn(4, D)
         torch.testing.assert_close(module(x), compiled(module, backend)(x), rtol=2e-4, atol=2e-5)
 
-    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
-    assert 1 == len({r.program for r in backend.rows})
-    assert 1 == len({r.ratio for r in backend.rows})
+    assert [True, True] == [r.replaced for r in backend.outcomes], backend.report()
+    assert 1 == len({r.program for r in backend.outcomes})
+    assert 1 == len({r.ratio for r in backend.outcomes})
 
 
 def test_what_is_not_faster_is_left_and_says_so():
@@ -111,7 +111,7 @@ def test_what_is_not_faster_is_left_and_says_so():
         torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=0, atol=0)
 
     assert "as fast as torch eager; 1e+09x is asked for" in backend.report()
-    assert not any(r.replaced for r in backend.rows)
+    assert not any(r.replaced for r in backend.outcomes)
 
 
 def test_what_cannot_be_traced_is_left_with_the_reason():
@@ -123,7 +123,7 @@ def test_what_cannot_be_traced_is_left_with_the_reason():
     keep = torch.ones(4, 4, dtype=torch.bool).tril()
 
     torch.testing.assert_close(masked(q, k, v, keep), compiled(masked, backend)(q, k, v, keep))
-    assert [False] == [r.replaced for r in backend.rows]
+    assert [False] == [r.replaced for r in backend.outcomes]
     assert "dtype bool" in backend.report()
 
 
@@ -145,8 +145,8 @@ def test_symbolic_sizes_have_a_kernel_for_the_call_s_own_and_torch_for_others():
         assert [] == [w for w in said if "runs in torch" in str(w.message)]  # as many rows as the kernel takes
         assert 12 == len([*pool.map(agrees, [(4, 5), (7, 3), (5, 4)] * 4)])
 
-    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
-    assert all("=2" in r.reason and r.reason.endswith("torch runs at other sizes") for r in backend.rows)
+    assert [True, True] == [r.replaced for r in backend.outcomes], backend.report()
+    assert all("=2" in r.reason and r.reason.endswith("torch runs at other sizes") for r in backend.outcomes)
     told = [str(w.message) for w in said if "runs in torch" in str(w.message)]
     assert 2 == len(told)  # once per region, from whichever thread
 
@@ -162,9 +162,9 @@ def test_a_module_in_half_precision_becomes_kernels_that_are_nearer_to_float32_t
         found = fast(x)
         wanted = module.float()(x.float())
 
-    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+    assert [True, True] == [r.replaced for r in backend.outcomes], backend.report()
     assert dtype == found.dtype
-    assert all("bf16[" in r.program or "f16[" in r.program for r in backend.rows)
+    assert all("bf16[" in r.program or "f16[" in r.program for r in backend.outcomes)
     torch.testing.assert_close(wanted, found.float(), rtol=0.02, atol=0.02)
 
 
@@ -188,7 +188,7 @@ def test_casts_end_a_region_and_the_product_between_them_is_replaced():
         found = compiled(module, backend)(x)
         torch.testing.assert_close(module(x), found, rtol=0.02, atol=0.02)
 
-    (row,) = backend.rows
+    (row,) = backend.outcomes
     assert row.replaced, backend.report()
     assert "bf16[" in row.program
     assert "f32[" not in row.program
@@ -214,7 +214,7 @@ def test_what_autocast_casts_is_left_to_torch_with_the_reason(inside):
 
     assert wanted.dtype == found.dtype
     torch.testing.assert_close(wanted, found, rtol=0, atol=0)
-    assert not any(r.replaced for r in backend.rows)
+    assert not any(r.replaced for r in backend.outcomes)
     assert "float32, bfloat16 meet in it, by a cast or by autocast" in backend.report()
 
 
@@ -232,7 +232,7 @@ def test_a_graph_break_parts_a_module_in_two_that_are_both_replaced():
     with torch.no_grad():
         torch.testing.assert_close(broken(x), compiled(broken, backend)(x), rtol=2e-4, atol=2e-5)
 
-    assert [True, True] == [r.replaced for r in backend.rows], backend.report()
+    assert [True, True] == [r.replaced for r in backend.outcomes], backend.report()
 
 
 def test_what_is_written_in_place_between_two_operators_keeps_them_apart():
@@ -249,7 +249,7 @@ def test_what_is_written_in_place_between_two_operators_keeps_them_apart():
         wanted, found = (run(x.clone()) for run in (overwritten, compiled(overwritten, backend)))
         torch.testing.assert_close(wanted, found, rtol=2e-4, atol=2e-5)
 
-    (row,) = backend.rows
+    (row,) = backend.outcomes
     assert row.replaced, backend.report()
     assert "silu" not in row.program
 
@@ -272,7 +272,7 @@ def test_no_gradient_goes_where_torch_records_none():
         assert layer.weight.grad is None
 
     torch.testing.assert_close(*grads, rtol=1e-3, atol=1e-4)
-    assert "silu" not in backend.rows[0].program
+    assert "silu" not in backend.outcomes[0].program
 
 
 def test_a_number_that_is_known_only_at_run_time_leaves_the_region_to_torch():
@@ -289,7 +289,7 @@ def test_a_number_that_is_known_only_at_run_time_leaves_the_region_to_torch():
             x = torch.randn(rows, D)
             torch.testing.assert_close(scaled(x), fast(x), rtol=2e-4, atol=2e-5)
 
-    (row,) = backend.rows
+    (row,) = backend.outcomes
     assert row.replaced or "known only when it runs" in row.reason, backend.report()
 
 
@@ -332,6 +332,6 @@ def test_a_llama_model_keeps_its_hidden_states_and_its_products_are_kernels():
 
     torch.testing.assert_close(wanted, found, rtol=1e-3, atol=1e-4)
     per_layer = ("queries", "keys", "values", "attention", "way out", "gate and up", "way back")
-    assert 2 * len(per_layer) == len(backend.rows), backend.report()
-    assert 2 * len(per_layer) - 2 == sum(r.replaced for r in backend.rows), backend.report()
-    assert any(r.program.count("matmul(") == 2 for r in backend.rows)
+    assert 2 * len(per_layer) == len(backend.outcomes), backend.report()
+    assert 2 * len(per_layer) - 2 == sum(r.replaced for r in backend.outcomes), backend.report()
+    assert any(r.program.count("matmul(") == 2 for r in backend.outcomes)

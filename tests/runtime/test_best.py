@@ -283,5 +283,5 @@ def test_a_region_of_a_model_is_left_by_the_same_rule(monkeypatch, ratio, replac
         x = torch.randn(4, 32)
         torch.testing.assert_close(layer(x), fast(x), rtol=2e-4, atol=2e-5)
 
-    assert [replaced] == [row.replaced for row in backend.rows], backend.report()
+    assert [replaced] == [row.replaced for row in backend.outcomes], backend.report()
     assert replaced or "torch eager took 80 µs and the kernel 100 µs" in backend.report()

@@ -173,5 +173,5 @@ def test_a_search_with_a_time_to_beat_states_it() -> None:
     (root,) = [e.region for e in session.journal.events if getattr(e, "parent", "") == "n1" and "x, w" in e.operator]
     asked = session.pruned[root].audit()
     assert ("cost.floor", "right") == (asked.rule, asked.answer)
-    assert {"beyond"} == {f.standing for f in asked.found}
+    assert {"excluded"} == {f.status for f in asked.found}
     assert "no kernel of it beats 1 ns" in asked.found[0].explanation

@@ -271,7 +271,7 @@ def test_questions_about_what_was_cut_hold_against_the_same_time(monkeypatch: py
     asked = sess.pruned[region].audit(nodes=200, candidates=20)
 
     assert "cost.floor" == asked.rule
-    assert {"beyond"} == {f.standing for f in asked.found}
+    assert {"excluded"} == {f.status for f in asked.found}
     assert "no kernel of it beats" in asked.found[0].explanation
     assert sess.what_if(rules_off=["cost.floor"]).reopened
 

@@ -118,7 +118,7 @@ def test_rows_that_were_given_up_can_be_audited_and_the_time_to_beat_asked_about
     assert not sess.families
     asked = sess.pruned[regions[0]].audit()
     assert ("cost.floor", "right") == (asked.rule, asked.answer)
-    assert {"beyond"} == {f.standing for f in asked.found}
+    assert {"excluded"} == {f.status for f in asked.found}
     assert "no kernel of it beats 0.001 ns" in asked.found[0].explanation
     assert regions[0] in sess.what_if(rules_off=["cost.floor"]).reopened
 

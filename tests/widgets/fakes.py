@@ -96,7 +96,7 @@ PRUNED = RegionPruned(
 
 QUESTIONS = (
     Question("q1", "audit", "p99", "sess.audit('p99')", "failed", None, "nothing to audit by the name 'p99'"),
-    Question("q2", "audit", "p15", "sess.audit('p15')", "thinking"),
+    Question("q2", "audit", "p15", "sess.audit('p15')", "running"),
 )
 
 

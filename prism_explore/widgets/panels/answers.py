@@ -11,23 +11,23 @@ from collections.abc import Mapping
 from prism_explore.diagnose.audit import Answer, Audit
 from prism_explore.diagnose.audit_sample import Sample
 from prism_explore.diagnose.evidence import Evidence, Part, Step
-from prism_explore.diagnose.jobs import Question, Standing
+from prism_explore.diagnose.jobs import Question, QuestionState
 from prism_explore.diagnose.what_if import WhatIf
 from prism_explore.verify.replay import Replay
 from prism_explore.widgets.panels.cards import MAX_LINKS
 from prism_explore.widgets.panels.sections import Card, Copy, Inspector, Link, Pair, StepRow
 from prism_explore.widgets.refs import member_ref, short_name
 
-STATE_KIND: Mapping[Standing, str] = {
+STATE_KIND: Mapping[QuestionState, str] = {
     "waiting": "frontier",
-    "thinking": "frontier",
+    "running": "frontier",
     "answered": "proved",
     "cancelled": "pruned-user",
     "failed": "refuted",
 }
-STATE_TEXT: Mapping[Standing, str] = {
+STATE_TEXT: Mapping[QuestionState, str] = {
     "waiting": "It waits for earlier questions, or until no kernel is being timed.",
-    "thinking": "It is running; the search and your cells continue.",
+    "running": "It is running; the search and your cells continue.",
     "cancelled": "It was cancelled.",
     "failed": "It has no answer.",
     "answered": "",
@@ -57,7 +57,7 @@ def part_card(part: Part, owner: str) -> Card:
         sentence=part.sentence,
         label=EVIDENCE,
         soundness_text=part.remark,
-        details=part.facts,
+        details=part.rows,
         steps=tuple(step_row(step, owner) for step in part.steps),
         copies=tuple(Copy(what, text) for what, text in part.copies),
     )
@@ -67,7 +67,9 @@ def step_row(step: Step, owner: str) -> StepRow:
     """One lemma, with its derivation line by line."""
     kind = "proved" if step.replayed else "unknown"
     lines = tuple((line.expression, ", ".join(line.axioms)) for line in step.lines)
-    return StepRow(member_ref(owner, step.tensor), short_name(step.tensor), step.says, step.because, kind, lines)
+    return StepRow(
+        member_ref(owner, step.tensor), short_name(step.tensor), step.equation, step.justification, kind, lines
+    )
 
 
 # ---------------------------------------------------------------- answers
@@ -132,12 +134,12 @@ def _audit_card(question: Question, found: Audit) -> Card:
             f"{found.candidates:,}: {found.proved:,} proved, {found.refuted:,} refuted, {found.unknown:,} unknown",
         ),
     ]
-    details += [("pruned inside", f"{n:,} by {rule}") for rule, n in found.cuts]
-    details += [("maps forbidden", f"{n:,} by {rule}") for rule, n in found.maps]
-    if found.ended:
-        details.append(("ended by", f"its budget: {found.ended}"))
+    details += [("pruned inside", f"{n:,} by {rule}") for rule, n in found.pruned_inside]
+    details += [("maps forbidden", f"{n:,} by {rule}") for rule, n in found.rejected_maps]
+    if found.spent_budget:
+        details.append(("ended by", f"its budget: {found.spent_budget}"))
     copies = tuple(
-        Copy(f"{f.family} of the audit, {f.standing}{f': {f.explanation}' if f.explanation else ''}", f.sgraph)
+        Copy(f"{f.family} of the audit, {f.status}{f': {f.explanation}' if f.explanation else ''}", f.sgraph)
         for f in found.found
     )
     return Card(

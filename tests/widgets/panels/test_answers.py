@@ -77,7 +77,7 @@ def test_an_audit_says_its_answer_on_the_region_and_on_the_question(sess) -> Non
 
 def test_an_open_question_can_be_taken_back_and_is_not_asked_twice(sess) -> None:
     region = cut_by(sess, "expr.unreachable")
-    asked = Question("q1", "audit", region, f"sess.audit({region!r})", "thinking")
+    asked = Question("q1", "audit", region, f"sess.audit({region!r})", "running")
     shown = seen(sess, region, asked)
 
     assert ["What if expr.unreachable were off", "Cancel q1"] == labels(shown.actions)
