@@ -198,7 +198,7 @@ class _TreeComparison:
         if any(e.operator == REST for e in self.regions):
             more = self.other.space.nodes - self.task.space.nodes
             self.estimated.append(
-                f"How many of the regions that the budget left out need {more:,} more nodes is not known in advance."
+                f"It is not known in advance how much of what the budget left out fits into {more:,} more nodes."
                 if more > 0
                 else "The regions that the budget left out stay unknown."
             )

@@ -60,7 +60,7 @@ def test_a_rule_that_loses_a_family_is_found_out(sound, unsound):
     missing = {h._text() for h in sound.families.values()} - {h._text() for h in unsound.families.values()}
     assert missing == {f.sgraph for f in found.lost}
     assert "was pruned wrongly" in found.text
-    assert "" == found.ended
+    assert "" == found.spent_budget
 
 
 def test_a_rule_that_lost_nothing_is_confirmed_with_what_was_searched(sound):
@@ -87,8 +87,8 @@ def test_a_budget_that_ends_an_audit_makes_no_cut_right(sound, unsound):
     ):
         found = sess.pruned[cut_of(sess, operator)].audit(**budget)
         assert "undecided" == found.answer
-        assert next(iter(budget)) == found.ended
-        assert "does not make the cut right" in found.text
+        assert next(iter(budget)) == found.spent_budget
+        assert "does not show that the pruning was right" in found.text
 
 
 def test_an_audit_leaves_the_session_and_its_journal_alone(sound):
@@ -224,7 +224,7 @@ def test_a_sample_ends_with_its_time_and_says_how_much_is_left(sound):
 
     assert 0 == whole.not_reached
     assert found.not_reached > 0
-    assert f"The time was spent before {found.not_reached} more that were drawn" in repr(found)
+    assert f"The time was over before {found.not_reached} more regions" in repr(found)
     assert found.text.endswith(f"before {found.not_reached} more that were drawn.")
     assert sum(len(r.audits) for r in found.rows) + found.not_reached == sum(len(r.audits) for r in whole.rows)
     for part, row in zip(found.rows, whole.rows, strict=True):
@@ -232,7 +232,7 @@ def test_a_sample_ends_with_its_time_and_says_how_much_is_left(sound):
 
 
 def test_a_sample_of_nothing_is_refused(sound):
-    with pytest.raises(px.ShapeError, match="takes some time, found seconds=0"):
+    with pytest.raises(px.ShapeError, match="is above 0, found seconds=0"):
         sound.audit(sample=1, seconds=0)
     with pytest.raises(px.ShapeError, match="a sample starts at 1, found 0"):
         sound.audit(sample=0)

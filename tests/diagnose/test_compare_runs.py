@@ -29,7 +29,7 @@ def short():
 
 
 def named(lines):
-    return {line.name: (line.one, line.other) for line in lines}
+    return {line.name: (line.first, line.second) for line in lines}
 
 
 def test_a_search_does_not_differ_from_its_file(usual, tmp_path):

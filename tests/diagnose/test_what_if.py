@@ -92,7 +92,7 @@ def test_what_a_budget_left_is_estimated_not_counted():
     found = short.what_if(space=SPACE, run=True)
 
     assert row(found, "budget.nodes").reopened
-    assert any("known when they are spent" in said for said in found.estimated)
+    assert any("It is not known in advance" in said for said in found.estimated)
     assert (2, 4) == (found.ran.common, len(found.ran.gained))
 
 
