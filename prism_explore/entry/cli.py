@@ -154,7 +154,7 @@ def _trials_command(args: argparse.Namespace) -> None:
     from prism_explore.tune.database import Database, export_trials, import_trials
 
     if args.taken is not None:
-        print(f"{import_trials(args.taken, args.database):,} trials taken in from {args.taken}")
+        print(f"{import_trials(args.taken, args.database):,} trials imported from {args.taken}")
     if args.export is not None:
         print(f"{export_trials(args.database, args.export):,} trials written to {args.export}")
     for row in Database(args.database).contents():
@@ -169,8 +169,8 @@ def _run(args: argparse.Namespace) -> None:
     from prism_explore.tune import Budget
 
     row = workload(args.workload)
-    asked = {"trials": args.trials, "seconds": args.seconds, "strategy": args.strategy}
-    limits = {k: v for k, v in asked.items() if v is not None}
+    options = {"trials": args.trials, "seconds": args.seconds, "strategy": args.strategy}
+    limits = {k: v for k, v in options.items() if v is not None}
     session = Session(
         row.code,
         name=row.name,
@@ -229,10 +229,13 @@ def _print_report(session: Session, best: Best | None) -> None:
     proving = seconds["generate"] + seconds["instantiate"] + seconds["verify"]
     f = book.funnel
     out.print(
-        f"\nsearch {proving:.1f} s: {f.expanded:,} partial graphs grown, {f.pruned:,} regions pruned, {f.families} "
+        f"\nsearch {proving:.1f} s: {f.expanded:,} partial graphs, {f.pruned:,} regions pruned, {f.families} "
         f"families, {f.candidates} candidates: {f.proved} proved, {f.refuted} refuted, {f.unknown} unknown"
     )
-    out.print(f"tuning {seconds['tune']:.1f} s: {f.measured} kernels timed, {f.failed} failed, {f.bounded} bounded out")
+    out.print(
+        f"tuning {seconds['tune']:.1f} s: {f.measured} kernels timed, {f.failed} failed, "
+        f"{f.bounded} skipped by their lower bound"
+    )
     out.print(_prunings_table(book), _families_table(book), _trials_table(book))
     if best is not None:
         out.print(_baselines_table(best))
@@ -256,7 +259,7 @@ def _print_triton(best: Best) -> None:
     out = Console(highlight=False)
     for name in ("a100", "h100"):
         made = best.on_gpu(name)
-        out.print(f"\n{made!r}" if made is not None else f"\n{name}: no choice of numbers compiles", markup=False)
+        out.print(f"\n{made!r}" if made is not None else f"\n{name}: no choice of parameters compiles", markup=False)
     if made is not None:
         out.print(f"\n{made.source}", markup=False)
 
@@ -264,41 +267,40 @@ def _print_triton(best: Best) -> None:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for number, column in enumerate(columns):
-        words = number == 0 or column in ("rule", "note", "numbers", "soundness", "status")
-        table.add_column(column, justify="left" if words else "right", overflow="fold")
+        is_text = number == 0 or column in ("rule", "note", "parameters", "soundness", "status")
+        table.add_column(column, justify="left" if is_text else "right", overflow="fold")
     return table
 
 
 def _prunings_table(book: Ledger) -> Table:
-    table = _table("\npruned, by reason", "reason", "soundness", "cuts", "rule")
-    for cut in book.prune_counts:
-        table.add_row(cut.code, cut.soundness, f"{cut.count:,}", cut.sentence)
+    table = _table("\npruned, by reason", "reason", "soundness", "prunings", "rule")
+    for row in book.prune_counts:
+        table.add_row(row.code, row.soundness, f"{row.count:,}", row.sentence)
     return table
 
 
 def _families_table(book: Ledger) -> Table:
-    table = _table(
-        "\nfamilies", "id", "status", "candidates", "proved", "floats", "best (measured)", "floor (modelled)"
-    )
+    columns = ("id", "status", "candidates", "proved", "floats", "best (measured)", "lower bound (modelled)")
+    table = _table("\nfamilies", *columns)
     for row in book.families:
         time_s = seconds_text(row.best_s) if row.best_s is not None else "-"
-        floor = seconds_text(row.floor_s) if row.floor_s is not None else "-"
-        table.add_row(row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, floor)
+        bound = seconds_text(row.floor_s) if row.floor_s is not None else "-"
+        table.add_row(row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, bound)
     return table
 
 
 def _trials_table(book: Ledger) -> Table:
-    table = _table("\nfastest trials", "candidate", "time", "p20", "p80", "error", "numbers")
+    table = _table("\nfastest trials", "candidate", "time", "p20", "p80", "error", "parameters")
     timed = sorted((t for t in book.trials if t.time_s is not None), key=lambda t: t.time_s or 0.0)
     for t in timed[:5]:
         spread = [seconds_text(s) for s in (t.time_s, t.p20_s, t.p80_s) if s is not None]
-        numbers = ", ".join(f"{k}={v}" for k, v in t.parameters)
-        table.add_row(t.candidate, *spread, f"{t.error:.0e}", numbers)
+        parameters = ", ".join(f"{k}={v}" for k, v in t.parameters)
+        table.add_row(t.candidate, *spread, f"{t.error:.0e}", parameters)
     return table
 
 
 def _baselines_table(best: Best) -> Table:
-    table = _table("\nside by side, one run", "what", "median", "p20", "p80", "ours is faster by", "note")
+    table = _table("\nbaselines, one interleaved run", "what", "median", "p20", "p80", "kernel is faster by", "note")
     for r in best.baselines:
         ratio = f"{best.ratios[r.name]:.2f}x" if r.name in best.ratios else ""
         times = [seconds_text(s) if r.samples else "-" for s in (r.time_s, r.p20_s, r.p80_s)]

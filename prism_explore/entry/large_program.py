@@ -92,10 +92,10 @@ class LargeProgram:
             key = canonical_text(part.program)
             if part.searched and key not in sessions:
                 space = replace(default_space(part.program), time_s=time_s / len(different))
-                given = dict(session or {})
-                if "at" in given:
-                    given["at"] = {s: n for s, n in given["at"].items() if s in part.program.graph.data_symbols}
-                sessions[key] = Session(part.program, target=target, space=space, **given)
+                options = dict(session or {})
+                if "at" in options:
+                    options["at"] = {s: n for s, n in options["at"].items() if s in part.program.graph.data_symbols}
+                sessions[key] = Session(part.program, target=target, space=space, **options)
         self.parts = tuple(SearchedPart(p, sessions[canonical_text(p.program)] if p.searched else None) for p in parts)
         self.sessions = tuple(sessions.values())
 
@@ -132,7 +132,7 @@ class LargeProgram:
         total = sum(len(s.part.positions) for s in self.parts)
         covered = sum(len(s.part.positions) for s in fused)
         different = len(self.sessions)
-        said = [
+        sentences = [
             f"{self.program.name} has {total} operators, {fused_ops(self.program)} in one kernel with its loads: "
             f"one kernel for all of it was not attempted, nor any that spans two parts.",
             f"{len(searched)} of its {len(self.parts)} parts were searched ({different} different); "
@@ -140,8 +140,8 @@ class LargeProgram:
             f"The other {total - covered} operators stay predefined ones." if covered < total else "",
         ]
         if any(s.state not in ("finished", "cancelled") for s in self.sessions):
-            said.append("The searches have not ended.")
-        return " ".join(filter(None, said))
+            sentences.append("The searches have not ended.")
+        return " ".join(filter(None, sentences))
 
     def __repr__(self) -> str:
         lines = [self.claim]
