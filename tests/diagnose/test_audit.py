@@ -225,7 +225,7 @@ def test_a_sample_ends_with_its_time_and_says_how_much_is_left(sound):
     assert 0 == whole.not_reached
     assert found.not_reached > 0
     assert f"The time was over before {found.not_reached} more regions" in repr(found)
-    assert found.text.endswith(f"before {found.not_reached} more that were drawn.")
+    assert found.text.endswith(f"before {found.not_reached} more regions of the sample.")
     assert sum(len(r.audits) for r in found.rows) + found.not_reached == sum(len(r.audits) for r in whole.rows)
     for part, row in zip(found.rows, whole.rows, strict=True):
         assert set(part.audits) <= set(row.audits)
