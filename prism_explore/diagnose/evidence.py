@@ -19,7 +19,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.support.caches import memoize
 from prism_explore.verify.axioms import AXIOMS
-from prism_explore.verify.certificate.readable import Line, chain
+from prism_explore.verify.certificate.readable import Line, equation_chain
 from prism_explore.verify.counterexample.case import Case, read_counterexample
 
 VERDICT_SENTENCES: dict[VerdictWord, str] = {
@@ -148,7 +148,7 @@ def certificate_part(certificate: CertificateReplayed | None) -> Part:
     text = f"egglog replayed {done} of {total} lemmas from axioms alone"
     checked = ", and a checker that shares no code with the prover accepts them" if certificate.statements else ""
     used = {axiom for step in steps for axiom in step.axioms}
-    rows = tuple((a.name, a.says) for a in AXIOMS if a.name in used)
+    rows = tuple((a.name, a.equation) for a in AXIOMS if a.name in used)
     rest = "" if done == total else "Where a lemma was not replayed, the proof rests on the normal form alone."
     return Part("certificate", "proved" if done == total else "", f"{text}{checked}.", rows, rest, steps)
 
@@ -164,7 +164,7 @@ def steps_of(certificate: CertificateReplayed) -> Iterator[Step]:
 @memoize(512)
 def _chain(statement: str) -> tuple[Line, ...]:
     """Cached, because the explorer redraws often."""
-    return chain(statement)
+    return equation_chain(statement)
 
 
 # ---------------------------------------------------------------- refuted

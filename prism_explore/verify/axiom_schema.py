@@ -1,4 +1,4 @@
-"""The rows of the table of axioms and of the table of side conditions, and their rules for egglog."""
+"""The row types of the tables of axioms and of side conditions, and their egglog rules."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ SIGNATURE = """
 (ruleset conditions)
 (ruleset axioms)
 """
-"""Sorts and relations of a run.
+"""The sorts, relations and rulesets of every egglog program.
 
-`(digits k outer inner)` says that axis k is the pair of axes outer and inner; `(extent k n)` how many
-values k has; `(inhabited k)` that it has at least one, at all sizes that meet the proof's conditions;
-`(renamed a b)` that b is a with one bound axis named anew; `(elsewhere i k)` that axis k does not
-occur in index i. `(stated x a b)` says that a and b are the two sides of axiom x, where that depends on indices
-and extents, which are opaque words here; the checker verifies it.
+    (digits k outer inner)    axis k has the digits outer and inner
+    (extent k n)              axis k has n values
+    (inhabited k)             axis k has at least one value, at all sizes that meet the conditions of the proof
+    (renamed a b)             b is a with one bound axis renamed
+    (elsewhere i k)           axis k does not occur in index i
+    (stated x a b)            a and b are the two sides of axiom x, whose condition is about indices and extents; these
+                              are strings for egglog, so the checker verifies the fact
 """
 
 CONSTRUCTORS = (
@@ -63,32 +65,32 @@ class Axiom:
     name: str
     left: str
     right: str
-    says: str
-    """The equation as a person writes it."""
-    when: tuple[str, ...] = ()
-    """Side conditions, as facts that must have been derived."""
+    equation: str
+    """The equation in mathematical notation."""
+    conditions: tuple[str, ...] = ()
+    """Side conditions: facts that must be derived."""
     both_ways: bool = True
-    """Whether the search may also read it from right to left; an equation is true either way."""
+    """Whether the search also applies it from right to left; the equation holds in both directions."""
     source: str = "field axioms"
     argument: str = ""
     """Why it is sound at every point, in one sentence."""
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """What the search looks for: the left side, and the right one if it reads both ways."""
+        """The patterns of the search: the left side, and also the right side if `both_ways`."""
         return (self.left, self.right) if self.both_ways else (self.left,)
 
     @property
-    def joining(self) -> str:
-        """The equation as a rule that joins two terms which are there already, and adds none."""
-        body = " ".join((f"(= whole {self.left})", f"(= other {self.right})", *self.when))
+    def unite_rule(self) -> str:
+        """The equation as a rule that unites two existing terms and adds none."""
+        body = " ".join((f"(= whole {self.left})", f"(= other {self.right})", *self.conditions))
         return f'(rule ({body}) ((union whole other)) :ruleset axioms :name "{self.name}")'
 
     def rules(self) -> str:
-        """The equation as rules of egglog that add the other side to what they find."""
-        rules = [_rule(self.name, self.left, self.right, self.when)]
+        """The equation as rules that add the other side to each term that they match."""
+        rules = [_rule(self.name, self.left, self.right, self.conditions)]
         if self.both_ways:
-            rules.append(_rule(f"{self.name}, backwards", self.right, self.left, self.when))
+            rules.append(_rule(f"{self.name}, backwards", self.right, self.left, self.conditions))
         return "\n".join(rules)
 
 
@@ -99,20 +101,20 @@ def _rule(name: str, found: str, added: str, when: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How a side condition follows from others; monotone, so never taken back."""
+    """An implication between side conditions; facts are only added, never removed."""
 
     name: str
-    given: tuple[str, ...]
-    follows: str
-    says: str
+    premises: tuple[str, ...]
+    conclusion: str
+    sentence: str
 
     def rule(self) -> str:
         """The implication as a rule of egglog."""
-        return f'(rule ({" ".join(self.given)}) ({self.follows}) :ruleset conditions :name "{self.name}")'
+        return f'(rule ({" ".join(self.premises)}) ({self.conclusion}) :ruleset conditions :name "{self.name}")'
 
 
 def number(numerator: int, denominator: int = 1) -> str:
-    """A rational literal in egglog's spelling, of any length."""
+    """A rational literal of any size, in egglog's syntax."""
     return f'(bigrat (from-string "{numerator}") (from-string "{denominator}"))'
 
 

@@ -1,4 +1,4 @@
-"""The text of a proof: its claim, its conditions, and the classes of equal tensors, named the same over a search."""
+"""The proof of a verified candidate: its claim, its conditions, and the classes of equal tensors."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from prism_explore.verify.normal_form.forms import NormalForm, show
 from prism_explore.verify.normal_form.lower_graph import Lowered
 
 CACHED_NAMES = 20_000
-"""Classes whose names are cached: those of about a thousand proofs."""
+"""The number of cached class names: those of about a thousand proofs."""
 
 
 class ClassNames:
-    """Ids of classes of equal tensors: c1, c2, .. in order of appearance, one per printed form."""
+    """Ids of classes of equal tensors: c1, c2, .. in order of appearance, one per printed form in a search."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        """Per form in a proof, its printed form."""
+        """Printed forms, by the keys of forms."""
         self._ids: dict[str, str] = {}
-        """Per printed form, the id of its class."""
+        """Ids of classes, by printed forms."""
         self._count = 0
 
     def id_of(self, text: str) -> str:
@@ -34,7 +34,7 @@ class ClassNames:
         return self._ids[text]
 
     def name(self, form: NormalForm) -> tuple[str, str]:
-        """The id and the printed form of a class. No id is used twice; the oldest ones are dropped from the cache."""
+        """The id and the printed form of a class; an id that was dropped from the full cache is not used again."""
         text = self._texts.get(form.key)
         if text is None:
             _drop_oldest(self._texts)
@@ -42,7 +42,7 @@ class ClassNames:
         return self._ids.get(text) or self.id_of(text), text
 
     def restore(self, classes: Iterable[tuple[str, str, tuple[str, ...]]]) -> None:
-        """Take over ids and printed forms from a saved proof."""
+        """Restore the ids and printed forms of a saved proof."""
         for name, text, _ in classes:
             if text not in self._ids:
                 self._count = int(name.removeprefix("c"))
@@ -53,30 +53,28 @@ class ClassNames:
         self._ids[text] = name
 
 
-def prove(
+def make_proof(
     program: TensorProgram, graph: SGraph, goal: Lowered, found: Lowered, method: Method, names: ClassNames
 ) -> Proof:
-    """The proof that a graph equals a program, whose results were seen to be equal.
+    """The proof that a graph equals a program whose result is equal.
 
     Args:
-        program: what the graph equals.
-        graph: the candidate's.
-        goal: the program's forms.
-        found: the graph's forms.
-        method: how equality was shown.
+        program: the program.
+        graph: the candidate's graph.
+        goal: the forms of the program.
+        found: the forms of the graph.
+        method: the method of proof.
         names: the ids of classes.
     """
     sizes = dict.fromkeys((*graph.conditions(), *program.graph.conditions()))
     conditions = tuple(str(d) for d in sizes if str(d) not in d.symbols)
     symbols = sorted({*graph.data_symbols, *graph.parameters})
     assumed = tuple(dict.fromkeys((*goal.assumptions, *found.assumptions)))
-    which = f"for all positive integers {', '.join(symbols)}" if symbols else "for its one choice of sizes"
+    claim = f"for all positive integers {', '.join(symbols)}" if symbols else "for its one choice of sizes"
     if conditions:
         kind = "a positive integer" if len(conditions) == 1 else "positive integers"
-        which += f" that make {' and '.join(conditions)} {kind}"
-    claim = (
-        f"{which}, and for all real inputs, its result equals that of {program.name}, in real arithmetic with x/0 = 0"
-    )
+        claim += f" that make {' and '.join(conditions)} {kind}"
+    claim += f", and for all real inputs, its result equals that of {program.name}, in real arithmetic with x/0 = 0"
     claim = "; ".join((claim, *assumed))
     return Proof(method, claim, (*conditions, *assumed), _classes(program, graph, goal, found, names))
 
@@ -88,7 +86,7 @@ def _classes(
     goal, result = wanted.values[program.graph.output], found.values[graph.output]
     groups: dict[str, tuple[NormalForm, list[str]]] = {}
 
-    def put(members: Sequence[str], forms: Sequence[NormalForm]) -> None:
+    def add(members: Sequence[str], forms: Sequence[NormalForm]) -> None:
         for member, form in zip(members, forms, strict=True):
             if form.key == result.key:
                 form = goal
@@ -98,11 +96,11 @@ def _classes(
             else:
                 group[1].append(member)
 
-    put(_members("program.%", len(wanted.values)), wanted.values)
+    add(_members("program.%", len(wanted.values)), wanted.values)
     for n, form in enumerate(found.values):
-        put((f"k{n}",), (form,))
+        add((f"k{n}",), (form,))
         if n in found.blocks:
-            put(_members(f"k{n}.b", len(found.blocks[n])), found.blocks[n])
+            add(_members(f"k{n}.b", len(found.blocks[n])), found.blocks[n])
     return tuple([EClass(*names.name(form), tuple(members)) for form, members in groups.values()])
 
 

@@ -1,10 +1,10 @@
 """The prover: decides whether a candidate equals its program.
 
-Input: a program and a candidate graph. Output: a verdict, which is proved for all sizes, refuted with a
-counterexample, or unknown with the limit that was hit. Method, in this order: the refuter on floats; equal normal
+Input: a program and a candidate graph. Output: a verdict, which is verified for all sizes, refuted with a
+counterexample, or unknown with the limit that was hit. Method, in this order: the refuter in float64; equal normal
 forms; then the slower proof methods (cleared denominators, definitions of functions, equality saturation). A proved
 candidate must also survive trials in exact arithmetic, where these are possible. If prover and refuter disagree, the
-verdict is unknown, and the case is stored as a text that `replay.replay_counterexample` runs again.
+verdict is unknown and contains a text that `replay.replay_counterexample` runs again.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from prism_explore.verify.counterexample.refuter import Attempt, Refuter, Surviv
 from prism_explore.verify.egraph.limits import Limits, explain
 from prism_explore.verify.normal_form.algebra import Algebra
 from prism_explore.verify.normal_form.bound_names import DEEP, Budget, NoNormalForm
-from prism_explore.verify.normal_form.cut_points import meet
+from prism_explore.verify.normal_form.cut_points import find_equal_forms
 from prism_explore.verify.normal_form.equalities import compare_lowered
 from prism_explore.verify.normal_form.forms import NormalForm, show
-from prism_explore.verify.normal_form.functions import DEFINED
+from prism_explore.verify.normal_form.functions import DEFINED_FUNCTIONS
 from prism_explore.verify.normal_form.lower_graph import Lowered, lower
 from prism_explore.verify.normal_form.masking import check as check_masks
-from prism_explore.verify.proof import ClassNames, prove
-from prism_explore.verify.shapes.concretize import ones_of
+from prism_explore.verify.proof import ClassNames, make_proof
+from prism_explore.verify.shapes.concretize import forced_ones
 from prism_explore.verify.verdict_events import verdict_event
 
 STEPS_TO_EXPLAIN = 500
-"""Part of the budget for finding shared tiles where there is no proof."""
-AUDIT_EVERY = 16
-"""The prover also runs on one of so many refuted candidates, to detect disagreement."""
+"""Steps of the budget that are reserved to find shared tiles where there is no proof."""
+AUDIT_INTERVAL = 16
+"""The prover also runs on every n-th refuted candidate, to detect disagreement."""
 MANY_KERNELS = 4
-"""Full forms of graphs with so many kernels are long, so the results of the kernels are compared first."""
+"""From so many kernels on, forms are first compared with cut points, because full forms are long."""
 DISAGREE = "prover and refuter disagree"
 DIFFERS_AT_OTHER_SIZES = "at other extents than the given ones it differs"
 DIFFER = "the normal forms differ"
@@ -67,7 +67,7 @@ class _NoForm:
 
 @dataclass(frozen=True, slots=True)
 class _Equal:
-    """The two results are equal, and how that was shown."""
+    """The two results are proved equal: the forms, and the method of proof."""
 
     goal: Lowered
     found: Lowered
@@ -76,7 +76,7 @@ class _Equal:
 
 @dataclass(frozen=True, slots=True)
 class _NotProved:
-    """No proof: the forms, where there are any, and the limit that was hit."""
+    """There is no proof: the forms, where they exist, and the limit that was hit."""
 
     goal: Lowered | _NoForm
     found: Lowered | _NoForm
@@ -84,7 +84,7 @@ class _NotProved:
 
 
 class Prover:
-    """Decides candidates of one program; forms are cached from one candidate to the next."""
+    """Decides candidates of one program; normal forms are cached across candidates."""
 
     def __init__(
         self,
@@ -96,9 +96,9 @@ class Prover:
         """Lower the program.
 
         Args:
-            program: what candidates must equal.
-            budget: of normal forms.
-            saturation: limits of equality saturation, the last method; None leaves it out.
+            program: the program that candidates must equal.
+            budget: the limits of normal forms.
+            saturation: the limits of equality saturation, the last method; None disables it.
             audits: whether the prover also runs on some refuted candidates.
         """
         self._audits = audits
@@ -106,13 +106,13 @@ class Prover:
         self._inputs = program.inputs
         self.refuter = Refuter(program)
         self._plain = Algebra(budget)
-        self._spelled = Algebra(budget, spell_out=True)
+        self._expanding = Algebra(budget, expand_definitions=True)
         self._goal = _lowered(program.graph, self._plain)
         self._goal_masks_checked = False
         """Whether the masking analysis accepted the program."""
-        self._spelled_goal: Lowered | _NoForm | None = None
+        self._expanded_goal: Lowered | _NoForm | None = None
         self._limits = saturation
-        self._names = ClassNames()
+        self._class_names = ClassNames()
         self._refuted = 0
 
     def verify(self, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
@@ -120,8 +120,8 @@ class Prover:
 
         Args:
             candidate: a candidate of this program whose maps are closed.
-            journal: receives `VerdictReached`, after the events of equality saturation if that ran.
-            seed: of the refuter's inputs.
+            journal: receives the events of equality saturation, if that runs, and then `VerdictReached`.
+            seed: the seed of the refuter's inputs.
 
         Returns:
             `Verified`, `Refuted` or `Unknown`.
@@ -142,16 +142,16 @@ class Prover:
         return verdict
 
     def adopt(self, candidate: Candidate, verdict: Verdict) -> Verdict | None:
-        """The verdict of another prover of this program, with this one's names of classes.
+        """The verdict of another prover of this program, with the class names of this one.
 
-        None where this prover must audit a refuted candidate, which the other one did not.
+        None where this prover must audit a refuted candidate, which the other one did not audit.
         """
         match verdict:
             case Verified(_, proof):
-                classes = tuple(EClass(self._names.id_of(c.term), c.term, c.members) for c in proof.classes)
+                classes = tuple(EClass(self._class_names.id_of(c.term), c.term, c.members) for c in proof.classes)
                 return replace(verdict, candidate=candidate, proof=replace(proof, classes=classes))
             case Refuted():
-                if (self._refuted + 1) % AUDIT_EVERY == 0:
+                if (self._refuted + 1) % AUDIT_INTERVAL == 0:
                     return None
                 self._refuted += 1
                 return replace(verdict, candidate=candidate)
@@ -162,7 +162,7 @@ class Prover:
                 assert_never(verdict)
 
     def prove(self, candidate: Candidate, journal: Journal) -> Method | str:
-        """The method by which the prover, without the refuter, proves a candidate, or the limit that it hits."""
+        """Prove a candidate without the refuter; returns the method of proof, or the limit that was hit."""
         compared = self._compare_forms(candidate.sgraph)
         if isinstance(compared, _NotProved):
             compared = self._compare_with_definitions(candidate.sgraph, compared)
@@ -177,20 +177,21 @@ class Prover:
         if dims != wanted:
             return Unknown(candidate, f"the result has dims {_show_dims(dims)}, the program's has {_show_dims(wanted)}")
         compared: _Equal | _NotProved | None = None
-        given: Attempt | None = None
+        at_given_sizes: Attempt | None = None
         if self.refuter.constant_may_explain_difference(graph, seed):
             compared = self._compare_forms(graph)
-            given = self.refuter.attempt_at_given_sizes(graph, seed) if isinstance(compared, _Equal) else None
-        tied = isinstance(given, Survived)
-        attempt = given if isinstance(given, Survived) else self.refuter.attempt(graph, seed)
+            if isinstance(compared, _Equal):
+                at_given_sizes = self.refuter.attempt_at_given_sizes(graph, seed)
+        tied = isinstance(at_given_sizes, Survived)
+        attempt = at_given_sizes if isinstance(at_given_sizes, Survived) else self.refuter.attempt(graph, seed)
         if isinstance(attempt, Counterexample) and not self._is_audit_turn():
             return Refuted(candidate, attempt)
         compared = compared or self._compare_forms(graph)
         if isinstance(attempt, Counterexample | UncertainDifference):
-            as_given = self._decide_at_given_sizes(candidate, attempt, compared, seed)
-            if not isinstance(as_given, Survived):
-                return as_given
-            attempt, tied = as_given, True
+            decided = self._decide_at_given_sizes(candidate, attempt, compared, seed)
+            if not isinstance(decided, Survived):
+                return decided
+            attempt, tied = decided, True
         if isinstance(attempt, Untried):
             return self._unknown(candidate, f"the refuter could not run: {attempt.reason}", compared.found)
         if attempt.coinciding:
@@ -199,12 +200,11 @@ class Prover:
         if isinstance(compared, _NotProved):
             compared = self._compare_with_definitions(graph, compared)
         if isinstance(compared, _NotProved) and not tied and self.refuter.is_doubtful(graph):
-            as_given = self.refuter.attempt_at_given_sizes(
-                graph, seed
-            )  # at small sizes the two may differ only because these differ
-            if isinstance(as_given, Counterexample):
+            # A candidate that survives at small sizes may be wrong at the given ones.
+            again = self.refuter.attempt_at_given_sizes(graph, seed)
+            if isinstance(again, Counterexample):
                 self._refuted += 1
-                return Refuted(candidate, as_given)
+                return Refuted(candidate, again)
         if isinstance(compared, _NotProved):
             compared = self._try_slower_methods(candidate, compared, journal)
         if isinstance(compared, _NotProved):
@@ -220,11 +220,11 @@ class Prover:
         compared: _Equal | _NotProved,
         seed: int,
     ) -> Verdict | Survived:
-        """Decide a candidate that differs at other sizes than the given ones by a trial at these."""
+        """Decide a candidate that differs at other sizes than the given ones, by a trial at the given ones."""
         if isinstance(attempt, Counterexample) and isinstance(compared, _NotProved):
             return Refuted(candidate, attempt)
         again = self.refuter.attempt_at_given_sizes(candidate.sgraph, seed)
-        if isinstance(attempt, UncertainDifference):  # counted as refuted where it is as good as a counterexample
+        if isinstance(attempt, UncertainDifference):  # counts as refuted where it is a counterexample
             self._refuted += isinstance(again, Counterexample) or (
                 isinstance(again, Untried) and isinstance(compared, _Equal)
             )
@@ -240,21 +240,21 @@ class Prover:
             case Untried(reason):
                 limit = f"{DIFFERS_AT_OTHER_SIZES}, and those were not tried: {reason}"
                 counterexample = attempt.counterexample if isinstance(attempt, UncertainDifference) else attempt
-                case = self._case(candidate, compared, counterexample) if isinstance(compared, _Equal) else None
+                case = self._make_case(candidate, compared, counterexample) if isinstance(compared, _Equal) else None
                 return self._unknown(candidate, limit, compared.found, case)
             case _:
                 assert_never(again)
 
     def _compare_forms(self, graph: SGraph) -> _Equal | _NotProved:
-        """Compare the normal forms (Q1); of graphs with many kernels first part by part, cut at shared tensors."""
+        """Compare the normal forms (Q1); those of graphs with many kernels first with cut points."""
         if (
             _has_many_kernels(graph)
-            and (met := self._compare_with_conditions(graph, whole=False, cut=True)) is not None
+            and (equal := self._compare_with_conditions(graph, with_cuts=True, without_cuts=False)) is not None
         ):
-            return met
-        compared = self._by_normal_form(graph, self._found(graph))
-        if isinstance(compared, _NotProved) and (ones := ones_of(graph)):
-            narrower = self._by_normal_form(graph, self._found(graph.substitute(ones)))
+            return equal
+        compared = self._compare_normal_forms(graph, self._lower_candidate(graph))
+        if isinstance(compared, _NotProved) and (ones := forced_ones(graph)):
+            narrower = self._compare_normal_forms(graph, self._lower_candidate(graph.substitute(ones)))
             return narrower if isinstance(narrower, _Equal) else compared
         return compared
 
@@ -262,23 +262,26 @@ class Prover:
         """Compare forms with functions replaced by definitions (F1, F7), then under the candidate's conditions."""
         match compared:
             case _NotProved(Lowered() as goal, Lowered() as found):
-                if self._by_definitions(graph, goal, found):
+                if self._are_equal_by_definitions(graph, goal, found):
                     return _Equal(goal, found, "normal form")
-                whole = True
+                without_cuts = True
             case _:
-                whole = False
-        return self._compare_with_conditions(graph, whole, not _has_many_kernels(graph)) or compared
+                without_cuts = False
+        with_cuts = not _has_many_kernels(graph)
+        return self._compare_with_conditions(graph, with_cuts=with_cuts, without_cuts=without_cuts) or compared
 
-    def _compare_with_conditions(self, graph: SGraph, whole: bool, cut: bool) -> _Equal | None:
-        """Compare both graphs under the candidate's conditions on sizes: in full, or cut at shared tensors, or both."""
+    def _compare_with_conditions(self, graph: SGraph, *, with_cuts: bool, without_cuts: bool) -> _Equal | None:
+        """Compare the normal forms of both graphs under the candidate's conditions on sizes; see `find_equal_forms`."""
         try:
-            met = meet(self.program.graph, graph, self._plain.budget, whole=whole, cut=cut)
+            forms = find_equal_forms(
+                self.program.graph, graph, self._plain.budget, with_cuts=with_cuts, without_cuts=without_cuts
+            )
         except RecursionError:
             return None
-        return None if met is None else _Equal(*met, "normal form")
+        return None if forms is None else _Equal(*forms, "normal form")
 
     def _masking_limit(self, graph: SGraph, equal: _Equal) -> str:
-        """Why equal forms are no proof for graphs with masks; empty where they are one (`masking`)."""
+        """Why equal forms of graphs with masks are no proof; empty where they are a proof (see `masking`)."""
         goal, found = equal.goal, equal.found
         if not goal.assumptions and not found.assumptions:
             return ""
@@ -286,7 +289,7 @@ class Prover:
         conditions = (*graph.conditions(), *program.conditions())
         self._plain.restart()
         limit = ""
-        # What holds without the conditions holds with them; without them, all candidates share the algebra's cache.
+        # Try without the conditions first, because all candidates share the cache of that algebra.
         for algebra in (self._plain, Algebra(self._plain.budget, integers=conditions)):
             try:
                 if goal is not self._goal or not self._goal_masks_checked:
@@ -300,18 +303,18 @@ class Prover:
         return limit
 
     def _is_audit_turn(self) -> bool:
-        """Count a refuted candidate; whether the prover must run on it, too."""
+        """Count a refuted candidate; returns whether the prover must run on it, too."""
         self._refuted += 1
-        return self._audits and self._refuted % AUDIT_EVERY == 0
+        return self._audits and self._refuted % AUDIT_INTERVAL == 0
 
     def _confirm_exactly(
         self, candidate: Candidate, equal: _Equal, trials: tuple[Trial, ...], seed: int, tied: bool
     ) -> Verdict:
-        """Trials in exact arithmetic for a candidate that is proved and survived on floats, where they are possible."""
+        """Run trials in exact arithmetic, where they are possible, for a proved candidate that survived in float64."""
         exact: Attempt = Untried("a constant is tied to the given extents")
         if not tied:
             exact = self.refuter.attempt_exact(candidate.sgraph, seed)
-        proof = prove(self.program, candidate.sgraph, equal.goal, equal.found, equal.method, self._names)
+        proof = make_proof(self.program, candidate.sgraph, equal.goal, equal.found, equal.method, self._class_names)
         match exact:
             case Counterexample():
                 return self._disagreement(candidate, equal, exact)
@@ -320,12 +323,12 @@ class Prover:
             case Survived(more):
                 return Verified(candidate, proof, (*trials, *more))
 
-    def _found(self, graph: SGraph) -> Lowered | _NoForm:
-        """The candidate's forms; not computed where the program has none."""
+    def _lower_candidate(self, graph: SGraph) -> Lowered | _NoForm:
+        """The forms of the candidate; not computed where the program has no forms."""
         return self._goal if isinstance(self._goal, _NoForm) else _lowered(graph, self._plain)
 
-    def _by_normal_form(self, graph: SGraph, found: Lowered | _NoForm) -> _Equal | _NotProved:
-        """Q1: the two forms are equal."""
+    def _compare_normal_forms(self, graph: SGraph, found: Lowered | _NoForm) -> _Equal | _NotProved:
+        """Q1: compare the two forms."""
         goal = self._goal
         match goal, found:
             case _NoForm(limit), _:
@@ -337,41 +340,39 @@ class Prover:
                 return _Equal(goal, found, "normal form") if same else _NotProved(goal, found, DIFFER)
 
     def _try_slower_methods(self, candidate: Candidate, unproved: _NotProved, journal: Journal) -> _Equal | _NotProved:
-        """Q2 (clear denominators), the same with functions replaced by definitions, then equality saturation."""
-        aim, found = unproved.goal, unproved.found
-        if isinstance(aim, _NoForm) or isinstance(found, _NoForm):
+        """Try Q2 (cleared denominators), the same with functions replaced by definitions, then equality saturation."""
+        lowered_goal, found = unproved.goal, unproved.found
+        if isinstance(lowered_goal, _NoForm) or isinstance(found, _NoForm):
             return unproved
-        goal, result = aim.values[self.program.graph.output], found.values[candidate.sgraph.output]
-        cleared = _Equal(aim, found, "cleared denominators")
+        goal, result = lowered_goal.values[self.program.graph.output], found.values[candidate.sgraph.output]
+        cleared = _Equal(lowered_goal, found, "cleared denominators")
         try:
             if self._plain.equal_when_cleared(goal, result):
                 return cleared
-            spelled = self._forms_by_definitions(candidate.sgraph, goal, result)
-            if spelled is not None and self._spelled.equal_when_cleared(*spelled):
+            expanded = self._forms_by_definitions(candidate.sgraph, goal, result)
+            if expanded is not None and self._expanding.equal_when_cleared(*expanded):
                 return cleared
         except NoNormalForm as stuck:
-            return _NotProved(aim, found, stuck.limit)
+            return _NotProved(lowered_goal, found, stuck.limit)
         except RecursionError:
-            return _NotProved(aim, found, DEEP)
+            return _NotProved(lowered_goal, found, DEEP)
         if self._limits is None:
-            return _NotProved(aim, found, DIFFER)
+            return _NotProved(lowered_goal, found, DIFFER)
         known = (*candidate.sgraph.conditions(), *self.program.graph.conditions())
-        run = prove_equal(
-            goal, result, self._limits, journal, candidate.id, integers=known
-        )  # replaces functions where needed
+        run = prove_equal(goal, result, self._limits, journal, candidate.id, integers=known)
         if run.equal:
-            return _Equal(aim, found, "e-graph")
-        return _NotProved(aim, found, f"{DIFFER}, and the e-graph: {explain(run.stop)}")
+            return _Equal(lowered_goal, found, "e-graph")
+        return _NotProved(lowered_goal, found, f"{DIFFER}, and the e-graph: {explain(run.stop)}")
 
-    def _by_definitions(self, graph: SGraph, goal: Lowered, found: Lowered) -> bool:
+    def _are_equal_by_definitions(self, graph: SGraph, goal: Lowered, found: Lowered) -> bool:
         """Whether the two forms are equal with functions replaced by definitions."""
         try:
-            spelled = self._forms_by_definitions(
+            expanded = self._forms_by_definitions(
                 graph, goal.values[self.program.graph.output], found.values[graph.output]
             )
         except (NoNormalForm, RecursionError):
             return False
-        return spelled is not None and spelled[0] == spelled[1]
+        return expanded is not None and expanded[0] == expanded[1]
 
     def _forms_by_definitions(
         self, graph: SGraph, goal: NormalForm, found: NormalForm
@@ -383,17 +384,17 @@ class Prover:
         """
         if not _HAS_DEFINITION.search(goal.key) and not _HAS_DEFINITION.search(found.key):
             return None
-        if self._spelled_goal is None:
-            self._spelled_goal = _lowered(self.program.graph, self._spelled)
-        if isinstance(self._spelled_goal, _NoForm):
-            raise NoNormalForm(f"the program with functions spelled out: {self._spelled_goal.limit}")
-        self._spelled.restart()
-        result = lower(graph, self._spelled).values[graph.output]
-        return self._spelled_goal.values[self.program.graph.output], result
+        if self._expanded_goal is None:
+            self._expanded_goal = _lowered(self.program.graph, self._expanding)
+        if isinstance(self._expanded_goal, _NoForm):
+            raise NoNormalForm(f"the program with functions spelled out: {self._expanded_goal.limit}")
+        self._expanding.restart()
+        result = lower(graph, self._expanding).values[graph.output]
+        return self._expanded_goal.values[self.program.graph.output], result
 
     def restore(self, event: VerdictReached) -> None:
-        """Take over what a saved verdict changed in the prover that reached it: names of classes, count of audits."""
-        self._names.restore(event.classes)
+        """Restore the state after a saved verdict: class names and the count of refuted candidates."""
+        self._class_names.restore(event.classes)
         self._refuted += event.verdict == "refuted" or bool(event.case)
 
     # ------------------------------------------------------------ no proof
@@ -401,9 +402,9 @@ class Prover:
         """The verdict `Unknown`, with the last shared values and the first ones that differ."""
         graph, goal = candidate.sgraph, self._goal
         wanted = "" if isinstance(goal, _NoForm) else show(goal.values[self.program.graph.output])
-        had = "" if isinstance(found, _NoForm) else show(found.values[graph.output])
+        own = "" if isinstance(found, _NoForm) else show(found.values[graph.output])
         shared: tuple[Shared, ...] = ()
-        apart: tuple[tuple[str, str], ...] = ()
+        unmatched: tuple[tuple[str, str], ...] = ()
         if isinstance(goal, Lowered) and isinstance(found, Lowered):
             self._plain.restart()
             self._plain.steps = max(0, self._plain.budget.steps - STEPS_TO_EXPLAIN)
@@ -416,18 +417,18 @@ class Prover:
                 )
                 for c in common.frontier
             )
-            if (parting := common.disagreement) is not None:
+            if (difference := common.disagreement) is not None:
                 sides = (
-                    (parting.program, parting.program_operation),
-                    (parting.candidate, parting.candidate_operation),
+                    (difference.program, difference.program_operation),
+                    (difference.candidate, difference.candidate_operation),
                 )
-                apart = tuple(side for side in sides if side[0])
-        return Unknown(candidate, limit, (wanted, had), shared, apart, str(case) if case else "")
+                unmatched = tuple(side for side in sides if side[0])
+        return Unknown(candidate, limit, (wanted, own), shared, unmatched, str(case) if case else "")
 
     def _disagreement(self, candidate: Candidate, equal: _Equal, counterexample: Counterexample) -> Unknown:
-        return self._unknown(candidate, DISAGREE, equal.found, self._case(candidate, equal, counterexample))
+        return self._unknown(candidate, DISAGREE, equal.found, self._make_case(candidate, equal, counterexample))
 
-    def _case(self, candidate: Candidate, equal: _Equal, counterexample: Counterexample) -> Case:
+    def _make_case(self, candidate: Candidate, equal: _Equal, counterexample: Counterexample) -> Case:
         return Case(candidate.id, equal.method, self.program, candidate.sgraph, counterexample)
 
 
@@ -458,5 +459,5 @@ def _show_dims(dims: tuple[Dim, ...]) -> str:
     return f"({', '.join(map(str, dims))})"
 
 
-_HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED))})\{{|max\{{\[\]")
-"""Matches in a form's key a function with a definition, or a maximum with an operand without a bound index."""
+_HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED_FUNCTIONS))})\{{|max\{{\[\]")
+"""Matches in the key of a form: a function with a definition, or a maximum with an operand without bound indices."""

@@ -1,4 +1,4 @@
-"""Replay of a saved counterexample: the refuter at its sizes, and the prover where it had disagreed."""
+"""Replay of a saved counterexample by the refuter, and by the prover where prover and refuter disagreed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Replay:
 
     case: Case
     proved: str
-    """How the prover proves the candidate; empty where it does not."""
+    """The method by which the prover proves the candidate; empty where it does not."""
     limit: str
     """The limit that the prover hit; empty where it proved the candidate or was not run."""
     refuter: Attempt
@@ -58,13 +58,13 @@ class Replay:
 def replay_counterexample(text: str) -> Replay:
     """Run a saved counterexample again.
 
-    The refuter runs both graphs on the saved inputs. Where prover and refuter had disagreed, the prover runs, too.
+    The refuter runs both graphs on the saved inputs. Where prover and refuter disagreed, the prover runs, too.
 
     Args:
-        text: what `str` gives of a `Case`; `Unknown.case` and the journal store it.
+        text: the text of a `Case`, as stored in `Unknown.case` and in the journal.
 
     Returns:
-        Whether the two still differ, and how the prover proves the candidate if it does.
+        The results of the refuter and, if it runs, of the prover.
 
     Raises:
         ParseError: the text is no saved counterexample.
@@ -97,6 +97,6 @@ def replay_counterexample(text: str) -> Replay:
     again = prover.refuter.replay(case.counterexample, case.sgraph)
     if case.method is None:
         return Replay(case, "", "", again)
-    said = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())
-    proved = said if said in ("normal form", "cleared denominators", "e-graph") else ""
-    return Replay(case, proved, "" if proved else said, again)
+    outcome = prover.prove(Candidate(case.candidate, family, case.sgraph, (), case.sgraph.conditions()), Journal())
+    proved = outcome if outcome in ("normal form", "cleared denominators", "e-graph") else ""
+    return Replay(case, proved, "" if proved else outcome, again)

@@ -1,4 +1,4 @@
-"""Verdicts as events, and verified candidates restored from the events of a saved search."""
+"""Conversion of verdicts to events, and of saved events back to verified candidates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verdict_event(verdict: Verdict) -> VerdictReached:
             by = f"off by {w.relative_error:.2g} of the largest value" if isfinite(w.relative_error) else "a race"
             detail = f"{where}: the program gives {w.expected:.6g}, the candidate {w.found:.6g} ({by})"
             return VerdictReached(candidate.id, "refuted", "counterexample", detail, witness=show_counterexample(w))
-        case Unknown(candidate, limit, nearest, shared, apart, case):
+        case Unknown(candidate, limit, nearest, shared, unmatched, case):
             return VerdictReached(
                 candidate.id,
                 "unknown",
@@ -39,7 +39,7 @@ def verdict_event(verdict: Verdict) -> VerdictReached:
                 limit,
                 nearest=tuple(n for n in nearest if n),
                 shared=tuple((c.term, (*c.program, *c.candidate)) for c in shared),
-                apart=apart,
+                apart=unmatched,
                 case=case,
             )
         case _:
@@ -49,7 +49,7 @@ def verdict_event(verdict: Verdict) -> VerdictReached:
 def restore_verified(candidate: Candidate, event: VerdictReached, seed: int) -> Verified | None:
     """A verified candidate from a saved verdict, without its certificate; None where it was not proved.
 
-    It can be trusted as far as the file.
+    Nothing is proved again: the verdict is as trustworthy as the file.
 
     Raises:
         JournalVersionError: the event has a method or a trial that no verdict has.

@@ -213,7 +213,7 @@ def test_the_equalities_of_any_candidate_can_be_asked_of_a_record() -> None:
 
     assert verdicts[first].classes == tuple((c.id, c.term, c.members) for c in found.classes)
     assert found.disagreement is None
-    assert found.lemma().frames[-1].has_met
+    assert found.lemma().frames[-1].is_proved
     assert show(found.program) == show(session.program)
     with pytest.raises(ShapeError, match=r"no candidate 'f99\.c1'"):
         session.equalities("f99.c1")

@@ -13,7 +13,7 @@ from prism_explore.events.kinds import FamilyCompleted, NodeExpanded, Saturation
 from prism_explore.pipeline.search_space import Operators, default_space
 from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.search.worker_pool import verify_family
-from prism_explore.verify.prover import AUDIT_EVERY
+from prism_explore.verify.prover import AUDIT_INTERVAL
 from tests.generate.programs import gate, rms_linear_small
 from tests.search.test_budgets import PROGRAM
 
@@ -175,7 +175,7 @@ def test_audits_of_refuted_candidates_fall_on_the_same_ones():
     here, elsewhere = facts(None), facts(Here())
     refuted = [e for e in here if isinstance(e, VerdictReached) and e.verdict == "refuted"]
 
-    assert len(refuted) > AUDIT_EVERY
+    assert len(refuted) > AUDIT_INTERVAL
     assert here == elsewhere
 
 

@@ -21,7 +21,7 @@ from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.interpreter.reference import Array, Rounding, evaluate
 from prism_explore.ir.ops import BlockGraph, Custom, Input, Node
 from prism_explore.ir.program import TensorProgram
-from prism_explore.verify.counterexample.high_precision import NoDecimal, Wide, widened
+from prism_explore.verify.counterexample.high_precision import HighPrecisionNumber, NotReal, to_high_precision
 from tests.verify.mutations import KINDS, Kind, Level
 from tests.verify.pointwise import total_functions
 from tests.verify.programs import sizes_of
@@ -29,7 +29,7 @@ from tests.verify.programs import sizes_of
 TOLERANCE = 1e-9
 SMALLEST = 1e-4
 """Results below this count as this when an error is made relative."""
-JOSTLE, CLEARLY = Wide(Decimal("1e-50")), 1000
+JOSTLE, CLEARLY = HighPrecisionNumber(Decimal("1e-50")), 1000
 """A difference in decimals counts that is so many times what jostling each result on the way by so much makes."""
 ATTEMPTS = 12
 """Kinds that are tried before an edit is given up; most kinds find nothing to edit in most graphs."""
@@ -218,10 +218,12 @@ def judge_in_decimals(program: TensorProgram, graph: SGraph, instances: int = 2)
     """
     worst = 0.0
     for sizes, inputs, rng in _instances(program, graph, instances):
-        wide = {name: widened(x) for name, x in inputs.items()}
+        wide = {name: to_high_precision(x) for name, x in inputs.items()}
 
         def jostled(value: Array, rng: np.random.Generator = rng) -> Array:
-            return widened(value) * (widened(rng.choice((-1.0, 1.0), value.shape)) * JOSTLE + Wide(Decimal(1)))
+            return to_high_precision(value) * (
+                to_high_precision(rng.choice((-1.0, 1.0), value.shape)) * JOSTLE + HighPrecisionNumber(Decimal(1))
+            )
 
         def both(
             rounded: Rounding, wide: dict[str, Array] = wide, sizes: dict[str, int] = sizes
@@ -229,20 +231,20 @@ def judge_in_decimals(program: TensorProgram, graph: SGraph, instances: int = 2)
             return evaluate(program, wide, rounded=rounded), evaluate(graph, wide, sizes, rounded)
 
         try:
-            expected, found = both(widened)
-            scale = max(Wide(Decimal(SMALLEST)), _largest(expected))
+            expected, found = both(to_high_precision)
+            scale = max(HighPrecisionNumber(Decimal(SMALLEST)), _largest(expected))
             apart = _largest(expected - found)
             if apart > scale * TOLERANCE:
                 sway = max(map(_largest, (a - b for a, b in zip((expected, found), both(jostled), strict=True))))
                 return float(apart / scale) if apart > sway * CLEARLY else None
-        except NoDecimal:
+        except NotReal:
             return None
         worst = max(worst, float(apart / scale))
     return worst
 
 
-def _largest(values: Array) -> Wide:
-    return max(Wide(Decimal(0)), *map(abs, values.flat))
+def _largest(values: Array) -> HighPrecisionNumber:
+    return max(HighPrecisionNumber(Decimal(0)), *map(abs, values.flat))
 
 
 def _instances(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import erf, pi, prod, sqrt
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 import numpy as np
 
@@ -329,3 +329,23 @@ class Meaning:
             case Digit(base, _, size, after):
                 by, wrap = after.value(self.sizes), size.value(self.sizes)
                 return self._map(lambda x: x // by % wrap, self.index(base))
+
+
+def evaluate_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) -> int:
+    """The value of an index for given values of its variables and symbols."""
+    match i:
+        case Zero():
+            return 0
+        case Var(name, _):
+            return at[name]
+        case Radix(parts):
+            total = 0
+            for p in parts:
+                total = total * extent(p).value(sizes) + evaluate_index(p, at, sizes)
+            return total
+        case Digit(base, _, size, after):
+            return evaluate_index(base, at, sizes) // after.value(sizes) % size.value(sizes)
+        case Moved(base, by, _):
+            return evaluate_index(base, at, sizes) + int(by.rational(sizes))
+        case _:
+            assert_never(i)

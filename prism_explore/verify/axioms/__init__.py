@@ -1,9 +1,9 @@
-"""The axioms that proofs may use, one row each; see *Add an axiom* in ../README.md.
+"""The axioms of certificates, one row each; see *Add an axiom* in ../README.md.
 
 An axiom is an equation between terms that holds at every point, for all real values, under the
 convention x/0 = 0 (so `a * a^-1` is 1 only where a is not zero) and with the root of a negative
 number left unspecified. Terms denote functions of named coordinates (see `certificate/expressions`), so
-an equation never renames an axis, and everything that it requires of its variables is a side condition.
+an equation never renames an axis, and all requirements on its variables are side conditions.
 
 Side conditions are derived by the rows of `CONDITIONS`, which only add facts: a derived fact stays true
 however the e-graph grows. (A set of dependencies that shrinks by merging
@@ -27,4 +27,4 @@ from prism_explore.verify.axioms.maxima import LOOPS, MAXIMA
 from prism_explore.verify.axioms.sums import SUMS
 
 AXIOMS: tuple[Axiom, ...] = (*NUMBERS, *RING, *SUMS, *POWERS, *FUNCTIONS, *BITS, *MAXIMA, *LOOPS)
-"""All of them, in reading order; searches apply them in it."""
+"""All axioms, in the order in which searches apply them."""

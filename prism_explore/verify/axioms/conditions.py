@@ -1,4 +1,4 @@
-"""How the side conditions of axioms follow from one another; rules only add facts."""
+"""Implications between the side conditions of axioms; they only add facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axioms of exponentials and of functions that have a name."""
+"""Axioms of exponentials and of named functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MINUS = "−"
 
 
 def _term(f: Formula) -> str:
-    """A formula in egglog's syntax, its argument called `a`."""
+    """A formula in egglog's syntax, with the argument `a`."""
 
     def operation(fn: str, args: tuple[str, ...]) -> str:
         return f"({_WORDS[fn]} {' '.join(args)})" if fn in _WORDS else f'(Call "{fn}" {args[0]})'
@@ -33,7 +33,7 @@ def _term(f: Formula) -> str:
 
 
 def _shown(f: Formula) -> str:
-    """A formula for people, its argument called `a`: `½ a (1 + erf(a / √2))`."""
+    """A formula in mathematical notation, with the argument `a`, such as `½ a (1 + erf(a / √2))`."""
     match f:
         case Name():
             return "a"
@@ -64,7 +64,7 @@ def _factor(f: Formula) -> str:
 
 
 def _definition(fn: str) -> Axiom:
-    """A function symbol is its row's definition."""
+    """The axiom that a function is equal to its definition."""
     row = UNARY[fn]
     body = formula(row.definition)
     argument = row.definition_is_a_theorem or "It is the definition."
@@ -103,7 +103,7 @@ def _of(fn: str, a: str) -> str:
 
 
 _IN_ORDER = ("sigmoid", "silu", "relu", "abs", "tanh", "erf", "gelu")
-"""Rows whose axioms have a place of their own in `FUNCTIONS`; searches apply axioms in order."""
+"""Functions whose axioms are listed individually in `FUNCTIONS`, because searches apply axioms in order."""
 
 
 def _of_other_rows() -> tuple[Axiom, ...]:

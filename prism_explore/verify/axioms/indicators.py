@@ -1,4 +1,4 @@
-"""Axioms of indicators (values that are 0 or 1), and of ranges that they split."""
+"""Axioms of indicators (values that are 0 or 1), and of sums and maxima over split ranges."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The definitions of the operators, as expressions over what their operands are.
+"""The definitions of the operators, as expressions: the left sides of lemmas.
 
-The element of a result at p0, p1, .. of block g0, .. in iteration l, from the elements of the operands. What a
-lemma's left side is comes from here, and `meaning` says the same once more, for the checker.
+Input: an operator and the expressions of its operands. Output: the expression of the result's element at position
+p0, p1, .. in block g0, .. and iteration l. Views, loads and stores use the indices of `normal_form.lower_graph`;
+`checker.definition_check` defines all operators independently.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
-from math import prod
 from typing import assert_never
 
 from prism_explore.ir import elementwise, formulas, ops
@@ -26,7 +26,7 @@ from prism_explore.verify.certificate.expressions import (
     Call,
     Exp,
     Expr,
-    Fresh,
+    FreshAxes,
     Greater,
     Inv,
     Mul,
@@ -34,79 +34,88 @@ from prism_explore.verify.certificate.expressions import (
     Rescaled,
     Sqrt,
     Upto,
-    greatest,
-    known_value,
-    of_dim,
+    from_dim,
+    indicator,
+    max_over,
     power,
     product,
-    put,
-    total,
+    substitute_indices,
+    sum_over,
 )
-from prism_explore.verify.normal_form.index import LOOP, Index, Var, digit, grid_index, moved, position, radix, var
+from prism_explore.verify.normal_form.index import LOOP, Index, Var, moved, position, var
 from prism_explore.verify.normal_form.indicators import band, interval
+from prism_explore.verify.normal_form.lower_graph import load_indices, reshape_indices, store_indices
 
 
-def of_operator(
-    op: ops.ComputeOp, operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...], rank: int, fresh: Fresh
+def define_operator(
+    op: ops.Band | ops.ComputeOp,
+    operands: tuple[Expr, ...],
+    shapes: tuple[tuple[Dim, ...], ...],
+    rank: int,
+    fresh: FreshAxes,
 ) -> Expr:
-    """The element p0, p1, .. of an operator's result, as the operator is defined.
+    """The element of a band, or of a compute operator's result, at p0, p1, ...
 
-    A masked operand is `finite + bottom(keep)`, and stands for the limit as bottom goes to minus infinity.
-    There exp is `keep * exp(finite)`, a positive multiple is as low, what is masked twice is kept by both, and what is
-    put side by side is masked piece by piece: these are readings, not axioms.
+    A masked operand is `finite + bottom(keep)`, which denotes the limit as bottom goes to minus infinity. These rules
+    for it are definitions, not axioms: exp of it is `keep * exp(finite)`; a positive multiple of it has the same
+    bottom; of a value that is masked twice, `keep` is the product of both; a concatenation has the mask of each operand
+    on its interval.
 
     Raises:
-        ValueError: a definition that has no spelling here.
+        ValueError: a power whose exponent's denominator is no power of 2.
     """
     match op:
+        case ops.Band():
+            return indicator(band(op.low, op.high, var(position(0), op.rows), var(position(1), op.columns)))
         case ops.Unary(fn):
-            return _unary(fn, operands[0])
+            return _define_unary(fn, operands[0])
         case ops.Scalar(fn, value):
-            return _scalar(fn, operands[0], value)
+            return _define_scalar(fn, operands[0], value)
         case ops.Binary(fn):
             a, b = (_align(e, shape, rank, fresh) for e, shape in zip(operands, shapes, strict=True))
-            return _binary(fn, a, b)
+            return _define_binary(fn, a, b)
         case ops.MatMul():
-            return _matmul(operands, shapes, rank, fresh)
+            return _define_matmul(operands, shapes, rank, fresh)
         case ops.Reduce(fn, along):
-            return _reduced(fn, operands[0], {along: shapes[0][along]}, None, fresh)
+            return _reduce(fn, operands[0], {along: shapes[0][along]}, None, fresh)
         case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice() | ops.Concat():
-            return _view(op, operands, shapes, fresh.integers)
+            return _define_view(op, operands, shapes, fresh.integers)
         case _:
             assert_never(op)
 
 
-def masked(e: Expr) -> tuple[Expr, tuple[Expr, ...]]:
-    """A sum's finite part, and what keeps its other parts from being minus infinity."""
+def split_mask(e: Expr) -> tuple[Expr, tuple[Expr, ...]]:
+    """The finite part of a sum, and the arguments of its `bottom` terms."""
     if isinstance(e, Bottom):
         return ZERO, (e.a,)
     if not isinstance(e, Add):
         return e, ()
-    (a, keep), (b, more) = masked(e.a), masked(e.b)
-    if not keep and not more:
+    (a, keep_a), (b, keep_b) = split_mask(e.a), split_mask(e.b)
+    if not keep_a and not keep_b:
         return e, ()
     finite = b if a == ZERO else a if b == ZERO else Add(a, b)
-    return finite, (*keep, *(k for k in more if k not in keep))
+    return finite, (*keep_a, *(k for k in keep_b if k not in keep_a))
 
 
 def _with_mask(finite: Expr, keep: tuple[Expr, ...]) -> Expr:
     return Add(finite, Bottom(product(keep))) if keep else finite
 
 
-def _unary(fn: elementwise.UnaryFn, a: Expr) -> Expr:
-    """A function symbol, or what a function is replaced by."""
+def _define_unary(fn: elementwise.UnaryFn, a: Expr) -> Expr:
+    """A function: a symbol, an operation, or the definition of its row."""
     row = elementwise.UNARY[fn]
     if row.is_symbol:
         return Call(fn, a)
     if row.lowering == "primitive":
-        return _operation(fn, (a,))
-    return formulas.evaluate(formulas.without_quotients(formulas.formula(row.definition)), {"x": a}, Num, _operation)
+        return _apply_operation(fn, (a,))
+    definition = formulas.without_quotients(formulas.formula(row.definition))
+    return formulas.evaluate(definition, {"x": a}, Num, _apply_operation)
 
 
-def _operation(fn: str, args: tuple[Expr, ...]) -> Expr:
+def _apply_operation(fn: str, args: tuple[Expr, ...]) -> Expr:
     match fn, args:
         case "exp", (a,):
-            finite, keep = masked(a)
+            finite, keep = split_mask(a)
             return product((*keep, Exp(finite))) if keep else Exp(a)
         case "add", (a, b):
             return Add(a, b)
@@ -119,193 +128,193 @@ def _operation(fn: str, args: tuple[Expr, ...]) -> Expr:
         case "max", (a, b):
             return Greater(a, b)
         case _, (a,):
-            return _unary(fn, a)
+            return _define_unary(fn, a)
         case _:
             raise AssertionError(f"no definition may use {fn}")
 
 
-def _scalar(fn: ops.ScalarFn, a: Expr, value: Fraction) -> Expr:
+def _define_scalar(fn: ops.ScalarFn, a: Expr, value: Fraction) -> Expr:
     match fn:
         case "add":
             return Add(a, Num(value))
         case "mul":
-            finite, keep = masked(a)
+            finite, keep = split_mask(a)
             return _with_mask(Mul(Num(value), finite), keep)
         case "pow":
             return power(a, value) if value else UNIT
         case "max":
             return Greater(a, Num(value))
         case "min":
-            return _least(a, Num(value))
+            return _minimum(a, Num(value))
         case _:
             assert_never(fn)
 
 
-def _least(a: Expr, b: Expr) -> Expr:
+def _minimum(a: Expr, b: Expr) -> Expr:
     """min(a, b) is -max(-a, -b)."""
     return Mul(MINUS_ONE, Greater(Mul(MINUS_ONE, a), Mul(MINUS_ONE, b)))
 
 
-def _binary(fn: elementwise.BinaryFn, a: Expr, b: Expr) -> Expr:
+def _define_binary(fn: elementwise.BinaryFn, a: Expr, b: Expr) -> Expr:
     match fn:
         case "add":
-            (x, keep), (y, more) = masked(a), masked(b)
-            return _with_mask(Add(x, y), (*keep, *more)) if keep and more else Add(a, b)
+            (x, keep_a), (y, keep_b) = split_mask(a), split_mask(b)
+            return _with_mask(Add(x, y), (*keep_a, *keep_b)) if keep_a and keep_b else Add(a, b)
         case "sub":
             return Add(a, Mul(MINUS_ONE, b))
         case "mul" | "div":
-            by = Inv(b) if fn == "div" else b
-            finite, keep = masked(a)
+            factor = Inv(b) if fn == "div" else b
+            finite, keep = split_mask(a)
             if not keep and fn == "mul":
-                (finite, keep), by = masked(b), a
-                return _with_mask(Mul(by, finite), keep) if keep else Mul(a, b)
-            return _with_mask(Mul(finite, by), keep)
+                finite, keep = split_mask(b)
+                return _with_mask(Mul(a, finite), keep) if keep else Mul(a, b)
+            return _with_mask(Mul(finite, factor), keep)
         case "max":
             return Greater(a, b)
         case "min":
-            return _least(a, b)
+            return _minimum(a, b)
         case "mask":
-            finite, keep = masked(a)
+            finite, keep = split_mask(a)
             return _with_mask(finite, (*keep, power(b, Fraction(0))))
         case _:
             assert_never(fn)
 
 
-def _view(
+def _define_view(
     op: ops.ViewOp, operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...], known: Sequence[Dim]
 ) -> Expr:
-    """The operand's element at another place."""
-    whole, by = shapes[0], dict[str, Index]()
+    """A view: the operand's element at another index."""
+    dims = shapes[0]
+    by: Mapping[str, Index] = {}
     match op:
         case ops.Permute(order):
-            by = {position(d): var(position(n), whole[d]) for n, d in enumerate(order)}
-        case ops.Reshape(dims):
-            flat = radix([var(position(n), size) for n, size in enumerate(dims)])
-            for d, size in enumerate(whole):
-                before, after = prod(whole[:d], start=ONE_DIM), prod(whole[d + 1 :], start=ONE_DIM)
-                by[position(d)] = digit(flat, before, size, after, known)
+            by = {position(d): var(position(n), dims[d]) for n, d in enumerate(order)}
+        case ops.Reshape(new_dims):
+            by = reshape_indices(dims, new_dims, tuple(known))
         case ops.Expand():
             pass
         case ops.Slice(along, start, stop):
-            by = {position(along): moved(var(position(along), stop - start), start, whole[along])}
+            by = {position(along): moved(var(position(along), stop - start), start, dims[along])}
         case ops.Concat(along):
-            here = var(position(along), whole[along] + shapes[1][along])
-            start, pieces, keeps = ZERO_DIM, list[Expr](), list[Expr]()
-            for e, dims in zip(operands, shapes, strict=True):
-                stop = start + dims[along]
-                finite, keep = masked(put(e, {position(along): moved(here, ZERO_DIM - start, dims[along])}, known))
-                lies_there = known_value(interval(here, start, stop))
-                pieces.append(Mul(lies_there, finite))
-                keeps.append(Mul(lies_there, product(keep)))
+            here = var(position(along), dims[along] + shapes[1][along])
+            start, parts, keeps = ZERO_DIM, list[Expr](), list[Expr]()
+            for e, shape in zip(operands, shapes, strict=True):
+                stop = start + shape[along]
+                finite, keep = split_mask(
+                    substitute_indices(e, {position(along): moved(here, ZERO_DIM - start, shape[along])}, known)
+                )
+                is_inside = indicator(interval(here, start, stop))
+                parts.append(Mul(is_inside, finite))
+                keeps.append(Mul(is_inside, product(keep)))
                 start = stop
-            return _with_mask(reduce(Add, pieces), (reduce(Add, keeps),) if any(masked(e)[1] for e in operands) else ())
+            return _with_mask(
+                reduce(Add, parts), (reduce(Add, keeps),) if any(split_mask(e)[1] for e in operands) else ()
+            )
         case _:
             assert_never(op)
-    return put(operands[0], by, known)
+    return substitute_indices(operands[0], by, known)
 
 
-def _align(e: Expr, shape: tuple[Dim, ...], rank: int, fresh: Fresh) -> Expr:
-    """An operand of lower rank, its positions counted from the right as those of the result."""
+def _align(e: Expr, shape: tuple[Dim, ...], rank: int, fresh: FreshAxes) -> Expr:
+    """An operand with its positions renamed to those of a result of higher rank, aligned from the right."""
     shift = rank - len(shape)
     if not shift:
         return e
-    return put(e, {position(d): var(position(d + shift), size) for d, size in enumerate(shape)}, fresh.integers)
+    return substitute_indices(
+        e, {position(d): var(position(d + shift), size) for d, size in enumerate(shape)}, fresh.integers
+    )
 
 
-def _matmul(operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...], rank: int, fresh: Fresh) -> Expr:
+def _define_matmul(
+    operands: tuple[Expr, ...], shapes: tuple[tuple[Dim, ...], ...], rank: int, fresh: FreshAxes
+) -> Expr:
     a, b = operands
     of_a, of_b = shapes
-    axis = fresh.axis(of_a[-1])
+    axis = fresh.new_axis(of_a[-1])
     left = {position(d): var(position(d + rank - len(of_a)), size) for d, size in enumerate(of_a)}
     right = {position(d): var(position(d + rank - len(of_b)), size) for d, size in enumerate(of_b)}
     left[position(len(of_a) - 1)] = axis
     right[position(len(of_b) - 2)] = axis
-    return total(axis, Mul(put(a, left, fresh.integers), put(b, right, fresh.integers)))
+    return sum_over(
+        axis, Mul(substitute_indices(a, left, fresh.integers), substitute_indices(b, right, fresh.integers))
+    )
 
 
-def _reduced(fn: ops.ReduceFn, e: Expr, dims: Mapping[int, Dim], loop: Dim | None, fresh: Fresh) -> Expr:
-    """Sum, mean, root mean square or maximum over some dims, and over the loop where one is given."""
+def _reduce(fn: ops.ReduceFn, e: Expr, dims: Mapping[int, Dim], loop: Dim | None, fresh: FreshAxes) -> Expr:
+    """Sum, mean, root mean square or maximum over some dims, and over the loop if one is given."""
     axes: list[Index] = []
     by: dict[str, Index] = {}
-    count_of = ONE_DIM
+    element_count = ONE_DIM
     if loop is not None:
-        axes.append(fresh.axis(loop))
+        axes.append(fresh.new_axis(loop))
         by[LOOP] = axes[-1]
-        count_of = count_of * loop
+        element_count = element_count * loop
     for d, size in dims.items():
-        axes.append(fresh.axis(size))
+        axes.append(fresh.new_axis(size))
         by[position(d)] = axes[-1]
-        count_of = count_of * size
-    body = put(e, by, fresh.integers)
+        element_count = element_count * size
+    body = substitute_indices(e, by, fresh.integers)
     if fn == "rms":
-        body = Mul(body, put(e, by, fresh.integers))
+        body = Mul(body, substitute_indices(e, by, fresh.integers))
     for axis in reversed(axes):
-        body = greatest(axis, body) if fn == "max" else total(axis, body)
+        body = max_over(axis, body) if fn == "max" else sum_over(axis, body)
     match fn:
         case "sum" | "max":
             return body
         case "mean" | "rms":
-            mean = Mul(Inv(of_dim(count_of)), body)
+            mean = Mul(Inv(from_dim(element_count)), body)
             return Sqrt(mean) if fn == "rms" else mean
         case _:
             assert_never(fn)
 
 
-def of_accumulate(op: ops.Accumulate, e: Expr, shape: tuple[Dim, ...], loop: Dim | None, fresh: Fresh) -> Expr:
-    """What an accumulator holds behind the loop."""
-    return _reduced(op.fn, e, {} if op.dim is None else {op.dim: shape[op.dim]}, loop, fresh)
+def define_accumulate(op: ops.Accumulate, e: Expr, shape: tuple[Dim, ...], loop: Dim | None, fresh: FreshAxes) -> Expr:
+    """The element of an accumulator after the loop."""
+    return _reduce(op.fn, e, {} if op.dim is None else {op.dim: shape[op.dim]}, loop, fresh)
 
 
-def of_running_max(op: ops.RunningMax, e: Expr, shape: tuple[Dim, ...], loop: Dim | None, fresh: Fresh) -> Expr:
-    """The maximum over all iterations so far."""
-    value = _reduced("max", e, {} if op.dim is None else {op.dim: shape[op.dim]}, None, fresh)
-    axis = fresh.axis(loop or ONE_DIM)
+def define_running_max(op: ops.RunningMax, e: Expr, shape: tuple[Dim, ...], loop: Dim | None, fresh: FreshAxes) -> Expr:
+    """The element of a running maximum in iteration l."""
+    value = _reduce("max", e, {} if op.dim is None else {op.dim: shape[op.dim]}, None, fresh)
+    axis = fresh.new_axis(loop or ONE_DIM)
     return (
-        Upto(axis, var(LOOP, axis.extent), put(value, {LOOP: axis}, fresh.integers)) if isinstance(axis, Var) else value
-    )
-
-
-def of_accumulate_rescaled(
-    op: ops.AccumulateRescaled, a: Expr, b: Expr, shape: tuple[Dim, ...], loop: Dim | None, fresh: Fresh
-) -> Expr:
-    """What a rescaled sum holds behind the loop; without a loop, the value."""
-    value = _reduced("sum", a, {} if op.dim is None else {op.dim: shape[op.dim]}, None, fresh)
-    axis = fresh.axis(loop or ONE_DIM)
-    return (
-        Rescaled(axis, put(value, {LOOP: axis}, fresh.integers), put(b, {LOOP: axis}, fresh.integers))
+        Upto(axis, var(LOOP, axis.extent), substitute_indices(value, {LOOP: axis}, fresh.integers))
         if isinstance(axis, Var)
         else value
     )
 
 
-def of_band(op: ops.Band) -> Expr:
-    """The element of a tensor that is known by formula."""
-    return known_value(band(op.low, op.high, var(position(0), op.rows), var(position(1), op.columns)))
-
-
-def of_load(block: BlockGraph, load: ops.Load, operand: Expr, tile: tuple[Dim, ...], known: Sequence[Dim] = ()) -> Expr:
-    """A tile's element: the operand's at block, iteration and position, read in mixed radix."""
-    by: dict[str, Index] = {}
-    for d, size in enumerate(tile):
-        parts: list[Index] = [
-            var(grid_index(n), p.size)
-            for n, (p, along) in enumerate(zip(block.grid, load.imap or (), strict=True))
-            if along == d
-        ]
-        if load.fmap == d and block.loop is not None:
-            parts.append(var(LOOP, block.loop.size))
-        by[position(d)] = radix((*parts, var(position(d), size)), known)
-    return put(operand, by, known)
-
-
-def of_store(
-    block: BlockGraph, store: ops.Store, tile: Expr, shape: tuple[Dim, ...], known: Sequence[Dim] = ()
+def define_accumulate_rescaled(
+    op: ops.AccumulateRescaled, a: Expr, b: Expr, shape: tuple[Dim, ...], loop: Dim | None, fresh: FreshAxes
 ) -> Expr:
-    """The element of the kernel's result: the tile's of the block that holds the position."""
-    by: dict[str, Index] = {}
-    for n, (p, along) in enumerate(zip(block.grid, store.omap or (), strict=True)):
-        if along is not None:
-            place = var(position(along), shape[along] * p.size)
-            by[grid_index(n)] = digit(place, ONE_DIM, p.size, shape[along], known)
-            by[position(along)] = digit(place, p.size, shape[along], ONE_DIM, known)
-    return put(tile, by, known)
+    """The element of a rescaled accumulator after the loop; without a loop, of the value."""
+    value = _reduce("sum", a, {} if op.dim is None else {op.dim: shape[op.dim]}, None, fresh)
+    axis = fresh.new_axis(loop or ONE_DIM)
+    return (
+        Rescaled(
+            axis,
+            substitute_indices(value, {LOOP: axis}, fresh.integers),
+            substitute_indices(b, {LOOP: axis}, fresh.integers),
+        )
+        if isinstance(axis, Var)
+        else value
+    )
+
+
+def define_load(
+    block: BlockGraph, load: ops.Load, operand: Expr, tile: tuple[Dim, ...], known: Sequence[Dim] = ()
+) -> Expr:
+    """The element of a loaded tile: the operand's at the number (block, iteration, position) in mixed radix."""
+    return substitute_indices(operand, load_indices(block, load, tile), known)
+
+
+def define_store(
+    block: BlockGraph,
+    store: ops.Store,
+    operand: Expr,
+    tile: tuple[Dim, ...],
+    dims: tuple[Dim, ...],
+    known: Sequence[Dim] = (),
+) -> Expr:
+    """The element of a kernel's result, with these dims: that of the tile of the block that stores the position."""
+    return substitute_indices(operand, store_indices(block, store.omap or (), tile, dims), known)

@@ -1,12 +1,13 @@
-"""Scalar expressions: what the prover in egglog sees of a tensor.
+"""Scalar expressions: the terms of which lemmas consist.
 
-An expression is the element of a tensor at a position, built from elements of the inputs, intervals and
-bands by field operations, roots, exponentials, named functions, sums and maxima. `of_normal_form` spells a
-normal form this way, `definitions` one operator applied to such expressions; a lemma of a proof says that
-the two are equal.
+An expression is a tree over elements of inputs, numbers, size symbols, indicators, field operations, roots,
+exponentials, named functions, sums and maxima. `from_normal_form` converts a normal form; `definitions` applies one
+operator to such expressions. A lemma states that the two are equal.
 
-Here every bound axis has a name of its own, so substitution cannot capture. `statement` gives the names
-that egglog sees, where equal names are what makes equal things equal.
+Every bound axis has a name of its own, so a substitution captures no name. `lemma.make_statement` chooses the names
+that egglog and the checker see.
+
+The lower-case name of a class is the operator's word in the text of a certificate, so these names are a file format.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class Inv:
 
 @dataclass(frozen=True, slots=True)
 class Sqrt:
-    """The root of a; nothing is said of it where a is negative."""
+    """The square root of a; unspecified where a is negative."""
 
     a: Expr
 
@@ -130,7 +131,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Bottom:
-    """0 where `a` is 1; where it is 0, a number below all others that matter."""
+    """0 where `a` is 1; minus infinity, as a limit, where `a` is 0."""
 
     a: Expr
 
@@ -145,7 +146,7 @@ class Greater:
 
 @dataclass(frozen=True, slots=True)
 class Most:
-    """The greatest value of `a` for all values of an axis."""
+    """The maximum of `a` over all values of an axis."""
 
     axis: Var
     a: Expr
@@ -153,7 +154,7 @@ class Most:
 
 @dataclass(frozen=True, slots=True)
 class Upto:
-    """The greatest value of `a` for values of an axis up to and including `at`: a running maximum."""
+    """A running maximum: the maximum of `a` over the values of an axis up to and including `at`."""
 
     axis: Var
     at: Index
@@ -162,7 +163,7 @@ class Upto:
 
 @dataclass(frozen=True, slots=True)
 class Rescaled:
-    """What a loop over the axis leaves that begins with 0 and says `t = t exp(b before - b now) + a`."""
+    """The final t of a loop over an axis: t = 0, then `t = t exp(previous b - b) + a` in each iteration."""
 
     axis: Var
     a: Expr
@@ -174,16 +175,16 @@ Binder: TypeAlias = Sum | Most | Upto | Rescaled
 Expr: TypeAlias = Leaf | Num | Size | Add | Mul | Inv | Sqrt | Exp | Call | Bottom | Greater | Binder
 
 
-class Fresh:
-    """A supply of names for bound axes, and what is known of sizes; one for both sides of a lemma."""
+class FreshAxes:
+    """Makes bound axes with unused names; both sides of a lemma share one."""
 
     def __init__(self, integers: Sequence[Dim] = ()) -> None:
-        """`integers`: sizes that are whole numbers, as the conditions of a proof say."""
+        """`integers`: sizes that are positive integers by the conditions of a proof."""
         self.integers = tuple(integers)
         self._numbers = count()
 
-    def axis(self, extent: Dim) -> Index:
-        """A new axis, or 0 where there is nothing to run over."""
+    def new_axis(self, extent: Dim) -> Index:
+        """A new axis; 0 where the extent is 1."""
         return var(f"s{next(self._numbers)}", extent)
 
 
@@ -192,22 +193,22 @@ ZERO, UNIT = Num(Fraction(0)), Num(Fraction(1))
 
 
 def product(factors: Iterable[Expr]) -> Expr:
-    """The product, nested to the left; of nothing, 1."""
+    """The product, nested to the left; 1 where there are no factors."""
     items = tuple(factors)
     return reduce(Mul, items) if items else UNIT
 
 
-def total(axis: Index, body: Expr) -> Expr:
+def sum_over(axis: Index, body: Expr) -> Expr:
     """The sum over an axis; over an axis of one value, the body itself."""
     return Sum(axis, body) if isinstance(axis, Var) else body
 
 
-def greatest(axis: Index, body: Expr) -> Expr:
+def max_over(axis: Index, body: Expr) -> Expr:
     """The maximum over an axis; over an axis of one value, the body itself."""
     return Most(axis, body) if isinstance(axis, Var) else body
 
 
-def of_dim(size: Dim) -> Expr:
+def from_dim(size: Dim) -> Expr:
     """A size as a number."""
     terms: list[Expr] = []
     for monomial, coefficient in size.terms:
@@ -218,11 +219,11 @@ def of_dim(size: Dim) -> Expr:
     return reduce(Add, terms) if terms else ZERO
 
 
-def head(e: Expr) -> tuple[str, str]:
-    """The word for the outermost operator, and what stands beside it: a number, a name, an axis."""
+def operator_and_label(e: Expr) -> tuple[str, str]:
+    """The word of the outermost operator, and its label: a number, a name, an axis or indices."""
     match e:
         case At() | Within() | Near():
-            return type(e).__name__.lower(), spell_leaf(e)
+            return type(e).__name__.lower(), leaf_text(e)
         case Num(value):
             return "num", str(value)
         case Size(symbol):
@@ -232,46 +233,46 @@ def head(e: Expr) -> tuple[str, str]:
         case Sum(axis, _) | Most(axis, _) | Rescaled(axis, _, _):
             return type(e).__name__.lower(), axis.name
         case Upto(axis, at, _):
-            return "upto", f"{axis.name} {spell_index(at)}"
+            return "upto", f"{axis.name} {index_text(at)}"
         case Add() | Mul() | Inv() | Sqrt() | Exp() | Bottom() | Greater():
             return type(e).__name__.lower(), ""
         case _:
             assert_never(e)
 
 
-def spell_leaf(e: Leaf) -> str:
-    """An element of an input, or a 0/1 value, as words: which, and where."""
+def leaf_text(e: Leaf) -> str:
+    """The label of an element or an indicator: its tensor or bounds, and its indices."""
     match e:
         case At(tensor, index):
-            return " ".join((tensor, *map(spell_index, index)))
+            return " ".join((tensor, *map(index_text, index)))
         case Within(index, low, high):
-            return f'{spell_index(index)} "{low}" "{high}"'
+            return f'{index_text(index)} "{low}" "{high}"'
         case Near(row, column, low, high):
             bounds = ('"-"' if d is None else f'"{d}"' for d in (low, high))
-            return f"{spell_index(row)} {spell_index(column)} {' '.join(bounds)}"
+            return f"{index_text(row)} {index_text(column)} {' '.join(bounds)}"
         case _:
             assert_never(e)
 
 
-def spell_index(i: Index) -> str:
-    """An index term as text."""
+def index_text(i: Index) -> str:
+    """An index as text."""
     match i:
         case Zero():
             return "0"
         case Var(name, _):
             return name
         case Radix(parts):
-            return f"(radix {' '.join(map(spell_index, parts))})"
+            return f"(radix {' '.join(map(index_text, parts))})"
         case Digit(base, before, size, after):
-            return f'(digit {spell_index(base)} "{before}" "{size}" "{after}")'
+            return f'(digit {index_text(base)} "{before}" "{size}" "{after}")'
         case Moved(base, by, size):
-            return f'(moved {spell_index(base)} "{by}" "{size}")'
+            return f'(moved {index_text(base)} "{by}" "{size}")'
         case _:
             assert_never(i)
 
 
 def with_children(e: Expr, f: Callable[[Expr], Expr]) -> Expr:
-    """The same node over `f` of its children."""
+    """The same node with `f` applied to its arguments."""
     match e:
         case At() | Within() | Near() | Num() | Size():
             return e
@@ -292,7 +293,7 @@ def with_children(e: Expr, f: Callable[[Expr], Expr]) -> Expr:
 
 
 def children(e: Expr) -> tuple[Expr, ...]:
-    """The expressions directly inside."""
+    """The arguments of a node."""
     match e:
         case At() | Within() | Near() | Num() | Size():
             return ()
@@ -304,8 +305,8 @@ def children(e: Expr) -> tuple[Expr, ...]:
             assert_never(e)
 
 
-def places(e: Expr) -> tuple[Index, ...]:
-    """The indices that stand in a node itself, outside of what it binds."""
+def indices_of(e: Expr) -> tuple[Index, ...]:
+    """The indices of a node itself, outside of its arguments."""
     match e:
         case At(_, index):
             return index
@@ -319,8 +320,8 @@ def places(e: Expr) -> tuple[Index, ...]:
             return ()
 
 
-def with_places(e: Expr, f: Callable[[Index], Index]) -> Expr:
-    """The same node with `f` of the indices that stand in it."""
+def with_indices(e: Expr, f: Callable[[Index], Index]) -> Expr:
+    """The same node with `f` applied to its own indices."""
     match e:
         case At(tensor, index):
             return At(tensor, tuple(map(f, index)))
@@ -334,12 +335,12 @@ def with_places(e: Expr, f: Callable[[Index], Index]) -> Expr:
             return e
 
 
-def bound(e: Expr) -> Var | None:
+def bound_axis(e: Expr) -> Var | None:
     """The axis that a node binds."""
     return e.axis if isinstance(e, Binder) else None
 
 
-def over(e: Binder, axis: Var) -> Expr:
+def with_axis(e: Binder, axis: Var) -> Expr:
     """The same node over another axis."""
     match e:
         case Sum(_, a):
@@ -355,7 +356,7 @@ def over(e: Binder, axis: Var) -> Expr:
 
 
 def walk(e: Expr) -> Iterable[Expr]:
-    """Every expression inside, outermost first."""
+    """The expression and all its subexpressions, outermost first."""
     pending = [e]
     while pending:
         e = pending.pop()
@@ -363,24 +364,26 @@ def walk(e: Expr) -> Iterable[Expr]:
         pending += reversed(children(e))
 
 
-def put(e: Expr, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> Expr:
-    """Free index variables replaced; bound names are never among them, nor in what replaces them.
+def substitute_indices(e: Expr, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> Expr:
+    """An expression with free index variables replaced; intervals and bands that become constant are 0 or 1.
 
-    `known` are sizes that are whole numbers, which lets digits be read off. Intervals and
-    bands that become 0 or 1 everywhere are these numbers.
+    Args:
+        e: the expression; it binds none of the variables in `by`.
+        by: the new index of each variable.
+        known: sizes that are integers, with which more digits can be simplified.
     """
     match e:
         case Within(index, low, high):
-            return known_value(interval(substitute(index, by, known), low, high))
+            return indicator(interval(substitute(index, by, known), low, high))
         case Near(row, column, low, high):
-            return known_value(band(low, high, substitute(row, by, known), substitute(column, by, known)))
+            return indicator(band(low, high, substitute(row, by, known), substitute(column, by, known)))
         case _:
-            moved_in = with_places(e, lambda i: substitute(i, by, known))
-            return with_children(moved_in, lambda child: put(child, by, known))
+            replaced = with_indices(e, lambda i: substitute(i, by, known))
+            return with_children(replaced, lambda child: substitute_indices(child, by, known))
 
 
-def known_value(value: nf.Interval | nf.InBand | Literal[0, 1]) -> Expr:
-    """A 0/1 value as an expression."""
+def indicator(value: nf.Interval | nf.InBand | Literal[0, 1]) -> Expr:
+    """An indicator, or the number 0 or 1, as an expression."""
     match value:
         case nf.Interval(index, low, high):
             return Within(index, low, high)
@@ -391,77 +394,77 @@ def known_value(value: nf.Interval | nf.InBand | Literal[0, 1]) -> Expr:
 
 
 # ---------------------------------------------------------------- normal forms
-def of_normal_form(form: nf.NormalForm, fresh: Fresh) -> Expr:
-    """A normal form spelled out; its bound indices get names from `fresh`."""
-    terms = [_of_term(t, Fraction(c), fresh, {}) for t, c in form.terms]
+def from_normal_form(form: nf.NormalForm, fresh: FreshAxes) -> Expr:
+    """A normal form as an expression; its bound indices get names from `fresh`."""
+    terms = [_from_term(t, Fraction(c), fresh, {}) for t, c in form.terms]
     return reduce(Add, terms) if terms else ZERO
 
 
-def _of_term(t: nf.Term, coefficient: Fraction, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
-    renamed = {**names, **{v.name: fresh.axis(v.extent) for v in t.bound}}
-    body = product(_power(a, Fraction(e), fresh, renamed) for a, e in t.factors)
+def _from_term(t: nf.Term, coefficient: Fraction, fresh: FreshAxes, names: Mapping[str, Index]) -> Expr:
+    renamed = {**names, **{v.name: fresh.new_axis(v.extent) for v in t.bound}}
+    body = product(_from_power(a, Fraction(e), fresh, renamed) for a, e in t.factors)
     for v in reversed(t.bound):
-        body = total(renamed[v.name], body)
+        body = sum_over(renamed[v.name], body)
     return body if coefficient == 1 else Num(coefficient) if body == UNIT else Mul(Num(coefficient), body)
 
 
-def _power(a: nf.Atom, exponent: Fraction, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
+def _from_power(a: nf.Atom, exponent: Fraction, fresh: FreshAxes, names: Mapping[str, Index]) -> Expr:
     if isinstance(a, nf.Exp):
-        return Exp(_of_term(a.term, exponent, fresh, names))
-    return power(_of_atom(a, fresh, names), exponent)
+        return Exp(_from_term(a.term, exponent, fresh, names))
+    return power(_from_atom(a, fresh, names), exponent)
 
 
-def _of_atom(a: nf.Atom, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
+def _from_atom(a: nf.Atom, fresh: FreshAxes, names: Mapping[str, Index]) -> Expr:
     match a:
         case nf.Read(tensor, indices):
-            return At(tensor, tuple(_settled(i, names, fresh) for i in indices))
+            return At(tensor, tuple(_rename_index(i, names, fresh) for i in indices))
         case nf.Size(symbol):
             return Size(symbol)
         case nf.Prime(value):
             return Num(Fraction(value))
         case nf.Exp(term):
-            return Exp(_of_term(term, Fraction(1), fresh, names))
+            return Exp(_from_term(term, Fraction(1), fresh, names))
         case nf.Group(inner):
-            return _inner(inner, fresh, names)
+            return _from_form(inner, fresh, names)
         case nf.Opaque(function, args):
             (argument,) = args
-            of = _inner(argument, fresh, names)
-            return Sqrt(of) if function == "sqrt" else Call(function, of)
+            inner = _from_form(argument, fresh, names)
+            return Sqrt(inner) if function == "sqrt" else Call(function, inner)
         case nf.InBand(low, high, row, column):
-            return Near(_settled(row, names, fresh), _settled(column, names, fresh), low, high)
+            return Near(_rename_index(row, names, fresh), _rename_index(column, names, fresh), low, high)
         case nf.Interval(i, low, high):
-            return Within(_settled(i, names, fresh), low, high)
+            return Within(_rename_index(i, names, fresh), low, high)
         case nf.Bottom(keep):
-            return Bottom(_inner(keep, fresh, names))
+            return Bottom(_from_form(keep, fresh, names))
         case nf.Max(operands):
-            return reduce(Greater, [_of_operand(p, fresh, names) for p in operands])
+            return reduce(Greater, [_from_operand(p, fresh, names) for p in operands])
         case nf.Running(v, inner, at):
-            axis = fresh.axis(v.extent)
+            axis = fresh.new_axis(v.extent)
             if not isinstance(axis, Var):
-                return _inner(inner, fresh, {**names, v.name: axis})
-            return Upto(axis, _settled(at, names, fresh), _inner(inner, fresh, {**names, v.name: axis}))
+                return _from_form(inner, fresh, {**names, v.name: axis})
+            return Upto(axis, _rename_index(at, names, fresh), _from_form(inner, fresh, {**names, v.name: axis}))
         case _:
             assert_never(a)
 
 
-def _of_operand(p: nf.MaxOperand, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
-    renamed = {**names, **{v.name: fresh.axis(v.extent) for v in p.bound}}
-    body = _inner(p.inner, fresh, renamed)
+def _from_operand(p: nf.MaxOperand, fresh: FreshAxes, names: Mapping[str, Index]) -> Expr:
+    renamed = {**names, **{v.name: fresh.new_axis(v.extent) for v in p.bound}}
+    body = _from_form(p.inner, fresh, renamed)
     for v in reversed(p.bound):
-        body = greatest(renamed[v.name], body)
+        body = max_over(renamed[v.name], body)
     return body
 
 
-def _inner(form: nf.NormalForm, fresh: Fresh, names: Mapping[str, Index]) -> Expr:
-    terms = [_of_term(t, Fraction(c), fresh, names) for t, c in form.terms]
+def _from_form(form: nf.NormalForm, fresh: FreshAxes, names: Mapping[str, Index]) -> Expr:
+    terms = [_from_term(t, Fraction(c), fresh, names) for t, c in form.terms]
     return reduce(Add, terms) if terms else ZERO
 
 
 def power(a: Expr, exponent: Fraction) -> Expr:
-    """`a` to a power; `a^0` is `a * (1/a)`, which is 1 where a is not 0.
+    """`a` to a power, by products, inverses and square roots; `a^0` is `a * (1/a)`, which is 1 where a is not 0.
 
     Raises:
-        ValueError: no number of square roots gives this exponent.
+        ValueError: the denominator of the exponent is no power of 2.
     """
     if exponent < 0:
         return Inv(power(a, -exponent))
@@ -469,16 +472,16 @@ def power(a: Expr, exponent: Fraction) -> Expr:
         return Mul(a, Inv(a))
     if exponent.denominator & (exponent.denominator - 1):
         raise ValueError(f"exponent {exponent} is not made of square roots")
-    whole, part = divmod(exponent, 1)
-    factors = [a] * int(whole)
-    while part:
+    times, fraction = divmod(exponent, 1)
+    factors = [a] * int(times)
+    while fraction:
         a = Sqrt(a)
-        whole, part = divmod(part * 2, 1)
-        factors += [a] * int(whole)
+        times, fraction = divmod(fraction * 2, 1)
+        factors += [a] * int(times)
     return product(factors)
 
 
-def _settled(i: Index, names: Mapping[str, Index], fresh: Fresh) -> Index:
-    """An index under its new names, as far as what is known of sizes tells: so an operator spells it as well."""
+def _rename_index(i: Index, names: Mapping[str, Index], fresh: FreshAxes) -> Index:
+    """An index with its variables renamed, and its digits simplified with the known integers as in `definitions`."""
     new = substitute(i, names, fresh.integers)
     return normalize_digits(new, fresh.integers) if fresh.integers else new

@@ -1,24 +1,25 @@
 """Hints: expressions that are added to an e-graph so that the axioms can find a proof.
 
-Axioms only rewrite existing terms. None of them finds that 5120 is 1024 * 5, that 1/64 is the root of 1/4096, that
-1/5120 x + eps is a multiple of the sum under the other side's root, or that exp(x) is the inverse of exp(-x). Hints add
-such expressions. They assert nothing: an expression is no equation, and every equation about it must be derived.
+Axioms only rewrite existing terms, so the search does not introduce 1024 * 5 for 5120, the root of 1/4096 for 1/64, or
+a multiple of the sum under the other side's root. Hints are such expressions. They assert nothing: every equation about
+them must be derived.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from math import prod
+from math import isqrt, prod
 
 from prism_explore.verify.certificate.expressions import Add, Exp, Expr, Inv, Mul, Num, Sqrt, product, walk
+from prism_explore.verify.normal_form.powers import factorise
 
-SMALL = 10**9
+MAX_FACTORED = 10**9
 """The largest number that is factored into primes."""
 
 
-def hints(left: Expr, right: Expr) -> Iterator[Expr]:
-    """Expressions that help to prove `left = right`; none where there is no root and no exponential."""
+def find_hints(left: Expr, right: Expr) -> Iterator[Expr]:
+    """Expressions that help to prove `left = right`; none where neither side has a root or an exponential."""
     for e in dict.fromkeys(e for side in (left, right) for e in walk(side) if isinstance(e, Exp)):
         yield Inv(Inv(e))
     if not any(isinstance(e, Sqrt) for side in (left, right) for e in walk(side)):
@@ -33,20 +34,20 @@ def hints(left: Expr, right: Expr) -> Iterator[Expr]:
 
 
 def _multiples(left: Expr, right: Expr) -> Iterator[Mul]:
-    """Sums on the right, times the number that may make them equal to a sum on the left."""
+    """Sums of the right side, each times a number that may make it equal to a sum of the left side."""
     wanted = dict.fromkeys(tuple(_coefficients(e)) for e in walk(left) if isinstance(e, Add))
     ratios: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for e in walk(right):
         if not isinstance(e, Add):
             continue
-        mine = tuple(_coefficients(e))
-        if mine not in ratios:
-            ratios[mine] = [r for theirs in wanted if (r := _ratio(theirs, mine)) is not None and r > 0 and r != 1]
-        yield from (Mul(Num(r), e) for r in ratios[mine])
+        own = tuple(_coefficients(e))
+        if own not in ratios:
+            ratios[own] = [r for other in wanted if (r := _ratio(other, own)) is not None and r > 0 and r != 1]
+        yield from (Mul(Num(r), e) for r in ratios[own])
 
 
 def _ratio(a: tuple[Fraction, ...], b: tuple[Fraction, ...]) -> Fraction | None:
-    """The number that makes b, times it, a; None where there is none."""
+    """The number r with a = r b; None where there is none."""
     found = {x / y for x, y in zip(a, b, strict=False) if y}
     return found.pop() if len(a) == len(b) and len(found) == 1 else None
 
@@ -69,7 +70,7 @@ def _coefficient(e: Expr) -> Fraction:
 
 
 def _factorizations(value: Fraction) -> Iterator[Expr]:
-    """A number as a square times primes, and the primes' roots as roots of their inverses."""
+    """A number as a square times primes, and the roots of these primes as roots of their inverses."""
     odd = [Fraction(p) for p in _odd_primes(value.numerator)]
     odd += [Fraction(1, p) for p in _odd_primes(value.denominator)]
     square = value / prod(odd, start=Fraction(1))
@@ -81,14 +82,5 @@ def _factorizations(value: Fraction) -> Iterator[Expr]:
 
 
 def _odd_primes(n: int) -> list[int]:
-    """The primes that divide a number an odd number of times; none for numbers that are not small."""
-    found: list[int] = []
-    p = 2
-    while n <= SMALL and p * p <= n:
-        times = 0
-        while n % p == 0:
-            n, times = n // p, times + 1
-        if times % 2:
-            found.append(p)
-        p += 1
-    return [*found, n] if 1 < n <= SMALL else found
+    """The primes that divide a number an odd number of times; none where it is larger than `MAX_FACTORED`."""
+    return [p for p, exponent in factorise(n, isqrt(MAX_FACTORED)) if exponent % 2] if n <= MAX_FACTORED else []

@@ -1,15 +1,17 @@
-"""Lemmas as the prover and the checker read them: two expressions over named axes, as text.
+"""Lemmas: equations between two expressions over named axes, and their text in a certificate.
 
-An expression denotes a function of *coordinates*, one per axis that is not cut into digits. Summing
-over an axis sums over its coordinates. Two axes may bear one name wherever neither is free in the
-other's sum, and should where it makes equal sums the same expression: that is what `state` decides, from
-which dims of which inputs an axis runs over. An axis that one side runs over block by block and the
-other at once is a pair of digits; such a pair is one axis to the reader of an element.
+Input: two expressions whose bound axes all have different names. Output: a `Statement`, in which bound axes have names
+such that equal sums are equal expressions.
 
-`state` checks its own choice: wherever a sum binds an axis, no other axis that is free in its body may
-share a coordinate with it. Without that, a name would capture what it does not mean.
+An expression is a function of *coordinates*, one per axis without digits. A sum over an axis is a sum over its
+coordinates. An axis that one side sums tile by tile and the other side in one sum has two digits, the outer and the
+inner axis; an element of an input is indexed by the full axis.
 
-The text is a certificate's: `checker` reads it with its own parser.
+Method (`make_statement`): bound axes that run over the same dims of the same inputs are one class and get one name,
+where neither is free in the other's sum. Afterwards the names are checked for capture: where a sum binds an axis, no
+other axis that is free in its body may share a coordinate with it.
+
+`checker` parses the text with its own parser:
 
     (lemma
       (axis p0 "b") (axis k1 "4096" k1.hi k1.lo) (axis k1.hi "f") (axis k1.lo "4096/f")
@@ -24,40 +26,51 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, TypeAlias, assert_never
 
-from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import Dim
 from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.certificate.expressions import (
     At,
     Binder,
     Expr,
     Sum,
-    bound,
+    bound_axis,
     children,
-    over,
-    places,
+    indices_of,
     walk,
+    with_axis,
     with_children,
-    with_places,
+    with_indices,
 )
-from prism_explore.verify.certificate.hints import hints
-from prism_explore.verify.certificate.syntax import lisp, render
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, radix, substitute
-from prism_explore.verify.normal_form.size_facts import divides
+from prism_explore.verify.certificate.hints import find_hints
+from prism_explore.verify.certificate.syntax import certificate_notation, render
+from prism_explore.verify.normal_form.index import (
+    Digit,
+    Index,
+    Moved,
+    Radix,
+    Var,
+    Zero,
+    collect_digits,
+    digit_borders,
+    radix,
+    substitute,
+)
 
-Joining: TypeAlias = Literal["outer first", "inner first", "none"]
-_THEN: dict[Joining, Joining] = {"outer first": "inner first", "inner first": "none"}
+MergeOrder: TypeAlias = Literal["outer first", "inner first", "none"]
+"""The order in which adjacent digits are merged into one axis; `none` merges no digits."""
+_NEXT_ORDER: dict[MergeOrder, MergeOrder] = {"outer first": "inner first", "inner first": "none"}
 TOO_DEEP = "an expression nests too deep"
-VARIANTS = 6
-"""How many axes of one class may be at work in one place."""
+MAX_NAMES = 6
+"""The largest number of axes of one class that are in scope together; each gets a name of its own."""
 
 
 class CannotState(Exception):
-    """No choice of names was found under which the text means what the expressions mean."""
+    """No names of axes were found that keep the meaning of the expressions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A name, how many values it takes, and its outer and inner digit if it is a pair."""
+    """An axis: its name, its number of values, and its outer and inner digit if it has digits."""
 
     name: str
     extent: Dim
@@ -66,23 +79,23 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`left = right`, with what is needed to read it."""
+    """The equation `left = right` over named axes."""
 
     axes: tuple[Axis, ...]
     left: Expr
     right: Expr
     renamed: tuple[tuple[Expr, Expr], ...] = ()
-    """Pairs that differ in the name of a bound axis only."""
+    """Pairs of expressions that differ only in the name of a bound axis."""
     hints: tuple[Expr, ...] = ()
-    """Expressions that the search should have at hand; stating one claims nothing."""
+    """Expressions that are added to the e-graph before the search; they assert nothing."""
     integers: tuple[Dim, ...] = ()
-    """Sizes that are positive integers, as the conditions of the proof say."""
-    apart: Callable[[], Statement] | None = field(default=None, compare=False, repr=False)
-    """The same with digits joined in another order, then left apart; raises `CannotState`. None where none were."""
+    """Sizes that are positive integers by the conditions of the proof."""
+    next_variant: Callable[[], Statement] | None = field(default=None, compare=False, repr=False)
+    """Makes the statement with the next merge order; may raise `CannotState`. None where no digits were merged."""
 
     @property
-    def trivial(self) -> bool:
-        """Whether both sides are one expression: nothing was computed, elements were re-indexed."""
+    def is_trivial(self) -> bool:
+        """Whether both sides are the same expression, as for operators that only re-index elements."""
         return self.left == self.right
 
     def coordinates(self, name: str) -> frozenset[str]:
@@ -94,40 +107,42 @@ class Statement:
         """The certificate's text."""
         lines = ["(lemma"]
         for a in self.axes:
-            cut = f" {a.digits[0]} {a.digits[1]}" if a.digits else ""
-            lines.append(f'  (axis {a.name} "{a.extent}"{cut})')
-        lines += [f"  (renamed {spell(a)} {spell(b)})" for a, b in self.renamed]
-        lines += [f"  (hint {spell(e)})" for e in self.hints]
-        lines += [f"  (left {spell(self.left)})", f"  (right {spell(self.right)}))"]
+            digits = f" {a.digits[0]} {a.digits[1]}" if a.digits else ""
+            lines.append(f'  (axis {a.name} "{a.extent}"{digits})')
+        lines += [f"  (renamed {expression_text(a)} {expression_text(b)})" for a, b in self.renamed]
+        lines += [f"  (hint {expression_text(e)})" for e in self.hints]
+        lines += [f"  (left {expression_text(self.left)})", f"  (right {expression_text(self.right)}))"]
         return "\n".join(lines)
 
 
-def spell(e: Expr) -> str:
-    """An expression as text."""
-    return render(e, lisp)
+def expression_text(e: Expr) -> str:
+    """An expression in the notation of certificates."""
+    return render(e, certificate_notation)
 
 
-def state(left: Expr, right: Expr, integers: Sequence[Dim] = (), joining: Joining = "outer first") -> Statement:
-    """`left = right` over named axes.
+def make_statement(
+    left: Expr, right: Expr, integers: Sequence[Dim] = (), merge_order: MergeOrder = "outer first"
+) -> Statement:
+    """The statement `left = right` over named axes.
 
     Args:
-        left: one side.
-        right: the other.
-        integers: sizes that are positive integers.
-        joining: how digits that always go together on both sides become one axis: a number of three digits is its first
-            two and one more, or its first and two more; or whether they do not.
+        left: the left side.
+        right: the right side.
+        integers: sizes that are positive integers by the conditions of the proof.
+        merge_order: how adjacent digits that occur only together are merged into one axis. Of three digits a, b, c,
+            `outer first` merges a and b first, `inner first` merges b and c first.
 
     Raises:
-        CannotState: no choice of names was found that keeps the meaning, or an expression is too deep to be read.
+        CannotState: no names were found that keep the meaning, or an expression nests too deep.
     """
     try:
-        namer = _Namer((left, right), joining)
+        namer = _Namer((left, right), merge_order)
         named = tuple(namer.rename(e) for e in namer.sides)
         renamed = tuple(namer.renamings(named))
         known = tuple(integers)
-        then = _THEN.get(joining) if namer.pairs else None
-        apart = None if then is None else lambda: state(left, right, known, then)
-        return Statement(namer.axes(), named[0], named[1], renamed, tuple(hints(*named)), known, apart)
+        following = _NEXT_ORDER.get(merge_order) if namer.pairs else None
+        next_variant = None if following is None else lambda: make_statement(left, right, known, following)
+        return Statement(namer.axes(), named[0], named[1], renamed, tuple(find_hints(*named)), known, next_variant)
     except RecursionError:
         raise CannotState(TOO_DEEP) from None
 
@@ -138,10 +153,10 @@ _Pair: TypeAlias = tuple[str, str]
 
 @dataclass
 class _Namer:
-    """Joins digits that always go together, sorts axes into classes, and names them."""
+    """Merges adjacent digits, groups bound axes into classes, and names them."""
 
     sides: tuple[Expr, ...]
-    joining: Joining
+    merge_order: MergeOrder
     bound: dict[str, Var] = field(default_factory=dict[str, Var])
     pairs: dict[str, _Pair] = field(default_factory=dict[str, _Pair])
     parents: dict[str, str] = field(default_factory=dict[str, str])
@@ -153,41 +168,41 @@ class _Namer:
     def __post_init__(self) -> None:
         for side in self.sides:
             for e in walk(side):
-                axis = bound(e)
+                axis = bound_axis(e)
                 if axis is not None:
                     self.bound.setdefault(axis.name, axis)
-        cuts: dict[str, dict[str, Digit]] = {}
+        digits: dict[str, dict[str, Digit]] = {}
         for i in self._indices():
-            digits_in(i, cuts)
+            collect_digits(i, digits)
         for name in tuple(self.bound):
-            if name in cuts:
-                self._cut(name, cuts[name].values())
-        while self.joining != "none" and self._join_digits():
+            if name in digits:
+                self._split_axis(name, digits[name].values())
+        while self.merge_order != "none" and self._merge_digits():
             pass
-        self.free = {v.name: v for e in self._leaves() for i in places(e) for v in _variables(i)}
+        self.free = {v.name: v for e in self._leaves() for i in indices_of(e) for v in _variables(i)}
         self.free = {n: v for n, v in self.free.items() if n not in self.bound}
         for name, v in sorted(self.free.items()):
             self.names[name] = name
             self.extents[name] = v.extent
         classes = self._classes()
         for side in self.sides:
-            self._name_sums(side, classes)
+            self._name_axes(side, classes)
         for side in self.sides:
-            self._check(side)
+            self._check_capture(side)
 
     def _leaves(self) -> Iterator[Expr]:
         for side in self.sides:
             for e in walk(side):
-                if places(e):
+                if indices_of(e):
                     yield e
 
     def _indices(self) -> Iterator[Index]:
         for e in self._leaves():
-            yield from places(e)
+            yield from indices_of(e)
 
-    def _cut(self, name: str, cuts: Iterable[Digit]) -> None:
-        """A bound axis that occurs as digits with borders in a chain becomes as many axes."""
-        sizes = chain_of(cuts, self.bound[name].extent)
+    def _split_axis(self, name: str, digits: Iterable[Digit]) -> None:
+        """Replace a bound axis by one axis per digit, where the borders of its digits form a chain."""
+        sizes = digit_sizes(digits, self.bound[name].extent)
         if sizes is None:
             return
         parts = [Var(f"{name}.{n}", size) for n, size in enumerate(sizes)]
@@ -203,44 +218,44 @@ class _Namer:
             self.parents[outer.name] = self.parents[part.name] = above
             outer = self.bound[above]
 
-    def _join_digits(self) -> bool:
-        """One pair of bound axes, of which the inner only ever follows the outer, becomes one axis."""
+    def _merge_digits(self) -> bool:
+        """Merge one pair of bound axes of which the inner always directly follows the outer; whether there is one."""
         before: dict[str, set[str]] = {}
         for i in self._indices():
-            for first, second in _neighbours(i):
+            for first, second in _adjacent_variables(i):
                 if second in self.bound:
                     before.setdefault(second, set()).add(first)
         pairs = [(next(iter(outers)), inner) for inner, outers in before.items() if len(outers) == 1]
         pairs = [p for p in pairs if p[0] in self.bound and p not in self.pairs.values()]
-        if self.joining == "inner first":
+        if self.merge_order == "inner first":
             pairs = [p for p in pairs if p[1] not in {outer for outer, _ in pairs}]
         for outer, inner in pairs:
             name = f"{outer}&{inner}"
-            joined = Var(name, self.bound[outer].extent * self.bound[inner].extent)
-            self.bound[name] = joined
+            merged = Var(name, self.bound[outer].extent * self.bound[inner].extent)
+            self.bound[name] = merged
             self.pairs[name] = (outer, inner)
             self.parents.setdefault(outer, name)
             self.parents.setdefault(inner, name)
 
-            def fuse(i: Index, pair: _Pair = (outer, inner), joined: Var = joined) -> Index:
-                return _fuse(i, pair, joined)
+            def merge(i: Index, pair: _Pair = (outer, inner), merged: Var = merged) -> Index:
+                return _merge_pair(i, pair, merged)
 
-            self.sides = tuple(_map_indices(side, fuse) for side in self.sides)
+            self.sides = tuple(_map_indices(side, merge) for side in self.sides)
             return True
         return False
 
     def _classes(self) -> dict[str, str]:
-        """Axes that run over one dim of one input, whole, or over dims linked by another such axis."""
+        """The class of each axis: axes that run over the same full dim of an input, directly or through other axes."""
         linked = UnionFind[Hashable]()
         order: dict[str, None] = {}
         for leaf in self._leaves():
-            what = leaf.tensor if isinstance(leaf, At) else type(leaf).__name__
-            for d, i in enumerate(places(leaf)):
+            source = leaf.tensor if isinstance(leaf, At) else type(leaf).__name__
+            for d, i in enumerate(indices_of(leaf)):
                 parts = i.parts if isinstance(i, Radix) else (i,)
                 for slot, part in enumerate(reversed(parts)):
                     if isinstance(part, Var) and part.name in self.bound:
                         order.setdefault(part.name)
-                        linked.union(part.name, (what, d, slot, part.extent))
+                        linked.union(part.name, (source, d, slot, part.extent))
         for name, v in self.bound.items():
             if name not in order and name not in self.parents:
                 order.setdefault(name)
@@ -248,77 +263,78 @@ class _Namer:
         numbers: dict[Hashable, str] = {}
         return {name: numbers.setdefault(linked.find(name), f"k{len(numbers) + 1}") for name in order}
 
-    def _name_sums(self, e: Expr, classes: Mapping[str, str]) -> None:
-        axis = bound(e)
+    def _name_axes(self, e: Expr, classes: Mapping[str, str]) -> None:
+        axis = bound_axis(e)
         if axis is not None and axis.name not in self.names:
             top = axis.name
             while top in self.parents:
                 top = self.parents[top]
-            others = self._inside(e) - self._sources(top)
-            taken = [self.names[n] for n in others if n in self.names]
-            family = classes.get(top, "k0")
-            for variant in range(VARIANTS):
-                base = family if not variant else f"{family}~{variant}"
-                if self._try(top, base, taken):
-                    known = self.variants.setdefault(family, [])
-                    if base not in known:
-                        known.append(base)
+            others = self._free_in_arguments(e) - self._source_axes(top)
+            names_in_scope = [self.names[n] for n in others if n in self.names]
+            class_name = classes.get(top, "k0")
+            for variant in range(MAX_NAMES):
+                name = class_name if not variant else f"{class_name}~{variant}"
+                if self._try_name(top, name, names_in_scope):
+                    variants = self.variants.setdefault(class_name, [])
+                    if name not in variants:
+                        variants.append(name)
                     break
             else:
-                raise CannotState(f"more than {VARIANTS} axes run over one dim at once in {spell(e)}")
+                raise CannotState(f"more than {MAX_NAMES} axes run over one dim at once in {expression_text(e)}")
         for child in children(e):
-            self._name_sums(child, classes)
+            self._name_axes(child, classes)
 
-    def _try(self, top: str, base: str, taken: Sequence[str]) -> bool:
+    def _try_name(self, top: str, name: str, names_in_scope: Sequence[str]) -> bool:
+        """Give an axis and its digits a name, unless that contradicts or captures another name."""
         names, digits = dict(self.names), dict(self.digits)
         extents = dict(self.extents)
 
-        def give(v: str, name: str) -> bool:
+        def assign(v: str, name: str) -> bool:
             name = names.setdefault(v, name)
             if extents.setdefault(name, self.bound[v].extent) != self.bound[v].extent:
                 return False
             if v not in self.pairs:
                 return True
             outer, inner = self.pairs[v]
-            if not give(outer, f"{name}.hi") or not give(inner, f"{name}.lo"):
+            if not assign(outer, f"{name}.hi") or not assign(inner, f"{name}.lo"):
                 return False
-            cut = (names[outer], names[inner])
-            return digits.setdefault(name, cut) == cut
+            pair = (names[outer], names[inner])
+            return digits.setdefault(name, pair) == pair
 
-        if not give(top, base):
+        if not assign(top, name):
             return False
-        if any(coordinates_of(names[top], digits) & coordinates_of(other, digits) for other in taken):
+        if any(coordinates_of(names[top], digits) & coordinates_of(other, digits) for other in names_in_scope):
             return False
         self.names, self.digits, self.extents = names, digits, extents
         return True
 
-    def _sources(self, v: str) -> frozenset[str]:
-        """The axes of the expressions, as given, that an axis consists of."""
+    def _source_axes(self, v: str) -> frozenset[str]:
+        """The axes of the input expressions that an axis consists of."""
         return coordinates_of(v, self.pairs)
 
-    def _inside(self, e: Expr) -> frozenset[str]:
-        """The axes that are free in what a node is over."""
-        return frozenset[str]().union(*(self._free(c) for c in children(e)))
+    def _free_in_arguments(self, e: Expr) -> frozenset[str]:
+        """The source axes that are free in the arguments of a node."""
+        return frozenset[str]().union(*(self._free_axes(c) for c in children(e)))
 
-    def _free(self, e: Expr) -> frozenset[str]:
-        axis = bound(e)
-        inside = self._inside(e)
+    def _free_axes(self, e: Expr) -> frozenset[str]:
+        axis = bound_axis(e)
+        inside = self._free_in_arguments(e)
         if axis is not None:
             inside -= {axis.name}
-        return inside.union(*(self._sources(n) for i in places(e) for n in i.free))
+        return inside.union(*(self._source_axes(n) for i in indices_of(e) for n in i.free))
 
     def _coordinates(self, name: str) -> frozenset[str]:
         return coordinates_of(name, self.digits)
 
-    def _check(self, e: Expr) -> None:
-        axis = bound(e)
+    def _check_capture(self, e: Expr) -> None:
+        axis = bound_axis(e)
         if axis is not None:
-            mine = self._coordinates(self.names[axis.name])
-            for other in self._inside(e) - self._sources(axis.name):
-                if mine & self._coordinates(self.names[other]):
-                    raise CannotState(f"axis {self.names[other]} would be captured in {spell(e)}")
+            own = self._coordinates(self.names[axis.name])
+            for other in self._free_in_arguments(e) - self._source_axes(axis.name):
+                if own & self._coordinates(self.names[other]):
+                    raise CannotState(f"axis {self.names[other]} would be captured in {expression_text(e)}")
         for child in children(e):
-            self._check(child)
+            self._check_capture(child)
 
     def rename(self, e: Expr) -> Expr:
         """The expression with its axes' final names."""
@@ -332,41 +348,45 @@ class _Namer:
         return (*free, *bound)
 
     def renamings(self, sides: Sequence[Expr]) -> Iterator[tuple[Expr, Expr]]:
-        """For sums whose class has several names, the same sum under each other name."""
+        """Each sum of a class with several names, paired with the same sum under each other name."""
         several = [names for names in self.variants.values() if len(names) > 1]
-        sums = {spell(e): e for side in sides for e in walk(side) if isinstance(e, Sum)}
+        sums = {expression_text(e): e for side in sides for e in walk(side) if isinstance(e, Sum)}
         for e in sums.values():
             old = e.axis.name
             for new in (n for names in several if old in names for n in names if n != old):
-                if {old, new} & set(self.digits) or new in self._met(e.a) or self.extents[old] != self.extents[new]:
+                if (
+                    {old, new} & set(self.digits)
+                    or new in self._dependencies(e.a)
+                    or self.extents[old] != self.extents[new]
+                ):
                     continue
                 axis = Var(new, e.axis.extent)
-                body = self._instead(e.a, old, axis)
+                body = self._replace_axis(e.a, old, axis)
                 if body is not None:
                     yield e, Sum(axis, body)
 
-    def _met(self, e: Expr) -> frozenset[str]:
+    def _dependencies(self, e: Expr) -> frozenset[str]:
         """The coordinates on which a named expression depends."""
-        axis = bound(e)
-        inside = frozenset[str]().union(*(self._met(c) for c in children(e)))
+        axis = bound_axis(e)
+        inside = frozenset[str]().union(*(self._dependencies(c) for c in children(e)))
         if axis is not None:
             inside -= self._coordinates(axis.name)
-        return inside.union(*(self._coordinates(n) for i in places(e) for n in i.free))
+        return inside.union(*(self._coordinates(n) for i in indices_of(e) for n in i.free))
 
-    def _instead(self, e: Expr, old: str, new: Var) -> Expr | None:
-        """A named expression over another axis; None where that cannot be had by changing names."""
-        if old not in self._met(e):
+    def _replace_axis(self, e: Expr, old: str, new: Var) -> Expr | None:
+        """A named expression with an axis replaced; None where renaming does not give it."""
+        if old not in self._dependencies(e):
             return e
-        if any(n != old and old in self._coordinates(n) for i in places(e) for n in i.free):
+        if any(n != old and old in self._coordinates(n) for i in indices_of(e) for n in i.free):
             return None
-        axis = bound(e)
+        axis = bound_axis(e)
         if axis is not None and new.name in self._coordinates(axis.name):
             return None
-        moved_in = with_places(e, lambda i: substitute(i, {old: new}))
-        parts = {c: self._instead(c, old, new) for c in children(e)}
+        replaced = with_indices(e, lambda i: substitute(i, {old: new}))
+        parts = {c: self._replace_axis(c, old, new) for c in children(e)}
         if None in parts.values():
             return None
-        return with_children(moved_in, lambda child: parts[child] or child)
+        return with_children(replaced, lambda child: parts[child] or child)
 
 
 def coordinates_of(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
@@ -378,43 +398,22 @@ def coordinates_of(name: str, pairs: Mapping[str, _Pair]) -> frozenset[str]:
 
 
 def _renamed(e: Expr, by: Mapping[str, Index]) -> Expr:
-    out = with_places(e, lambda i: substitute(i, by))
+    out = with_indices(e, lambda i: substitute(i, by))
     if isinstance(out, Binder):
         new = by.get(out.axis.name, out.axis)
         assert isinstance(new, Var), "an axis is renamed to an axis"
-        out = over(out, new)
+        out = with_axis(out, new)
     return with_children(out, lambda child: _renamed(child, by))
 
 
 def _map_indices(e: Expr, f: Callable[[Index], Index]) -> Expr:
-    return with_children(with_places(e, f), lambda child: _map_indices(child, f))
+    return with_children(with_indices(e, f), lambda child: _map_indices(child, f))
 
 
-def chain_of(cuts: Iterable[Digit], whole: Dim) -> list[Dim] | None:
-    """The sizes of the parts into which some digits of a number cut it; None where their borders form no chain."""
-    borders = {str(d): d for cut in cuts for d in (cut.before, cut.before * cut.size)}
-    inner = [d for d in borders.values() if d not in (ONE, whole)]
-    inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
-    chain = (ONE, *inner, whole)
-    if not inner or not all(divides(x, y) for x, y in pairwise(chain[:-1])):
-        return None
-    return [y / x for x, y in pairwise(chain)]
-
-
-def digits_in(i: Index, found: dict[str, dict[str, Digit]]) -> None:
-    """Collect the digits of axes that occur in an index, by axis."""
-    match i:
-        case Zero() | Var():
-            pass
-        case Radix(parts):
-            for p in parts:
-                digits_in(p, found)
-        case Digit(Var(name, _), _, _, _):
-            found.setdefault(name, {})[i.key] = i
-        case Digit(base, _, _, _) | Moved(base, _, _):
-            digits_in(base, found)
-        case _:
-            assert_never(i)
+def digit_sizes(digits: Iterable[Digit], extent: Dim) -> list[Dim] | None:
+    """The sizes of the parts into which some digits split a number; None where their borders form no chain."""
+    chain = digit_borders(digits, extent)
+    return [y / x for x, y in pairwise(chain)] if len(chain) > 2 else None
 
 
 def _variables(i: Index) -> Iterator[Var]:
@@ -432,8 +431,8 @@ def _variables(i: Index) -> Iterator[Var]:
             assert_never(i)
 
 
-def _neighbours(i: Index) -> Iterator[tuple[str, str]]:
-    """Each variable with the variable directly before it in a number, or with an empty name."""
+def _adjacent_variables(i: Index) -> Iterator[tuple[str, str]]:
+    """Each variable of an index, preceded by the variable directly before it in a number; empty where there is none."""
     match i:
         case Zero():
             return
@@ -446,15 +445,16 @@ def _neighbours(i: Index) -> Iterator[tuple[str, str]]:
                     yield last, p.name
                     last = p.name
                 else:
-                    yield from _neighbours(p)
+                    yield from _adjacent_variables(p)
                     last = ""
         case Digit(base, _, _, _) | Moved(base, _, _):
-            yield from _neighbours(base)
+            yield from _adjacent_variables(base)
         case _:
             assert_never(i)
 
 
-def _fuse(i: Index, pair: _Pair, joined: Var) -> Index:
+def _merge_pair(i: Index, pair: _Pair, merged: Var) -> Index:
+    """An index with two adjacent variables replaced by one."""
     match i:
         case Zero() | Var():
             return i
@@ -462,13 +462,13 @@ def _fuse(i: Index, pair: _Pair, joined: Var) -> Index:
             out: list[Index] = []
             for p in parts:
                 if out and isinstance(p, Var) and isinstance(out[-1], Var) and (out[-1].name, p.name) == pair:
-                    out[-1] = joined
+                    out[-1] = merged
                 else:
-                    out.append(_fuse(p, pair, joined))
+                    out.append(_merge_pair(p, pair, merged))
             return radix(out)
         case Digit(base, before, size, after):
-            return Digit(_fuse(base, pair, joined), before, size, after)
+            return Digit(_merge_pair(base, pair, merged), before, size, after)
         case Moved(base, by, size):
-            return Moved(_fuse(base, pair, joined), by, size)
+            return Moved(_merge_pair(base, pair, merged), by, size)
         case _:
             assert_never(i)

@@ -1,8 +1,8 @@
-"""A lemma's derivation as a chain of equations for people.
+"""The derivation of a lemma as a chain of equations, for display.
 
-Input is a lemma's text; output is lines from the left side to the right, each with the axioms by which it equals the
-line before it. Every step is applied to the complete expression; steps that only rearrange (commuting, regrouping,
-renaming) are merged with the line before them.
+Input is the text of a lemma; output is lines from the left side to the right side, each with the axioms by which it
+equals the previous line. Every step is applied to the complete expression; steps that only rearrange (commuting,
+regrouping, renaming) are merged with the previous line.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from prism_explore.verify.certificate.derivation.term_graph import Id, Node, Ste
 from prism_explore.verify.checker.parser import ParsedLemma, Tree, parse, show, term_of
 from prism_explore.verify.normal_form.index import show_name
 
-LONGEST = 8
-"""Lines of one chain; where there are more, adjacent lines are merged."""
-MOST = 600
-"""Rewritings beyond which no chain is shown."""
-QUIET = frozenset(
+MAX_LINES = 8
+"""The largest number of lines; where there are more, adjacent lines are merged."""
+MAX_REWRITES = 600
+"""The largest number of rewrites; where there are more, there is no chain."""
+REARRANGING = frozenset(
     {
         "mul commutes",
         "mul associates",
@@ -33,7 +33,7 @@ QUIET = frozenset(
         "rename",
     }
 )
-"""Axioms that only rearrange."""
+"""Axioms that only rearrange terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Line:
     axioms: tuple[str, ...] = ()
 
 
-def chain(statement: str) -> tuple[Line, ...]:
-    """The lines from a lemma's left side to its right; empty where it has no steps, too many, or is too deep."""
+def equation_chain(statement: str) -> tuple[Line, ...]:
+    """The lines from the left side of a lemma to its right side; empty where it has no steps or is too long or deep."""
     try:
         return _chain(statement)
     except RecursionError:
@@ -59,46 +59,48 @@ def _chain(statement: str) -> tuple[Line, ...]:
     terms = _Terms()
     names: dict[str, Id] = {}
     for name, e in reading.terms:
-        names[name] = terms.read(e, names)
-    left, right = terms.read(reading.left, names), terms.read(reading.right, names)
-    steps = [Step(axiom, terms.read(a, names), terms.read(b, names)) for axiom, a, b in reading.steps]
+        names[name] = terms.intern(e, names)
+    left, right = terms.intern(reading.left, names), terms.intern(reading.right, names)
+    steps = [Step(axiom, terms.intern(a, names), terms.intern(b, names)) for axiom, a, b in reading.steps]
     closure = Closure(terms.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
     for s in steps:
         closure.unite(s.left, s.right, s)
     groups: list[tuple[Id, list[str]]] = []
-    for count, (axiom, whole) in enumerate(_rewritings(closure, terms, left, right, lambda e: e)):
-        if count >= MOST:
+    for count, (axiom, expression) in enumerate(_rewrites(closure, terms, left, right, lambda e: e)):
+        if count >= MAX_REWRITES:
             return ()
-        if groups and (axiom in QUIET or axiom in groups[-1][1]):
-            groups[-1] = whole, [*groups[-1][1], *([axiom] if axiom not in groups[-1][1] else [])]
+        if groups and (axiom in REARRANGING or axiom in groups[-1][1]):
+            groups[-1] = expression, [*groups[-1][1], *([axiom] if axiom not in groups[-1][1] else [])]
         else:
-            groups.append((whole, [axiom]))
-    while len(groups) > LONGEST:
+            groups.append((expression, [axiom]))
+    while len(groups) > MAX_LINES:
         n = min(range(len(groups) - 1), key=lambda k: len(groups[k][1]) + len(groups[k + 1][1]))
-        (_, first), (whole, second) = groups[n : n + 2]
-        groups[n : n + 2] = [(whole, list(dict.fromkeys((*first, *second))))]
+        (_, first), (expression, second) = groups[n : n + 2]
+        groups[n : n + 2] = [(expression, list(dict.fromkeys((*first, *second))))]
     return (Line(terms.notation(left)), *(Line(terms.notation(e), tuple(axioms)) for e, axioms in groups))
 
 
-def _rewritings(closure: Closure, terms: _Terms, a: Id, b: Id, around: Callable[[Id], Id]) -> Iterator[tuple[str, Id]]:
-    """Each step on the path from one term to another, with the complete expression after it."""
-    for x, y, why in closure.path(a, b):
-        if why is not None:
-            yield why.axiom, around(y)
+def _rewrites(
+    closure: Closure, terms: _Terms, a: Id, b: Id, in_context: Callable[[Id], Id]
+) -> Iterator[tuple[str, Id]]:
+    """Each step on the path from one term to another: its axiom, and the complete expression after it."""
+    for x, y, step in closure.path(a, b):
+        if step is not None:
+            yield step.axiom, in_context(y)
             continue
-        here, there = terms.nodes[x], terms.nodes[y]
-        now = list(here.arguments)
-        for n, (old, new) in enumerate(zip(here.arguments, there.arguments, strict=True)):
+        before, after = terms.nodes[x], terms.nodes[y]
+        arguments = list(before.arguments)
+        for n, (old, new) in enumerate(zip(before.arguments, after.arguments, strict=True)):
 
-            def put(e: Id, n: int = n, now: list[Id] = now, node: Node = here) -> Id:
-                return around(terms.make(node.op, node.label, (*now[:n], e, *now[n + 1 :])))
+            def replace_argument(e: Id, n: int = n, now: list[Id] = arguments, node: Node = before) -> Id:
+                return in_context(terms.make(node.op, node.label, (*now[:n], e, *now[n + 1 :])))
 
-            yield from _rewritings(closure, terms, old, new, put)
-            now[n] = new
+            yield from _rewrites(closure, terms, old, new, replace_argument)
+            arguments[n] = new
 
 
 class _Terms:
-    """The terms of a lemma and their notation for people."""
+    """The terms of a lemma, hash-consed, and their mathematical notation."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -106,14 +108,14 @@ class _Terms:
         self._trees: dict[Id, Tree] = {}
 
     def make(self, op: str, label: str, inside: tuple[Id, ...]) -> Id:
-        """The term with this operator."""
+        """The number of the term with this operator, label and arguments."""
         node = Node(op, label, inside)
         if node not in self._ids:
             self._ids[node] = len(self.nodes)
             self.nodes.append(node)
         return self._ids[node]
 
-    def read(self, e: Tree, names: dict[str, Id]) -> Id:
+    def intern(self, e: Tree, names: dict[str, Id]) -> Id:
         """The number of the term that a tree denotes."""
         if isinstance(e, str) and e in names:
             return names[e]
@@ -121,20 +123,20 @@ class _Terms:
         label = " ".join((term.axis, *map(_index, term.indices))).strip() if term.axis else term.label
         if term.indices and not term.axis:
             label = _leaf(term.op, term.label, tuple(map(_index, term.indices)))
-        return self.make(term.op, label, tuple(self.read(x, names) for x in term.arguments))
+        return self.make(term.op, label, tuple(self.intern(x, names) for x in term.arguments))
 
     def notation(self, e: Id) -> str:
         """A term in mathematical notation."""
         node = self.nodes[e]
         inside = [self.notation(x) for x in node.arguments]
-        closed = [self._closed(x) for x in node.arguments]
+        factors = [self._parenthesized(x) for x in node.arguments]
         match node.op:
             case "add":
                 return f"{inside[0]} + {inside[1]}"
             case "mul" if self.nodes[node.arguments[0]].label == "-1":
-                return f"-{closed[1]}"
+                return f"-{factors[1]}"
             case "mul":
-                return f"{closed[0]} {closed[1]}"
+                return f"{factors[0]} {factors[1]}"
             case "inv":
                 return f"{self._atom(node.arguments[0])}⁻¹"
             case "sqrt":
@@ -146,42 +148,43 @@ class _Terms:
             case "greater":
                 return f"max({inside[0]}, {inside[1]})"
             case "sum":
-                return f"Σ_{show_name(node.label)} {closed[0]}"
+                return f"Σ_{show_name(node.label)} {factors[0]}"
             case "most":
-                return f"max_{show_name(node.label)} {closed[0]}"
+                return f"max_{show_name(node.label)} {factors[0]}"
             case "upto":
                 axis, at = node.label.split(" ", 1)
-                return f"max_{{{show_name(axis)} ≤ {at}}} {closed[0]}"
+                return f"max_{{{show_name(axis)} ≤ {at}}} {factors[0]}"
             case "rescaled":
                 return f"rescaled_{show_name(node.label)}({inside[0]}; {inside[1]})"
             case _:
                 return node.label
 
-    def _closed(self, e: Id) -> str:
-        """The same, in parentheses where a product needs them."""
+    def _parenthesized(self, e: Id) -> str:
+        """The notation of a factor: in parentheses where a product needs them."""
         node = self.nodes[e]
-        open_ones = ("add", "mul", "sum", "most", "upto")
-        return f"({self.notation(e)})" if node.op in open_ones and not self._flat(e) else self.notation(e)
+        needs_parentheses = node.op in ("add", "mul", "sum", "most", "upto")
+        return f"({self.notation(e)})" if needs_parentheses and not self._is_plain_product(e) else self.notation(e)
 
     def _atom(self, e: Id) -> str:
-        """The same, in parentheses where a root or an inverse needs them."""
+        """The notation of the argument of a root or an inverse: in parentheses where these need them."""
         node = self.nodes[e]
-        leaf = not node.arguments and (node.op == "at" or node.label.isalnum())
-        whole = leaf or node.op in ("exp", "bottom", "call", "greater", "rescaled", "sqrt")
-        return self.notation(e) if whole else f"({self.notation(e)})"
+        is_leaf = not node.arguments and (node.op == "at" or node.label.isalnum())
+        is_closed = is_leaf or node.op in ("exp", "bottom", "call", "greater", "rescaled", "sqrt")
+        return self.notation(e) if is_closed else f"({self.notation(e)})"
 
-    def _flat(self, e: Id) -> bool:
-        """Whether a term is a product that needs no parentheses."""
+    def _is_plain_product(self, e: Id) -> bool:
+        """Whether a term is a product without a minus sign."""
         return self.nodes[e].op == "mul" and self.nodes[self.nodes[e].arguments[0]].label != "-1"
 
 
-def _leaf(op: str, label: str, places: tuple[str, ...]) -> str:
+def _leaf(op: str, label: str, indices: tuple[str, ...]) -> str:
+    """An element of an input, an interval or a band."""
     if op == "at":
-        return f"{label}[{','.join(places)}]"
+        return f"{label}[{','.join(indices)}]"
     low, high = (x.strip('"') for x in label.split("|"))
-    what = places[0] if op == "within" else f"{places[1]} - {places[0]}"
+    value = indices[0] if op == "within" else f"{indices[1]} - {indices[0]}"
     below, above = "" if low == "-" else f"{low} ≤ ", "" if high == "-" else f" {'<' if op == 'within' else '≤'} {high}"
-    return f"[{below}{what}{above}]"
+    return f"[{below}{value}{above}]"
 
 
 def _index(i: Tree) -> str:

@@ -1,7 +1,8 @@
-"""Proof by equality saturation that two expressions are equal; the last method where normal forms differ.
+"""Proof by equality saturation that two expressions are equal, the last method where normal forms differ.
 
-Input is a statement or a derivation; output is its text for egglog: the terms, and facts about axes, extents and
-independence. The rows of `axioms` do the rest. egglog runs in a process of its own (`egraph/client`), so limits hold.
+Input is a statement or a derivation; output is an egglog program: the terms, and facts about axes, extents and
+independence. The axioms are the rows of `axioms`. egglog runs in a process of its own (`egraph/client`), so that its
+limits can be enforced.
 """
 
 from __future__ import annotations
@@ -14,9 +15,25 @@ from prism_explore.ir.dims import Dim
 from prism_explore.verify.certificate import syntax
 from prism_explore.verify.certificate.derivation.derive import derive
 from prism_explore.verify.certificate.derivation.term_graph import RENAME, STATED, Derivation
-from prism_explore.verify.certificate.expressions import Expr, Fresh, Leaf, bound, of_dim, of_normal_form, places, walk
-from prism_explore.verify.certificate.lemma import TOO_DEEP, Axis, CannotState, Statement, coordinates_of, state
-from prism_explore.verify.certificate.syntax import quote, render
+from prism_explore.verify.certificate.expressions import (
+    Expr,
+    FreshAxes,
+    Leaf,
+    bound_axis,
+    from_dim,
+    from_normal_form,
+    indices_of,
+    walk,
+)
+from prism_explore.verify.certificate.lemma import (
+    TOO_DEEP,
+    Axis,
+    CannotState,
+    Statement,
+    coordinates_of,
+    make_statement,
+)
+from prism_explore.verify.certificate.syntax import render, without_quotes
 from prism_explore.verify.egraph.client import Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Saturation, Step
 from prism_explore.verify.normal_form.forms import NormalForm
@@ -26,21 +43,21 @@ LIMITS = Limits()
 """The default limits."""
 
 
-def problem(statement: Statement) -> Problem:
-    """A statement for egglog's search: the two sides, the axes, and the axes on which each element does not depend."""
-    named = {a.name: a for a in statement.axes}
-    stated = [statement.left, statement.right, *statement.hints, *(e for pair in statement.renamed for e in pair)]
+def search_problem(statement: Statement) -> Problem:
+    """A statement as an egglog program for the search: both sides, hints, and the facts about axes and independence."""
+    axes = {a.name: a for a in statement.axes}
+    expressions = [statement.left, statement.right, *statement.hints, *(e for pair in statement.renamed for e in pair)]
     summed: dict[str, None] = {}
     leaves: dict[Leaf, None] = {}
-    for e in (inner for side in stated for inner in walk(side)):
-        axis = bound(e)
+    for e in (inner for side in expressions for inner in walk(side)):
+        axis = bound_axis(e)
         if axis is not None:
             summed.setdefault(axis.name)
         elif isinstance(e, Leaf):
             leaves.setdefault(e)
     pending = list(summed)
     while pending:
-        for part in named[pending.pop()].digits or ():
+        for part in axes[pending.pop()].digits or ():
             if part not in summed:
                 summed.setdefault(part)
                 pending.append(part)
@@ -49,58 +66,60 @@ def problem(statement: Statement) -> Problem:
             summed.setdefault(a.name)
     facts: list[str] = []
     for name in summed:
-        a = named[name]
+        a = axes[name]
         facts.append(f'(axis "{name}")')
-        facts.append(f'(extent "{name}" {egglog(of_dim(a.extent))})')
-        facts += _inhabited(a, statement.integers)
+        facts.append(f'(extent "{name}" {to_egglog(from_dim(a.extent))})')
+        facts += _inhabited_facts(a, statement.integers)
         if a.digits:
             facts.append(f'(digits "{name}" "{a.digits[0]}" "{a.digits[1]}")')
     for leaf in leaves:
-        met = frozenset[str]().union(*(statement.coordinates(n) for i in places(leaf) for n in i.free))
+        dependencies = frozenset[str]().union(*(statement.coordinates(n) for i in indices_of(leaf) for n in i.free))
         facts += [
-            f'(independent {egglog(leaf)} "{name}")' for name in summed if not named[name].digits and name not in met
+            f'(independent {to_egglog(leaf)} "{name}")'
+            for name in summed
+            if not axes[name].digits and name not in dependencies
         ]
-    facts += [f"(renamed {egglog(a)} {egglog(b)})" for a, b in statement.renamed]
-    facts += [egglog(e) for e in statement.hints]
-    return Problem("\n".join(facts), egglog(statement.left), egglog(statement.right))
+    facts += [f"(renamed {to_egglog(a)} {to_egglog(b)})" for a, b in statement.renamed]
+    facts += [to_egglog(e) for e in statement.hints]
+    return Problem("\n".join(facts), to_egglog(statement.left), to_egglog(statement.right))
 
 
-def replay(derivation: Derivation) -> Problem:
-    """A derivation for egglog's replay: its terms, without the steps.
+def replay_problem(derivation: Derivation) -> Problem:
+    """A derivation as an egglog program for its replay: the terms, without the steps.
 
-    Renamings of axes and instances of axioms about indices are facts; the checker verifies them.
+    Renamings of axes and instances of axioms about indices are facts, which the checker verifies.
     """
     axes = {a.name: a for a in derivation.axes}
     facts: list[str] = []
     for a in derivation.axes:
-        facts += [f'(axis "{a.name}")', f'(extent "{a.name}" {egglog(of_dim(a.extent))})']
-        facts += _inhabited(a, derivation.integers)
+        facts += [f'(axis "{a.name}")', f'(extent "{a.name}" {to_egglog(from_dim(a.extent))})']
+        facts += _inhabited_facts(a, derivation.integers)
         if a.digits:
             facts.append(f'(digits "{a.name}" "{a.digits[0]}" "{a.digits[1]}")')
     pairs = {a.name: a.digits for a in derivation.axes if a.digits}
     for n, node in enumerate(derivation.nodes):
-        facts.append(f"(let $t{n} {syntax.egglog(node.op, node.label, [f'$t{i}' for i in node.arguments])})")
+        facts.append(f"(let $t{n} {syntax.egglog_notation(node.op, node.label, [f'$t{i}' for i in node.arguments])})")
         if n not in derivation.index_axes:
             continue
-        met = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.index_axes[n]))
+        dependencies = frozenset[str]().union(*(coordinates_of(w, pairs) for w in derivation.index_axes[n]))
         if node.op == "upto":
-            at = quote(node.label.split(" ", 1)[1])
-            facts += [f'(elsewhere "{at}" "{a}")' for a in axes if met.isdisjoint(coordinates_of(a, pairs))]
+            at = without_quotes(node.label.split(" ", 1)[1])
+            facts += [f'(elsewhere "{at}" "{a}")' for a in axes if dependencies.isdisjoint(coordinates_of(a, pairs))]
         else:
-            facts += [f'(independent $t{n} "{a}")' for a in axes if not axes[a].digits and a not in met]
+            facts += [f'(independent $t{n} "{a}")' for a in axes if not axes[a].digits and a not in dependencies]
     facts += [f"(renamed $t{s.left} $t{s.right})" for s in derivation.steps if s.axiom == RENAME]
     facts += [f'(stated "{s.axiom}" $t{s.left} $t{s.right})' for s in derivation.steps if s.axiom in STATED]
     return Problem("\n".join(facts), f"$t{derivation.left}", f"$t{derivation.right}")
 
 
-def _inhabited(a: Axis, integers: tuple[Dim, ...]) -> list[str]:
-    """The fact that an axis has at least one value, if it has for all sizes."""
+def _inhabited_facts(a: Axis, integers: tuple[Dim, ...]) -> list[str]:
+    """The fact that an axis has at least one value, if that holds for all sizes."""
     return [f'(inhabited "{a.name}")'] if is_count(a.extent, integers) else []
 
 
-def egglog(e: Expr) -> str:
-    """An expression in egglog's text."""
-    return render(e, syntax.egglog)
+def to_egglog(e: Expr) -> str:
+    """An expression in egglog's notation."""
+    return render(e, syntax.egglog_notation)
 
 
 def prove_equal(
@@ -109,25 +128,23 @@ def prove_equal(
     limits: Limits = LIMITS,
     journal: Journal | None = None,
     subject: str = "",
-    snapshot: int = 0,
     integers: Sequence[Dim] = (),
 ) -> Saturation:
-    """Whether the axioms prove two normal forms equal.
+    """The result of a proof by axioms that two normal forms are equal.
 
-    egglog replays a derivation where one is found, else it searches.
+    egglog replays a derivation where one is found; else it searches.
 
     Args:
-        goal: what the program computes.
-        found: what the candidate computes.
-        limits: of each run; the process is killed where it exceeds them.
-        journal: for an event of each iteration, if given.
-        subject: of the events.
-        snapshot: how many e-nodes of the final e-graph to return; 0 for none.
+        goal: the form of the program's result.
+        found: the form of the candidate's result.
+        limits: the limits of each run; a process that exceeds them is killed.
+        journal: receives an event for each iteration, if given.
+        subject: the subject of these events.
         integers: sizes that are positive integers by the conditions of the proof.
     """
-    fresh = Fresh(integers)
+    fresh = FreshAxes(integers)
     try:
-        statement = state(of_normal_form(found, fresh), of_normal_form(goal, fresh), integers)
+        statement = make_statement(from_normal_form(found, fresh), from_normal_form(goal, fresh), integers)
     except (CannotState, ValueError) as error:
         return Saturation(NotStated(str(error)))
     except RecursionError:
@@ -136,10 +153,10 @@ def prove_equal(
     note = iteration_events(journal, subject)
     with shared_client(limits.memory_bytes) as client:
         if steps is not None:
-            run = client.prove(replay(steps), limits, steps.axioms, snapshot, note, joining=True)
+            run = client.prove(replay_problem(steps), limits, steps.axioms, note, unite_only=True)
             if run.equal:
                 return run
-        return client.prove(problem(statement), limits, (), snapshot, note)
+        return client.prove(search_problem(statement), limits, (), note)
 
 
 def iteration_events(journal: Journal | None, subject: str) -> Callable[[Step], None]:

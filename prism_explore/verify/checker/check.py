@@ -1,24 +1,23 @@
 """Independent check of certificates.
 
-Input is a certificate's text; output is a report of everything that is wrong. The checker has its own parser and shares
-with the prover only the graphs and the table of axioms; for a lemma without steps also the egglog process.
+Input is the text of a certificate; output is a report of all errors. The checker has its own parser. It shares with the
+prover only the graphs and the table of axioms, and for a lemma without steps also the egglog process.
 
-If the report is empty:
+A report without errors establishes:
 
-1.  There is exactly one lemma for every tensor that program and candidate compute, in order, and a last
-    one about the two results. (By counting.)
-2.  left = right follows from the listed axioms alone. Where the certificate has steps, each is an instance
-    of its axiom, side conditions included, and they lead from left to right (`replay`, without
-    egglog). Where it has none, egglog derives it again, with axes, digits, extents and independence read off the
-    text by this module. Where no axiom is listed, left and right are the same text.
-    (A derivation, for all sizes and inputs; it stands as far as the axioms and this module or egglog stand.)
-3.  The left side is the operator applied to the values in the lemmas of its operands, the right side is the
-    value that later lemmas use, and both are equal: at a few random points, for two random
-    choices of sizes that meet the conditions, in double precision. (A test: a wrong reading of an operator
-    or a captured name shows up here, not with certainty but at every point where it matters.)
+1.  There is exactly one lemma for every tensor that program and candidate compute, in order, and a last one about the
+    two results. (By counting.)
+2.  left = right follows from the listed axioms. Where the lemma has steps, each is an instance of its axiom, side
+    conditions included, and together they lead from left to right (`replay`, without egglog). Where it has none,
+    egglog derives the equation again, with axes, digits, extents and independence computed from the text by this
+    module. Where no axiom is listed, left and right are the same text.
+    (A proof for all sizes and inputs, if the axioms and this module, or egglog, are correct.)
+3.  The left side is the operator applied to the values in the lemmas of its operands, and the right side is the value
+    that later lemmas use. This is checked symbol by symbol (`definition_check`) and by evaluation in double precision
+    (`numeric_check`), at a few random points and two random choices of sizes that meet the conditions.
+    (A test: a wrong definition of an operator or a captured name shows at almost every point where it matters.)
 
-What it does not establish: anything about rounding or overflow; that the reading tested in 3 is right for
-the sizes not drawn; that egglog has no bug. Values are those of real arithmetic with x/0 = 0.
+It establishes nothing about rounding or overflow, nor that egglog has no bug. Values are real numbers with x/0 = 0.
 """
 
 from __future__ import annotations
@@ -38,125 +37,132 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.pipeline.stages import Lemma
 from prism_explore.verify import axioms
 from prism_explore.verify.axioms import SIGNATURE, number
-from prism_explore.verify.checker.definition_check import Meaning, same_definition, same_result
-from prism_explore.verify.checker.evaluation import LOW, TOO_LARGE, Evaluation, Numbers
-from prism_explore.verify.checker.numeric_check import Step, Tensors, applied, steps
+from prism_explore.verify.checker.definition_check import DefinitionCheck, check_equal_values, check_result
+from prism_explore.verify.checker.evaluation import MINUS_INFINITY, TOO_LARGE, Evaluation, Numbers
+from prism_explore.verify.checker.numeric_check import Computation, TensorValues, computations, evaluate_operator
 from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, Tree, parse, show
-from prism_explore.verify.checker.replay import follow
+from prism_explore.verify.checker.replay import check_steps
 from prism_explore.verify.checker.side_conditions import check_renamings
 from prism_explore.verify.checker.sizes import is_count
 
 Replay: TypeAlias = Callable[[str, str, str], str]
-"""Runs a program of egglog with a left and a right side; says why they are not equal, or nothing."""
+"""Runs an egglog program with a left and a right side; returns why they are not equal, or an empty text."""
 
-_BAD_TEXT = (CertificateError, PrismError, ValueError, ZeroDivisionError, RecursionError)
-"""What a text that is no certificate can lead to."""
-ATTEMPTS = 30
-"""How many choices of sizes are looked at for one where few extents are 1 or alike."""
-NUMBERS = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
-CLOSE = 1e-7
-"""Relative difference that counts as equal; sums have up to some thousand terms here."""
+_READ_ERRORS = (CertificateError, PrismError, ValueError, ZeroDivisionError, RecursionError)
+"""The exceptions that a text which is no certificate may cause."""
+SIZE_ATTEMPTS = 30
+"""Choices of sizes among which the one with the fewest extents that are 1 or equal is taken."""
+TRIAL_SIZES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24)
+TOLERANCE = 1e-7
+"""The relative difference up to which values are equal; sums have up to a few thousand terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Complaints by tensor; none means that the certificate was accepted."""
+    """The errors in a certificate, by tensor; the certificate is accepted if there are none."""
 
-    complaints: tuple[tuple[str, str], ...]
+    errors: tuple[tuple[str, str], ...]
     sizes: tuple[tuple[tuple[str, int], ...], ...]
     """The sizes at which the lemmas were evaluated."""
 
     @property
     def accepted(self) -> bool:
-        """Whether nothing was found."""
-        return not self.complaints
+        """Whether there are no errors."""
+        return not self.errors
 
 
 def check(
     program: TensorProgram, candidate: SGraph, lemmas: tuple[Lemma, ...], replay: Replay, seed: int = 0
 ) -> Report:
-    """Every complaint about a certificate.
+    """All errors in a certificate.
 
     Args:
-        program: what was to be computed.
-        candidate: what computes it.
+        program: the program.
+        candidate: the graph that should equal it.
         lemmas: the certificate, in the order of the graphs.
-        replay: an egglog.
-        seed: for the sizes, the points and the inputs.
+        replay: runs egglog.
+        seed: of the sizes, the points and the inputs.
     """
-    complaints: list[tuple[str, str]] = []
-    every = (*steps(program.graph, "program.%"), *steps(candidate, "k"))
-    made = tuple(s for s in every if not isinstance(s.op, ops.Input))
-    wanted = [*(s.tensor for s in made), "goal"]
+    tensors = (*computations(program.graph, "program.%"), *computations(candidate, "k"))
+    computed = tuple(c for c in tensors if not isinstance(c.op, ops.Input))
+    wanted = [*(c.tensor for c in computed), "goal"]
     covered = [lemma.tensor for lemma in lemmas]
     if covered != wanted:
         missing = [t for t in wanted if t not in covered] or ["none"]
-        complaints.append(("goal", f"lemmas do not cover the graphs in order; missing: {', '.join(missing)}"))
-        return Report(tuple(complaints), ())
-    readings: dict[str, ParsedLemma] = {}
-    known = (*candidate.conditions(), *program.graph.conditions())
-    for lemma in lemmas:
-        try:
-            readings[lemma.tensor] = ParsedLemma(parse(lemma.statement), known)
-            _check_axes(readings[lemma.tensor])
-            _derive(readings[lemma.tensor], lemma.axioms, replay)
-        except _BAD_TEXT as complaint:
-            complaints.append((lemma.tensor, str(complaint)))
+        return Report((("goal", f"lemmas do not cover the graphs in order; missing: {', '.join(missing)}"),), ())
+    parsed, errors = _check_derivations(lemmas, (*candidate.conditions(), *program.graph.conditions()), replay)
     random = np.random.default_rng(seed)
-    given = {s.tensor: s.op for s in every if isinstance(s.op, ops.Input)}
-    inputs = {op.name: op for op in given.values()}
-    shapes = {s.tensor: s.shape for s in every}
-    masks = any(s.op == ops.Binary("mask") for s in every)
+    inputs = {c.tensor: c.op for c in tensors if isinstance(c.op, ops.Input)}
+    inputs_by_name = {op.name: op for op in inputs.values()}
+    shapes = {c.tensor: c.shape for c in tensors}
+    masks = any(c.op == ops.Binary("mask") for c in tensors)
     names: dict[str, str] = {}
-    for s in made:
-        named = readings[s.tensor].named if s.tensor in readings else ""
+    for c in computed:
+        named = parsed[c.tensor].named if c.tensor in parsed else ""
         if named:
-            inputs.setdefault(str(named[1]), ops.Input(str(named[1]), TensorType(s.shape, "f32")))
-            names.setdefault(str(named[1]), s.tensor)
+            inputs_by_name.setdefault(str(named[1]), ops.Input(str(named[1]), TensorType(c.shape, "f32")))
+            names.setdefault(str(named[1]), c.tensor)
     results = f"k{candidate.output}", f"program.%{program.graph.output}"
     drawn: list[tuple[tuple[str, int], ...]] = []
     for trial in range(2):
-        sizes = _sizes(candidate, random, avoid=drawn)
+        sizes = _choose_sizes(candidate, random, avoid=drawn)
         if sizes is None:
             break
         drawn.append(tuple(sorted(sizes.items())))
-        tensors = Tensors(Evaluation(sizes, seed + trial, random, readings, inputs), given, masks, shapes)
-        found = {tensor for tensor, _ in complaints}
-        for lemma, step in zip(lemmas, (*made, None), strict=True):
-            if lemma.tensor not in found:
+        evaluation = Evaluation(sizes, seed + trial, random, parsed, inputs_by_name)
+        values = TensorValues(evaluation, inputs, masks, shapes)
+        wrong = {tensor for tensor, _ in errors}
+        for lemma, computation in zip(lemmas, (*computed, None), strict=True):
+            if lemma.tensor not in wrong:
                 try:
                     with np.errstate(all="ignore"):
-                        _test(lemma, step, tensors, results)
-                        _check_name(lemma.tensor, names, tensors)
-                except _BAD_TEXT as complaint:
-                    complaints.append((lemma.tensor, str(complaint)))
+                        _check_lemma(lemma, computation, values, results)
+                        _check_name(lemma.tensor, names, values)
+                except _READ_ERRORS as error:
+                    errors.append((lemma.tensor, str(error)))
     if not drawn:
-        complaints.append(("goal", "no small sizes meet the conditions, so nothing was evaluated"))
-    return Report(tuple(complaints), tuple(drawn))
+        errors.append(("goal", "no small sizes meet the conditions, so nothing was evaluated"))
+    return Report(tuple(errors), tuple(drawn))
 
 
-# ---------------------------------------------------------------- the graphs
-def _sizes(
+def _check_derivations(
+    lemmas: tuple[Lemma, ...], integers: tuple[Dim, ...], replay: Replay
+) -> tuple[dict[str, ParsedLemma], list[tuple[str, str]]]:
+    """The lemmas that can be parsed, by tensor, and the errors in texts and derivations."""
+    parsed: dict[str, ParsedLemma] = {}
+    errors: list[tuple[str, str]] = []
+    for lemma in lemmas:
+        try:
+            parsed[lemma.tensor] = ParsedLemma(parse(lemma.statement), integers)
+            _check_axes(parsed[lemma.tensor])
+            _check_derivation(parsed[lemma.tensor], lemma.axioms, replay)
+        except _READ_ERRORS as error:
+            errors.append((lemma.tensor, str(error)))
+    return parsed, errors
+
+
+# ---------------------------------------------------------------- sizes
+def _choose_sizes(
     graph: SGraph, random: np.random.Generator, avoid: list[tuple[tuple[str, int], ...]]
 ) -> dict[str, int] | None:
-    """Small numbers for all symbols that make every extent whole, different and above 1 if possible."""
+    """Small sizes that make every extent an integer, and if possible all extents different and above 1."""
     symbols = (*graph.data_symbols, *graph.parameters)
     conditions = graph.conditions()
 
-    def whole(sizes: dict[str, int]) -> list[int] | None:
-        """All extents, if they are whole and above 0."""
+    def integer_extents(sizes: dict[str, int]) -> list[int] | None:
+        """All extents, if they are positive integers."""
         extents = [d.rational(sizes) for d in conditions]
         return [int(e) for e in extents] if all(e.denominator == 1 and e > 0 for e in extents) else None
 
     best: tuple[int, dict[str, int]] | None = None
-    for _ in range(ATTEMPTS):
+    for _ in range(SIZE_ATTEMPTS):
         sizes = dict.fromkeys(symbols, 1)
         for s in random.permutation(len(symbols)):
-            for n in random.permutation(NUMBERS):
-                if whole({**sizes, symbols[s]: int(n)}) is not None:
+            for n in random.permutation(TRIAL_SIZES):
+                if integer_extents({**sizes, symbols[s]: int(n)}) is not None:
                     sizes[symbols[s]] = int(n)
                     break
-        extents = whole(sizes)
+        extents = integer_extents(sizes)
         if extents is None or tuple(sorted(sizes.items())) in avoid:
             continue
         values = (*sizes.values(), *extents)
@@ -167,57 +173,59 @@ def _sizes(
 
 
 # ---------------------------------------------------------------- the derivation
-def _check_axes(reading: ParsedLemma) -> None:
-    """That every axis has values: its extent is a positive integer wherever the claim's conditions are met."""
-    for axis, size in reading.extents.items():
-        if not is_count(size, reading.integers):
+def _check_axes(parsed: ParsedLemma) -> None:
+    """Check that every axis has values: its extent is a positive integer wherever the claim's conditions hold."""
+    for axis, size in parsed.extents.items():
+        if not is_count(size, parsed.integers):
             raise CertificateError(
                 f"axis {axis} may have no value: no condition says that {size} is a positive integer"
             )
 
 
-def _derive(reading: ParsedLemma, names: tuple[str, ...], replay: Replay) -> None:
+def _check_derivation(parsed: ParsedLemma, names: tuple[str, ...], replay: Replay) -> None:
+    """Check that the named axioms prove the lemma."""
     if not names:
-        if reading.left != reading.right:
+        if parsed.left != parsed.right:
             raise CertificateError("no axiom is listed and the two sides are not the same text")
         return
     rows = {a.name: a for a in axioms.AXIOMS}
     if unknown := [name for name in names if name not in rows]:
         raise CertificateError(f"no axiom is called {', '.join(unknown)}")
-    if reading.steps:
-        if unlisted := [name for name in follow(reading) if name not in names]:
+    if parsed.steps:
+        if unlisted := [name for name in check_steps(parsed) if name not in names]:
             raise CertificateError(f"the listed axioms do not give it again: its steps use {', '.join(unlisted)}")
         return
-    check_renamings(reading)
+    check_renamings(parsed)
     rules = "\n".join((*(c.rule() for c in axioms.CONDITIONS), *(rows[name].rules() for name in names)))
-    facts = "\n".join(_facts(reading))
-    signature = " ".join(SIGNATURE.split())  # each command on a line
-    why = replay(f"{signature}\n{rules}\n{facts}", _egglog(reading.left), _egglog(reading.right))
-    if why:
-        raise CertificateError(f"the listed axioms do not give it again: {why}")
+    facts = "\n".join(_egglog_facts(parsed))
+    signature = " ".join(SIGNATURE.split())  # on one line, because egglog's engine parses line by line
+    reason = replay(f"{signature}\n{rules}\n{facts}", _to_egglog(parsed.left), _to_egglog(parsed.right))
+    if reason:
+        raise CertificateError(f"the listed axioms do not give it again: {reason}")
 
 
-def _facts(reading: ParsedLemma) -> Iterator[str]:
-    for name, size in reading.extents.items():
+def _egglog_facts(parsed: ParsedLemma) -> Iterator[str]:
+    """The facts of a lemma without steps, for egglog."""
+    for name, size in parsed.extents.items():
         yield f'(axis "{name}")'
-        yield f'(extent "{name}" {_egglog_dim(size)})'
+        yield f'(extent "{name}" {_dim_to_egglog(size)})'
         yield f'(inhabited "{name}")'
-    for name, (outer, inner) in reading.digits.items():
+    for name, (outer, inner) in parsed.digits.items():
         yield f'(digits "{name}" "{outer}" "{inner}")'
-    whole = [reading.left, reading.right, *reading.hints, *(e for p in reading.renamed for e in p)]
-    for leaf in dict.fromkeys(leaf for e in whole for leaf in leaves(e)):
-        met = {c for w in reading.axis_names(leaf) for c in reading.coordinates(w)}
-        for name in reading.extents:
-            if not met & set(reading.coordinates(name)):
-                yield f'(independent {_egglog(leaf)} "{name}")'
-    for a, b in reading.renamed:
-        yield f"(renamed {_egglog(a)} {_egglog(b)})"
-    for n, e in enumerate(reading.hints):
-        yield f"(let $at_hand{n} {_egglog(e)})"
+    expressions = [parsed.left, parsed.right, *parsed.hints, *(e for p in parsed.renamed for e in p)]
+    for leaf in dict.fromkeys(leaf for e in expressions for leaf in leaves(e)):
+        dependencies = {c for w in parsed.axis_names(leaf) for c in parsed.coordinates(w)}
+        for name in parsed.extents:
+            if not dependencies & set(parsed.coordinates(name)):
+                yield f'(independent {_to_egglog(leaf)} "{name}")'
+    for a, b in parsed.renamed:
+        yield f"(renamed {_to_egglog(a)} {_to_egglog(b)})"
+    for n, e in enumerate(parsed.hints):
+        yield f"(let $hint{n} {_to_egglog(e)})"
 
 
 def leaves(e: Tree) -> Iterator[Tree]:
-    """Elements, intervals and bands in an expression."""
+    """The elements of inputs, intervals and bands in an expression."""
     if isinstance(e, tuple):
         if e[0] in ("at", "within", "near"):
             yield e
@@ -226,7 +234,7 @@ def leaves(e: Tree) -> Iterator[Tree]:
                 yield from leaves(x)
 
 
-def _egglog(e: Tree) -> str:
+def _to_egglog(e: Tree) -> str:
     match e:
         case ("at" | "within" | "near" as op, *words):
             return f'({op.capitalize()} "{" ".join(map(show, words)).replace(chr(34), "_")}")'
@@ -236,18 +244,18 @@ def _egglog(e: Tree) -> str:
         case ("size", str(symbol)):
             return f'(Size "{symbol}")'
         case ("call", str(fn), a):
-            return f'(Call "{fn}" {_egglog(a)})'
+            return f'(Call "{fn}" {_to_egglog(a)})'
         case ("sum" | "most" | "rescaled" as op, str(axis), *parts):
-            return f'({op.capitalize()} "{axis}" {" ".join(map(_egglog, parts))})'
+            return f'({op.capitalize()} "{axis}" {" ".join(map(_to_egglog, parts))})'
         case ("upto", str(axis), at, a):
-            return f'(Upto "{axis}" "{show(at).replace(chr(34), "_")}" {_egglog(a)})'
+            return f'(Upto "{axis}" "{show(at).replace(chr(34), "_")}" {_to_egglog(a)})'
         case (str(op), *parts):
-            return f"({op.capitalize()} {' '.join(map(_egglog, parts))})"
+            return f"({op.capitalize()} {' '.join(map(_to_egglog, parts))})"
         case _:
             raise CertificateError(f"cannot read {show(e)}")
 
 
-def _egglog_dim(size: Dim) -> str:
+def _dim_to_egglog(size: Dim) -> str:
     out = f"(Num {number(0)})"
     for monomial, coefficient in size.terms:
         term = f"(Num {number(coefficient.numerator, coefficient.denominator)})"
@@ -259,58 +267,68 @@ def _egglog_dim(size: Dim) -> str:
     return out
 
 
-# ---------------------------------------------------------------- the test
-def _test(lemma: Lemma, step: Step | None, tensors: Tensors, results: tuple[str, str]) -> None:
-    """That a lemma says what its operator does: as it is spelled, and as numbers where that is not too many."""
-    point, reading = tensors.point, tensors.point.readings[lemma.tensor]
+# ---------------------------------------------------------------- definitions
+def _check_lemma(
+    lemma: Lemma, computation: Computation | None, tensors: TensorValues, results: tuple[str, str]
+) -> None:
+    """Check the left side of a lemma against its operator; `computation` is None for the lemma about the results."""
+    evaluation, parsed = tensors.evaluation, tensors.evaluation.lemmas[lemma.tensor]
     try:
-        _evaluate(lemma, step, tensors, results)
-    except CertificateError as complaint:
-        if str(complaint) != TOO_LARGE:
+        _check_values(lemma, computation, tensors, results)
+    except CertificateError as error:
+        if str(error) != TOO_LARGE:
             raise
-    if step is None:
-        for side, tensor in zip((reading.left, reading.right), results, strict=True):
-            same_result(point, side, reading, tensor, tensors.shapes[tensor], tensors.given)
+    if computation is None:
+        for side, tensor in zip((parsed.left, parsed.right), results, strict=True):
+            check_result(evaluation, side, parsed, tensor, tensors.shapes[tensor], tensors.inputs)
         return
-    at = point.points(_axes(step))
-    meaning = Meaning(step.op, step.operands, step.shapes, step.shape, step.block, point, tensors.given)
-    meaning.compare(meaning.wanted(), reading.left, reading, at, at)
+    at = evaluation.draw_points(_position_axes(computation))
+    definition = DefinitionCheck(
+        computation.op,
+        computation.operands,
+        computation.shapes,
+        computation.shape,
+        computation.block,
+        evaluation,
+        tensors.inputs,
+    )
+    definition.compare(definition.definition(), parsed.left, parsed, at, at)
     if tensors.masks:
-        _check_divisor(step, tensors)
+        _check_divisor(computation, tensors)
 
 
-def _check_name(tensor: str, names: Mapping[str, str], tensors: Tensors) -> None:
-    """That a name stands for one thing, and for nothing that is made of it."""
-    reading = tensors.point.readings[tensor]
+def _check_name(tensor: str, names: Mapping[str, str], tensors: TensorValues) -> None:
+    """Check that a name denotes one value, and that this value does not depend on the name or a later one."""
+    parsed = tensors.evaluation.lemmas[tensor]
     order = list(names)
-    if not reading.named:
+    if not parsed.named:
         return
-    name = str(reading.named[1])
+    name = str(parsed.named[1])
     first = names[name]
     if first != tensor:
-        same_definition(tensors.point, reading, tensors.point.readings[first], tensors.shapes[tensor])
+        check_equal_values(tensors.evaluation, parsed, tensors.evaluation.lemmas[first], tensors.shapes[tensor])
         return
-    used = {str(e[1]) for e in leaves(reading.right) if e[0] == "at"} & set(order[order.index(name) :])
+    used = {str(e[1]) for e in leaves(parsed.right) if e[0] == "at"} & set(order[order.index(name) :])
     if used:
         raise CertificateError(f"{name} is made of {', '.join(sorted(used))}")
 
 
-def _check_divisor(step: Step, tensors: Tensors) -> None:
-    """That a divisor keeps an entry by the claim's condition: what may be masked in it is summed over."""
-    match step.op:
+def _check_divisor(computation: Computation, tensors: TensorValues) -> None:
+    """Check that a divisor is not masked as a whole: no factor of it is an indicator that is not summed over."""
+    match computation.op:
         case ops.Unary("recip" | "rsqrt") | ops.Binary("div"):
-            below = tensors.point.readings.get(step.operands[-1])
+            divisor = tensors.evaluation.lemmas.get(computation.operands[-1])
         case ops.Scalar("pow", value) if value < 0:
-            below = tensors.point.readings.get(step.operands[0])
+            divisor = tensors.evaluation.lemmas.get(computation.operands[0])
         case _:
             return
-    pending = [below.value] if below is not None else []
+    pending = [divisor.value] if divisor is not None else []
     while pending:
         e = pending.pop()
         match e:
             case ("near", *_) | ("mul", _, ("inv", _)) if e[0] == "near" or e[1] == e[2][1]:
                 raise CertificateError(
-                    f"{step.operation} divides by what may be masked as a whole: {show(e)} is a factor of it"
+                    f"{computation.operation} divides by what may be masked as a whole: {show(e)} is a factor of it"
                 )
             case ("mul", a, b):
                 pending += (a, b)
@@ -318,37 +336,41 @@ def _check_divisor(step: Step, tensors: Tensors) -> None:
                 pass
 
 
-def _axes(step: Step) -> dict[str, Dim]:
-    """The names that a lemma about a step has for places."""
-    axes = {f"p{d}": size for d, size in enumerate(step.shape)}
-    if step.block is not None:
-        axes |= {f"g{n}": p.size for n, p in enumerate(step.block.grid)}
-        axes |= {"l": step.block.loop.size} if step.block.loop else {}
+def _position_axes(computation: Computation) -> dict[str, Dim]:
+    """The free axes of a lemma: position, block coordinates and iteration."""
+    axes = {f"p{d}": size for d, size in enumerate(computation.shape)}
+    block = computation.block
+    if block is not None:
+        axes |= {f"g{n}": p.size for n, p in enumerate(block.grid)}
+        axes |= {"l": block.loop.size} if block.loop else {}
     return axes
 
 
-def _evaluate(lemma: Lemma, step: Step | None, tensors: Tensors, results: tuple[str, str]) -> None:
-    """That both sides are what the operator gives, at a few random points."""
-    point, reading = tensors.point, tensors.point.readings[lemma.tensor]
-    if step is None:
+def _check_values(
+    lemma: Lemma, computation: Computation | None, tensors: TensorValues, results: tuple[str, str]
+) -> None:
+    """Check that both sides have the operator's value at a few random points."""
+    evaluation, parsed = tensors.evaluation, tensors.evaluation.lemmas[lemma.tensor]
+    if computation is None:
         if lemma.operation != f"{results[0]} = {results[1]}":
             raise CertificateError(f"the last lemma is about {lemma.operation}, not about the two results")
         axes = {f"p{d}": size for d, size in enumerate(tensors.shapes[results[0]])}
-        at = point.points(axes)
-        place = [at[name] for name in axes]
-        wanted = tensors.value(results[0], place, at, 1)
-        _compare("the candidate's result", wanted, point.side(reading.left, reading, at))
-        _compare("the program's result", tensors.value(results[1], place, at, 1), wanted)
+        at = evaluation.draw_points(axes)
+        position = [at[name] for name in axes]
+        wanted = tensors.value(results[0], position, at, 1)
+        _compare("the candidate's result", wanted, evaluation.value(parsed.left, parsed, at))
+        _compare("the program's result", tensors.value(results[1], position, at, 1), wanted)
     else:
-        if lemma.operation != step.operation:
-            raise CertificateError(f"the graph says {step.operation}, the lemma {lemma.operation}")
-        at = point.points(_axes(step))
-        wanted = applied(step, tensors, [at[f"p{d}"] for d in range(len(step.shape))], at)
-        _compare("the left side", wanted, point.side(reading.left, reading, at))
-    _compare("the right side", wanted, point.side(reading.right, reading, at))
+        if lemma.operation != computation.operation:
+            raise CertificateError(f"the graph says {computation.operation}, the lemma {lemma.operation}")
+        at = evaluation.draw_points(_position_axes(computation))
+        position = [at[f"p{d}"] for d in range(len(computation.shape))]
+        wanted = evaluate_operator(computation, tensors, position, at)
+        _compare("the left side", wanted, evaluation.value(parsed.left, parsed, at))
+    _compare("the right side", wanted, evaluation.value(parsed.right, parsed, at))
 
 
-def _compare(what: str, wanted: Numbers, found: Numbers) -> None:
-    a, b = (np.where(x < LOW * 1e-9, -np.inf, x) for x in np.broadcast_arrays(wanted, found))
-    if not np.allclose(a, b, rtol=CLOSE, atol=CLOSE * 1e-3, equal_nan=True):
-        raise CertificateError(f"{what} is {b.flat[0]:.9g} where the operator gives {a.flat[0]:.9g}")
+def _compare(side: str, wanted: Numbers, found: Numbers) -> None:
+    a, b = (np.where(x < MINUS_INFINITY * 1e-9, -np.inf, x) for x in np.broadcast_arrays(wanted, found))
+    if not np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE * 1e-3, equal_nan=True):
+        raise CertificateError(f"{side} is {b.flat[0]:.9g} where the operator gives {a.flat[0]:.9g}")

@@ -1,9 +1,8 @@
-"""Check that a lemma's left side is its operator's definition, applied to the values in the lemmas of its operands.
+"""Check that the left side of a lemma is its operator's definition, applied to the values in its operands' lemmas.
 
-The definition is built here once more, with references to operands, and compared with the text operator by operator.
-Names of axes and forms of indices may differ: wherever an axis is bound, both sides get the same random numbers for it,
-and indices are compared as numbers. Sums are not evaluated, so dims of any size cost nothing. Independent of the
-prover.
+Method: the definition is built here independently of the prover, with references to operands, and compared with the
+lemma operator by operator. Names of axes and forms of indices may differ: both sides get the same random values for
+each bound axis, and indices are compared by value. Sums are not evaluated, so the size of a dim costs nothing.
 """
 
 from __future__ import annotations
@@ -22,162 +21,181 @@ from prism_explore.ir.ops import BlockGraph
 from prism_explore.verify.checker.evaluation import Evaluation, Numbers
 from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, Tree, show, term_of
 
-At: TypeAlias = Mapping[str, Numbers]
-"""Numbers for the names p0, .., g0, .., l, and for those that a definition binds."""
-Place: TypeAlias = Callable[[At], dict[str, Numbers]]
-"""Where an operand is read, from where the result is read."""
+Coordinates: TypeAlias = Mapping[str, Numbers]
+"""Values of the names p0, .., g0, .., l, and of bound axes."""
+ReadPosition: TypeAlias = Callable[[Coordinates], dict[str, Numbers]]
+"""The position in an operand, from the position in the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An operand's element at some place: all of it, its finite part, or what keeps it from minus infinity."""
+    """An element of an operand: `whole`, its `finite` part, or the n-th argument of its `bottom` terms."""
 
-    number: int
-    place: Place
+    index: int
+    position: ReadPosition
     part: str | int = "whole"
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """`op` over an axis of a definition's own; where `upto` is given, up to what that name is."""
+class BoundOperation:
+    """An operator that binds an axis of the definition; `upto` is the name of the last index of a running maximum."""
 
     op: str
     name: str
     extent: Dim
-    inside: tuple[Wanted, ...]
+    inside: tuple[Definition, ...]
     upto: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """An operator with a label, over parts."""
+class Operation:
+    """An operator with its label and arguments."""
 
     op: str
     label: str = ""
-    inside: tuple[Wanted, ...] = ()
+    inside: tuple[Definition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Bit:
-    """A 0/1 value at a place."""
+class Indicator:
+    """An indicator, by its value at a position."""
 
-    value: Callable[[At], Numbers]
+    value: Callable[[Coordinates], Numbers]
 
 
-Wanted: TypeAlias = Operand | Bound | Made | Bit
+Definition: TypeAlias = Operand | BoundOperation | Operation | Indicator
 
 
 @dataclass
-class Meaning:
-    """The definition of one step, compared with a lemma."""
+class DefinitionCheck:
+    """The definition of one operator, and its comparison with a lemma."""
 
     op: ops.Op
     operands: tuple[str, ...]
     shapes: tuple[tuple[Dim, ...], ...]
     dims: tuple[Dim, ...]
     block: BlockGraph | None
-    point: Evaluation
-    given: Mapping[str, ops.Input]
+    evaluation: Evaluation
+    inputs: Mapping[str, ops.Input]
     _bound: int = field(default=0)
 
-    # ------------------------------------------------------------ comparing
-    def compare(self, wanted: Wanted, e: Tree, of: ParsedLemma, mine: At, theirs: At) -> None:
-        """That a lemma's expression is what is wanted.
+    # ------------------------------------------------------------ comparison
+    def compare(
+        self, wanted: Definition, e: Tree, lemma: ParsedLemma, definition_at: Coordinates, lemma_at: Coordinates
+    ) -> None:
+        """Check that an expression of a lemma equals a definition.
 
         Args:
             wanted: the definition.
-            e: the lemma's expression.
-            of: the lemma.
-            mine: numbers for the definition's names.
-            theirs: numbers for the lemma's.
+            e: the expression.
+            lemma: the lemma.
+            definition_at: the values of the definition's names.
+            lemma_at: the values of the lemma's names.
 
         Raises:
-            CertificateError: it is something else.
+            CertificateError: they differ.
         """
         match wanted:
-            case Operand(number, place, part):
-                self._operand(self.operands[number], place(mine), part, e, of, mine, theirs)
-            case Bit(value):
-                found = self.point.side(e, of, theirs)
-                if term_of(e).op not in ("within", "near", "num") or not self._equal(value(mine), found):
+            case Operand(n, position, part):
+                tensor = self.operands[n]
+                self._compare_operand(tensor, position(definition_at), part, e, lemma, definition_at, lemma_at)
+            case Indicator(value):
+                found = self.evaluation.value(e, lemma, lemma_at)
+                if term_of(e).op not in ("within", "near", "num") or not self._equal(value(definition_at), found):
                     raise CertificateError(f"the left side has {show(e)}, which is not where it should be 1")
-            case Made(op, label, inside):
+            case Operation(op, label, inside):
                 term = term_of(e)
                 if (term.op, term.label) != (op, label) or len(term.arguments) != len(inside):
                     raise CertificateError(
                         f"the left side has {show(e)} where its operator gives {op} {label}".rstrip()
                     )
                 for part, x in zip(inside, term.arguments, strict=True):
-                    self.compare(part, x, of, mine, theirs)
-            case Bound(op, name, extent, inside, upto):
+                    self.compare(part, x, lemma, definition_at, lemma_at)
+            case BoundOperation(op, name, extent, inside, upto):
                 term = term_of(e)
-                if term.op != op or of.extents[term.axis] != extent:
+                if term.op != op or lemma.extents[term.axis] != extent:
                     raise CertificateError(
                         f"the left side has {show(e)} where its operator gives {op} over {extent} values"
                     )
-                if upto and not self._equal(self.point.place(term.indices[0], of, theirs), mine[upto]):
+                if upto and not self._equal(
+                    self.evaluation.index_value(term.indices[0], lemma, lemma_at), definition_at[upto]
+                ):
                     raise CertificateError(f"the left side runs up to {show(term.indices[0])}")
-                number = self.point.points({"": extent})[""]
-                here = {**theirs, **self._decoded(term.axis, of, number)}
+                values = self.evaluation.draw_points({"": extent})[""]
+                inside_at = {**lemma_at, **self._digit_values(term.axis, lemma, values)}
                 for part, x in zip(inside, term.arguments, strict=True):
-                    self.compare(part, x, of, {**mine, name: number}, here)
+                    self.compare(part, x, lemma, {**definition_at, name: values}, inside_at)
             case _:
                 assert_never(wanted)
 
     def _equal(self, a: Numbers, b: Numbers) -> bool:
         return bool(np.all(a == b))
 
-    def _decoded(self, axis: str, of: ParsedLemma, number: Numbers) -> dict[str, Numbers]:
-        """An axis's coordinates when it is at some number."""
-        if axis not in of.digits:
-            return {axis: number}
-        outer, inner = of.digits[axis]
-        size = self.point.extent(of.extents[inner])
-        return {**self._decoded(outer, of, number // size), **self._decoded(inner, of, number % size)}
+    def _digit_values(self, axis: str, lemma: ParsedLemma, values: Numbers) -> dict[str, Numbers]:
+        """The values of an axis's coordinates for a value of the axis."""
+        if axis not in lemma.digits:
+            return {axis: values}
+        outer, inner = lemma.digits[axis]
+        size = self.evaluation.extent(lemma.extents[inner])
+        return {**self._digit_values(outer, lemma, values // size), **self._digit_values(inner, lemma, values % size)}
 
-    def _operand(self, tensor: str, place: At, part: str | int, e: Tree, of: ParsedLemma, mine: At, theirs: At) -> None:
-        here = {**{k: v for k, v in mine.items() if k == "l" or k.startswith("g")}, **place}
-        if tensor in self.given:
-            term, given = term_of(e), self.given[tensor]
-            where = [here[f"p{d}"] * (size != ONE) for d, size in enumerate(given.type.dims)]
-            found = [self.point.place(i, of, theirs) for i in term.indices]
+    def _compare_operand(
+        self,
+        tensor: str,
+        place: Coordinates,
+        part: str | int,
+        e: Tree,
+        lemma: ParsedLemma,
+        definition_at: Coordinates,
+        lemma_at: Coordinates,
+    ) -> None:
+        operand_at = {**{k: v for k, v in definition_at.items() if k == "l" or k.startswith("g")}, **place}
+        if tensor in self.inputs:
+            term, source = term_of(e), self.inputs[tensor]
+            wanted = [operand_at[f"p{d}"] * (size != ONE) for d, size in enumerate(source.type.dims)]
+            found = [self.evaluation.index_value(i, lemma, lemma_at) for i in term.indices]
             if (
-                (term.op, term.label) != ("at", given.name)
-                or len(found) != len(where)
-                or not all(self._equal(a, b) for a, b in zip(where, found, strict=True))
+                (term.op, term.label) != ("at", source.name)
+                or len(found) != len(wanted)
+                or not all(self._equal(a, b) for a, b in zip(wanted, found, strict=True))
             ):
-                raise CertificateError(f"the left side has {show(e)} where it should read {given.name}")
+                raise CertificateError(f"the left side has {show(e)} where it should read {source.name}")
             return
-        reading = self.point.readings.get(tensor)
-        if reading is None:
+        operand_lemma = self.evaluation.lemmas.get(tensor)
+        if operand_lemma is None:
             raise CertificateError(f"it builds on {tensor}, whose lemma cannot be read")
-        finite, keep = masked(reading.value)
-        x = reading.value if part == "whole" else finite if part == "finite" else keep[int(part)]
-        self.same(e, of, theirs, x, reading, here)
+        finite, keep = split_mask(operand_lemma.value)
+        x = operand_lemma.value if part == "whole" else finite if part == "finite" else keep[int(part)]
+        self.compare_terms(e, lemma, lemma_at, x, operand_lemma, operand_at)
 
-    def same(self, e: Tree, of: ParsedLemma, at: At, x: Tree, its: ParsedLemma, here: At) -> None:
-        """That two expressions are one but for the names of bound axes and the spelling of indices."""
+    def compare_terms(
+        self, e: Tree, lemma: ParsedLemma, at: Coordinates, x: Tree, other_lemma: ParsedLemma, other_at: Coordinates
+    ) -> None:
+        """Check that two expressions are equal up to the names of bound axes and the forms of indices."""
         a, b = term_of(e), term_of(x)
         if {a.op, b.op} & {"within", "near"}:
-            if not self._equal(self.point.side(e, of, at), self.point.side(x, its, here)):
+            if not self._equal(self.evaluation.value(e, lemma, at), self.evaluation.value(x, other_lemma, other_at)):
                 raise CertificateError(f"the left side has {show(e)} where its operand has {show(x)}")
             return
-        places = [self.point.place(i, of, at) for i in a.indices], [self.point.place(i, its, here) for i in b.indices]
+        places = (
+            [self.evaluation.index_value(i, lemma, at) for i in a.indices],
+            [self.evaluation.index_value(i, other_lemma, other_at) for i in b.indices],
+        )
         if (a.op, a.label, len(a.indices)) != (b.op, b.label, len(b.indices)) or not all(map(self._equal, *places)):
             raise CertificateError(f"the left side has {show(e)} where its operand has {show(x)}")
         if a.axis:
-            extent = of.extents[a.axis]
-            if its.extents[b.axis] != extent:
+            extent = lemma.extents[a.axis]
+            if other_lemma.extents[b.axis] != extent:
                 raise CertificateError(f"the left side has {show(e)} where its operand has {show(x)}")
-            number = self.point.points({"": extent})[""]
-            at = {**at, **self._decoded(a.axis, of, number)}
-            here = {**here, **self._decoded(b.axis, its, number)}
+            values = self.evaluation.draw_points({"": extent})[""]
+            at = {**at, **self._digit_values(a.axis, lemma, values)}
+            other_at = {**other_at, **self._digit_values(b.axis, other_lemma, values)}
         for y, z in zip(a.arguments, b.arguments, strict=True):
-            self.same(y, of, at, z, its, here)
+            self.compare_terms(y, lemma, at, z, other_lemma, other_at)
 
-    # ------------------------------------------------------------ the definitions
-    def wanted(self) -> Wanted:
-        """The operator's definition at p0, p1, .. of block g0, .. in iteration l."""
+    # ------------------------------------------------------------ definitions
+    def definition(self) -> Definition:
+        """The operator's definition at position p0, p1, .. in block g0, .. and iteration l."""
         match self.op:
             case ops.Unary(fn):
                 return self._unary(fn)
@@ -186,132 +204,133 @@ class Meaning:
             case ops.Binary(fn):
                 return self._binary(fn)
             case ops.MatMul():
-                k = self._name()
+                k = self._new_name()
                 size = self.shapes[0][-1]
                 last = len(self.dims) - 1
 
-                def left(at: At) -> dict[str, Numbers]:
+                def left(at: Coordinates) -> dict[str, Numbers]:
                     return self._aligned(0, [*(at[f"p{d}"] for d in range(last)), at[k]])
 
-                def right(at: At) -> dict[str, Numbers]:
+                def right(at: Coordinates) -> dict[str, Numbers]:
                     return self._aligned(1, [*(at[f"p{d}"] for d in range(last - 1)), at[k], at[f"p{last}"]])
 
-                return self._over("sum", k, size, _times(Operand(0, left), Operand(1, right)))
+                return self._bind("sum", k, size, _times(Operand(0, left), Operand(1, right)))
             case ops.Reduce(fn, along):
-                return self._reduced(fn, along, None)
+                return self._reduce(fn, along, None)
             case ops.Accumulate(fn, along):
-                return self._reduced(fn, along, self._loop())
+                return self._reduce(fn, along, self._loop())
             case ops.RunningMax(along):
                 loop = self._loop()
                 if loop is None or loop == ONE:
-                    return self._reduced("max", along, None)
-                k = self._name()
-                return Bound("upto", k, loop, (self._reduced("max", along, None, k),), "l")
+                    return self._reduce("max", along, None)
+                k = self._new_name()
+                return BoundOperation("upto", k, loop, (self._reduce("max", along, None, k),), "l")
             case ops.AccumulateRescaled(along):
                 loop = self._loop()
                 if loop is None or loop == ONE:
-                    return self._reduced("sum", along, None)
-                k = self._name()
-                scale = Operand(1, lambda at: {**self._aligned(1, self._here(at)), "l": at[k]})
-                return Bound("rescaled", k, loop, (self._reduced("sum", along, None, k), scale))
+                    return self._reduce("sum", along, None)
+                k = self._new_name()
+                scale = Operand(1, lambda at: {**self._aligned(1, self._positions(at)), "l": at[k]})
+                return BoundOperation("rescaled", k, loop, (self._reduce("sum", along, None, k), scale))
             case ops.Permute(order):
                 return Operand(0, lambda at: {f"p{d}": at[f"p{n}"] for n, d in enumerate(order)})
             case ops.Reshape():
-                return Operand(0, self._reshaped)
+                return Operand(0, self._reshape_position)
             case ops.Expand(along, _):
-                return Operand(0, lambda at: {**self._plain(at), f"p{along}": at[f"p{along}"] * 0})
+                return Operand(0, lambda at: {**self._own_position(at), f"p{along}": at[f"p{along}"] * 0})
             case ops.Slice(along, start, _):
-                by = self.point.number(start)
-                return Operand(0, lambda at: {**self._plain(at), f"p{along}": at[f"p{along}"] + by})
+                by = self.evaluation.number(start)
+                return Operand(0, lambda at: {**self._own_position(at), f"p{along}": at[f"p{along}"] + by})
             case ops.Concat(along):
-                cut = self.point.extent(self.shapes[0][along])
+                border = self.evaluation.extent(self.shapes[0][along])
 
-                def second(at: At) -> dict[str, Numbers]:
-                    return {**self._plain(at), f"p{along}": at[f"p{along}"] - cut}
+                def second(at: Coordinates) -> dict[str, Numbers]:
+                    return {**self._own_position(at), f"p{along}": at[f"p{along}"] - border}
 
-                bits = (
-                    Bit(lambda at: (at[f"p{along}"] < cut) * 1.0),
-                    Bit(lambda at: (at[f"p{along}"] >= cut) * 1.0),
+                indicators = (
+                    Indicator(lambda at: (at[f"p{along}"] < border) * 1.0),
+                    Indicator(lambda at: (at[f"p{along}"] >= border) * 1.0),
                 )
-                places = self._plain, second
-                keeps = [self._keep(n, place) for n, place in enumerate(places)]
+                places = self._own_position, second
+                keeps = [self._kept(n, place) for n, place in enumerate(places)]
                 parts = [Operand(n, place, "finite") for n, place in enumerate(places)]
-                finite = Made("add", "", tuple(map(_times, bits, parts)))
-                kept = Made("add", "", tuple(map(_times, bits, map(_product, keeps))))
-                return _masked(finite, (kept,) if any(keeps) else ())
+                finite = Operation("add", "", tuple(map(_times, indicators, parts)))
+                kept = Operation("add", "", tuple(map(_times, indicators, map(_product, keeps))))
+                return _with_mask(finite, (kept,) if any(keeps) else ())
             case ops.Load():
-                return Operand(0, self._loaded)
+                return Operand(0, self._load_position)
             case ops.Store(omap):
-                return Operand(0, lambda at: self._stored(omap or (), at))
+                return Operand(0, lambda at: self._store_position(omap or (), at))
             case ops.Result():
-                return Operand(0, self._plain)
+                return Operand(0, self._own_position)
             case ops.Band(_, _, low, high):
 
-                def inside(at: At) -> Numbers:
-                    apart, keep = at["p1"] - at["p0"], np.ones(1)
-                    keep = keep if low is None else keep * (apart >= self.point.number(low))
-                    return keep if high is None else keep * (apart <= self.point.number(high))
+                def inside(at: Coordinates) -> Numbers:
+                    distance, keep = at["p1"] - at["p0"], np.ones(1)
+                    keep = keep if low is None else keep * (distance >= self.evaluation.number(low))
+                    return keep if high is None else keep * (distance <= self.evaluation.number(high))
 
-                return Bit(inside)
+                return Indicator(inside)
             case ops.Input() | ops.Custom():
                 raise AssertionError("inputs and kernels have no lemma of their own")
             case _:
                 assert_never(self.op)
 
-    def _name(self) -> str:
+    def _new_name(self) -> str:
+        """An unused name for a bound axis."""
         self._bound += 1
         return f"s{self._bound}"
 
     def _loop(self) -> Dim | None:
         return self.block.loop.size if self.block and self.block.loop else None
 
-    def _here(self, at: At) -> list[Numbers]:
+    def _positions(self, at: Coordinates) -> list[Numbers]:
         return [at[f"p{d}"] for d in range(len(self.dims))]
 
-    def _plain(self, at: At) -> dict[str, Numbers]:
+    def _own_position(self, at: Coordinates) -> dict[str, Numbers]:
         return {f"p{d}": at[f"p{d}"] for d in range(len(self.dims))}
 
     def _aligned(self, n: int, place: Sequence[Numbers]) -> dict[str, Numbers]:
-        """A place in an operand of lower rank, or with dims of size 1 that broadcast."""
-        of = self.shapes[n]
-        mine = place[len(place) - len(of) :]
-        return {f"p{d}": i if size != ONE else i * 0 for d, (i, size) in enumerate(zip(mine, of, strict=True))}
+        """A position in an operand of lower rank, or with dims of size 1 that broadcast."""
+        dims = self.shapes[n]
+        last = place[len(place) - len(dims) :]
+        return {f"p{d}": i if size != ONE else i * 0 for d, (i, size) in enumerate(zip(last, dims, strict=True))}
 
-    def _of(self, n: int, part: str | int = "whole") -> Operand:
-        return Operand(n, lambda at: self._aligned(n, self._here(at)), part)
+    def _operand(self, n: int, part: str | int = "whole") -> Operand:
+        return Operand(n, lambda at: self._aligned(n, self._positions(at)), part)
 
-    def _keep(self, n: int, place: Place | None = None) -> tuple[Wanted, ...]:
-        """What keeps an operand from minus infinity, where it is masked; read at a place of its own if one is given."""
-        reading = self.point.readings.get(self.operands[n])
-        if self.operands[n] in self.given or reading is None:
+    def _kept(self, n: int, place: ReadPosition | None = None) -> tuple[Definition, ...]:
+        """The arguments of the `bottom` terms of an operand, at the result's position or at `place`."""
+        operand_lemma = self.evaluation.lemmas.get(self.operands[n])
+        if self.operands[n] in self.inputs or operand_lemma is None:
             return ()
-        count = range(len(masked(reading.value)[1]))
-        return tuple(self._of(n, k) if place is None else Operand(n, place, k) for k in count)
+        count = range(len(split_mask(operand_lemma.value)[1]))
+        return tuple(self._operand(n, k) if place is None else Operand(n, place, k) for k in count)
 
-    def _finite(self, n: int) -> Operand:
-        return self._of(n, "finite")
+    def _finite_part(self, n: int) -> Operand:
+        return self._operand(n, "finite")
 
-    def _over(self, op: str, name: str, extent: Dim, body: Wanted) -> Wanted:
-        """A sum or a maximum over an axis; over one value, that value, at 0."""
+    def _bind(self, op: str, name: str, extent: Dim, body: Definition) -> Definition:
+        """A sum or a maximum over an axis; over an axis of size 1, the body at index 0."""
         if extent != ONE:
-            return Bound(op, name, extent, (body,))
-        return _fixed(body, name)
+            return BoundOperation(op, name, extent, (body,))
+        return _with_zero(body, name)
 
-    def _unary(self, fn: elementwise.UnaryFn) -> Wanted:
-        a, row = self._of(0), elementwise.UNARY[fn]
+    def _unary(self, fn: elementwise.UnaryFn) -> Definition:
+        a, row = self._operand(0), elementwise.UNARY[fn]
 
-        def operation(name: str, args: tuple[Wanted, ...]) -> Wanted:
+        def operation(name: str, args: tuple[Definition, ...]) -> Definition:
             match name, args:
-                case "exp", (inner,) if inner is a and (keep := self._keep(0)):
-                    return reduce(_times, (*keep, Made("exp", "", (self._finite(0),))))
+                case "exp", (inner,) if inner is a and (keep := self._kept(0)):
+                    return reduce(_times, (*keep, Operation("exp", "", (self._finite_part(0),))))
                 case "mul", (left, right):
                     return _times(left, right)
                 case "max", _:
-                    return Made("greater", "", args)
+                    return Operation("greater", "", args)
                 case "add" | "inv" | "sqrt" | "exp", _:
-                    return Made(name, "", args)
+                    return Operation(name, "", args)
                 case _, (inner,) if elementwise.UNARY[name].is_symbol:
-                    return Made("call", name, (inner,))
+                    return Operation("call", name, (inner,))
                 case _:
                     raise AssertionError(f"no definition may use {name}")
 
@@ -321,210 +340,215 @@ class Meaning:
             formulas.without_quotients(formulas.formula(row.definition)), {"x": a}, _number, operation
         )
 
-    def _scalar(self, fn: ops.ScalarFn, value: Fraction) -> Wanted:
-        a = self._of(0)
+    def _scalar(self, fn: ops.ScalarFn, value: Fraction) -> Definition:
+        a = self._operand(0)
         match fn:
             case "add":
-                return Made("add", "", (a, _number(value)))
+                return Operation("add", "", (a, _number(value)))
             case "mul":
-                return _masked(_times(_number(value), self._finite(0)), self._keep(0))
+                return _with_mask(_times(_number(value), self._finite_part(0)), self._kept(0))
             case "pow":
                 return _power(a, value)
             case "max":
-                return Made("greater", "", (a, _number(value)))
+                return Operation("greater", "", (a, _number(value)))
             case "min":
-                return _least(a, _number(value))
+                return _minimum(a, _number(value))
             case _:
                 assert_never(fn)
 
-    def _binary(self, fn: elementwise.BinaryFn) -> Wanted:
-        a, b = self._of(0), self._of(1)
+    def _binary(self, fn: elementwise.BinaryFn) -> Definition:
+        a, b = self._operand(0), self._operand(1)
         match fn:
             case "add":
-                if self._keep(0) and self._keep(1):
-                    finite = Made("add", "", (self._finite(0), self._finite(1)))
-                    return _masked(finite, (*self._keep(0), *self._keep(1)))
-                return Made("add", "", (a, b))
+                if self._kept(0) and self._kept(1):
+                    finite = Operation("add", "", (self._finite_part(0), self._finite_part(1)))
+                    return _with_mask(finite, (*self._kept(0), *self._kept(1)))
+                return Operation("add", "", (a, b))
             case "sub":
-                return Made("add", "", (a, _times(_number(-1), b)))
-            case "mul" if not self._keep(0) and self._keep(1):
-                return _masked(_times(a, self._finite(1)), self._keep(1))
+                return Operation("add", "", (a, _times(_number(-1), b)))
+            case "mul" if not self._kept(0) and self._kept(1):
+                return _with_mask(_times(a, self._finite_part(1)), self._kept(1))
             case "mul":
-                return _masked(_times(self._finite(0), b), self._keep(0))
+                return _with_mask(_times(self._finite_part(0), b), self._kept(0))
             case "div":
-                return _masked(_times(self._finite(0), Made("inv", "", (b,))), self._keep(0))
+                return _with_mask(_times(self._finite_part(0), Operation("inv", "", (b,))), self._kept(0))
             case "max":
-                return Made("greater", "", (a, b))
+                return Operation("greater", "", (a, b))
             case "min":
-                return _least(a, b)
+                return _minimum(a, b)
             case "mask":
-                more = _times(b, Made("inv", "", (b,)))
-                return _masked(self._finite(0), (*self._keep(0), more))
+                more = _times(b, Operation("inv", "", (b,)))
+                return _with_mask(self._finite_part(0), (*self._kept(0), more))
             case _:
                 assert_never(fn)
 
-    def _reduced(self, fn: ops.ReduceFn, along: int | None, loop: Dim | None, also: str = "") -> Wanted:
-        """A reduction over one dim, and over the loop where it is given; `also` stands for the loop's index."""
-        k, i = self._name(), self._name()
+    def _reduce(self, fn: ops.ReduceFn, along: int | None, loop: Dim | None, iteration: str = "") -> Definition:
+        """A reduction over a dim and over a loop, if these are given; `iteration` is the name of the loop's index."""
+        k, i = self._new_name(), self._new_name()
 
-        def place(at: At) -> dict[str, Numbers]:
-            found = self._plain(at)
+        def place(at: Coordinates) -> dict[str, Numbers]:
+            found = self._own_position(at)
             if along is not None:
                 found[f"p{along}"] = at[k]
             if loop is not None:
                 found["l"] = at[i]
-            return {**found, "l": at[also]} if also else found
+            return {**found, "l": at[iteration]} if iteration else found
 
-        body: Wanted = Operand(0, place)
+        body: Definition = Operand(0, place)
         if fn == "rms":
             body = _times(body, body)
         op, count = "most" if fn == "max" else "sum", ONE
         if along is not None:
             count = count * self.shapes[0][along]
-            body = self._over(op, k, self.shapes[0][along], body)
+            body = self._bind(op, k, self.shapes[0][along], body)
         if loop is not None:
             count = count * loop
-            body = self._over(op, i, loop, body)
+            body = self._bind(op, i, loop, body)
         match fn:
             case "sum" | "max":
                 return body
             case "mean" | "rms":
-                mean = _times(Made("inv", "", (_size(count),)), body)
-                return Made("sqrt", "", (mean,)) if fn == "rms" else mean
+                mean = _times(Operation("inv", "", (_size_definition(count),)), body)
+                return Operation("sqrt", "", (mean,)) if fn == "rms" else mean
             case _:
                 assert_never(fn)
 
-    def _reshaped(self, at: At) -> dict[str, Numbers]:
+    def _reshape_position(self, at: Coordinates) -> dict[str, Numbers]:
         flat = np.zeros(1, dtype=np.int64)
         for d, size in enumerate(self.dims):
-            flat = flat * self.point.extent(size) + at[f"p{d}"]
+            flat = flat * self.evaluation.extent(size) + at[f"p{d}"]
         found: dict[str, Numbers] = {}
         for d, size in reversed(list(enumerate(self.shapes[0]))):
-            length = self.point.extent(size)
+            length = self.evaluation.extent(size)
             found[f"p{d}"], flat = flat % length, flat // length
         return found
 
-    def _loaded(self, at: At) -> dict[str, Numbers]:
+    def _load_position(self, at: Coordinates) -> dict[str, Numbers]:
         assert isinstance(self.op, ops.Load) and self.block is not None, "loads are in blocks"
-        found = self._plain(at)
+        found = self._own_position(at)
         for d, size in enumerate(self.dims):
-            length = self.point.extent(size)
+            length = self.evaluation.extent(size)
             if self.op.fmap == d and self.block.loop is not None:
                 found[f"p{d}"] = found[f"p{d}"] + at["l"] * length
-                length *= self.point.extent(self.block.loop.size)
+                length *= self.evaluation.extent(self.block.loop.size)
             for n, along in reversed(list(enumerate(self.op.imap or ()))):
                 if along == d:
                     found[f"p{d}"] = found[f"p{d}"] + at[f"g{n}"] * length
-                    length *= self.point.extent(self.block.grid[n].size)
+                    length *= self.evaluation.extent(self.block.grid[n].size)
         return found
 
-    def _stored(self, omap: tuple[int | None, ...], at: At) -> dict[str, Numbers]:
-        found = self._plain(at)
+    def _store_position(self, omap: tuple[int | None, ...], at: Coordinates) -> dict[str, Numbers]:
+        found = self._own_position(at)
         for n, along in enumerate(omap):
             if along is not None:
-                length = self.point.extent(self.shapes[0][along])
+                length = self.evaluation.extent(self.shapes[0][along])
                 found[f"g{n}"], found[f"p{along}"] = at[f"p{along}"] // length, at[f"p{along}"] % length
         return found
 
 
-def same_result(
-    point: Evaluation, e: Tree, of: ParsedLemma, tensor: str, dims: tuple[Dim, ...], given: Mapping[str, ops.Input]
+def check_result(
+    evaluation: Evaluation,
+    e: Tree,
+    lemma: ParsedLemma,
+    tensor: str,
+    dims: tuple[Dim, ...],
+    inputs: Mapping[str, ops.Input],
 ) -> None:
-    """That an expression is what a tensor's lemma says, or reads the input that the tensor is.
+    """Check that an expression is the value in a tensor's lemma, or reads the input that the tensor is.
 
     Raises:
-        CertificateError: it is something else.
+        CertificateError: it is not.
     """
-    at = point.points({f"p{d}": size for d, size in enumerate(dims)})
-    meaning = Meaning(ops.Result(0), (tensor,), (dims,), dims, None, point, given)
-    meaning.compare(meaning.wanted(), e, of, at, at)
+    at = evaluation.draw_points({f"p{d}": size for d, size in enumerate(dims)})
+    check = DefinitionCheck(ops.Result(0), (tensor,), (dims,), dims, None, evaluation, inputs)
+    check.compare(check.definition(), e, lemma, at, at)
 
 
-def same_definition(point: Evaluation, a: ParsedLemma, b: ParsedLemma, dims: tuple[Dim, ...]) -> None:
-    """That the right sides of two lemmas, which bear one name, are one.
+def check_equal_values(evaluation: Evaluation, a: ParsedLemma, b: ParsedLemma, dims: tuple[Dim, ...]) -> None:
+    """Check that the right sides of two lemmas with the same name are equal.
 
     Raises:
         CertificateError: they are not.
     """
-    at = point.points({f"p{d}": size for d, size in enumerate(dims)})
-    meaning = Meaning(ops.Result(0), (), (), dims, None, point, {})
-    meaning.same(a.right, a, at, b.right, b, at)
+    at = evaluation.draw_points({f"p{d}": size for d, size in enumerate(dims)})
+    check = DefinitionCheck(ops.Result(0), (), (), dims, None, evaluation, {})
+    check.compare_terms(a.right, a, at, b.right, b, at)
 
 
-def masked(e: Tree) -> tuple[Tree, tuple[Tree, ...]]:
-    """A sum's finite part, and the arguments of its bottoms."""
+def split_mask(e: Tree) -> tuple[Tree, tuple[Tree, ...]]:
+    """The finite part of a sum, and the arguments of its `bottom` terms."""
     match e:
         case ("bottom", a):
             return ("num", "0"), (a,)
         case ("add", a, b):
-            (x, keep), (y, more) = masked(a), masked(b)
-            if not keep and not more:
+            (x, keep_a), (y, keep_b) = split_mask(a), split_mask(b)
+            if not keep_a and not keep_b:
                 return e, ()
             zero: Tree = ("num", "0")
             finite: Tree = y if x == zero else x if y == zero else ("add", x, y)
-            return finite, (*keep, *(k for k in more if k not in keep))
+            return finite, (*keep_a, *(k for k in keep_b if k not in keep_a))
         case _:
             return e, ()
 
 
-def _masked(finite: Wanted, keep: tuple[Wanted, ...]) -> Wanted:
-    return Made("add", "", (finite, Made("bottom", "", (_product(keep),)))) if keep else finite
+def _with_mask(finite: Definition, keep: tuple[Definition, ...]) -> Definition:
+    return Operation("add", "", (finite, Operation("bottom", "", (_product(keep),)))) if keep else finite
 
 
-def _product(factors: Sequence[Wanted]) -> Wanted:
-    """The product, nested to the left; of nothing, 1."""
+def _product(factors: Sequence[Definition]) -> Definition:
+    """The product, nested to the left; 1 where there are no factors."""
     return reduce(_times, factors) if factors else _number(1)
 
 
-def _times(a: Wanted, b: Wanted) -> Wanted:
-    return Made("mul", "", (a, b))
+def _times(a: Definition, b: Definition) -> Definition:
+    return Operation("mul", "", (a, b))
 
 
-def _number(value: Fraction | int) -> Wanted:
-    return Made("num", str(value))
+def _number(value: Fraction | int) -> Definition:
+    return Operation("num", str(value))
 
 
-def _least(a: Wanted, b: Wanted) -> Wanted:
-    return _times(_number(-1), Made("greater", "", (_times(_number(-1), a), _times(_number(-1), b))))
+def _minimum(a: Definition, b: Definition) -> Definition:
+    return _times(_number(-1), Operation("greater", "", (_times(_number(-1), a), _times(_number(-1), b))))
 
 
-def _power(a: Wanted, value: Fraction) -> Wanted:
-    """A power, spelled with products, roots and inverses."""
+def _power(a: Definition, value: Fraction) -> Definition:
+    """A power, by products, roots and inverses."""
     if value < 0:
-        return Made("inv", "", (_power(a, -value),))
+        return Operation("inv", "", (_power(a, -value),))
     if value == 0:
         return _number(1)
-    items: list[Wanted] = []
+    items: list[Definition] = []
     while value:
         whole, value = divmod(value, 1)
         items += [a] * int(whole)
-        a, value = Made("sqrt", "", (a,)), value * 2
+        a, value = Operation("sqrt", "", (a,)), value * 2
     return reduce(_times, items)
 
 
-def _size(d: Dim) -> Wanted:
-    """A size as a number, spelled as everywhere."""
-    terms: list[Wanted] = []
+def _size_definition(d: Dim) -> Definition:
+    """A size as a number."""
+    terms: list[Definition] = []
     for monomial, coefficient in d.terms:
-        factors: list[Wanted] = [] if coefficient == 1 and monomial else [_number(coefficient)]
+        factors: list[Definition] = [] if coefficient == 1 and monomial else [_number(coefficient)]
         for symbol, exponent in monomial:
-            one: Wanted = Made("size", symbol)
-            factors += [one if exponent > 0 else Made("inv", "", (one,))] * abs(exponent)
+            one: Definition = Operation("size", symbol)
+            factors += [one if exponent > 0 else Operation("inv", "", (one,))] * abs(exponent)
         terms.append(reduce(_times, factors))
-    return reduce(lambda a, b: Made("add", "", (a, b)), terms) if terms else _number(0)
+    return reduce(lambda a, b: Operation("add", "", (a, b)), terms) if terms else _number(0)
 
 
-def _fixed(wanted: Wanted, name: str) -> Wanted:
-    """A definition in which a name is 0."""
+def _with_zero(wanted: Definition, name: str) -> Definition:
+    """A definition with a name replaced by 0."""
     zero = np.zeros(1, dtype=np.int64)
     match wanted:
-        case Operand(number, place, part):
-            return Operand(number, lambda at: place({**at, name: zero}), part)
-        case Bit(value):
-            return Bit(lambda at: value({**at, name: zero}))
-        case Made(op, label, inside):
-            return Made(op, label, tuple(_fixed(x, name) for x in inside))
-        case Bound(op, own, extent, inside, upto):
-            return Bound(op, own, extent, tuple(_fixed(x, name) for x in inside), upto)
+        case Operand(n, position, part):
+            return Operand(n, lambda at: position({**at, name: zero}), part)
+        case Indicator(value):
+            return Indicator(lambda at: value({**at, name: zero}))
+        case Operation(op, label, inside):
+            return Operation(op, label, tuple(_with_zero(x, name) for x in inside))
+        case BoundOperation(op, own, extent, inside, upto):
+            return BoundOperation(op, own, extent, tuple(_with_zero(x, name) for x in inside), upto)
         case _:
             assert_never(wanted)

@@ -1,8 +1,8 @@
-"""Values of a certificate's expressions at random points, for one choice of sizes and inputs.
+"""Values of the expressions of a certificate at random points, for one choice of sizes and inputs.
 
-The meaning of an expression is defined here once more, independent of the prover: axes without digits are coordinates,
-an axis with digits is the number that they spell, a sum over an axis runs over its coordinates, and an element of an
-input is a pseudo-random number that depends on its place only, so inputs of any size cost nothing.
+The semantics of expressions is defined here, independent of the prover. Axes without digits are coordinates; an axis
+with digits is the number that they form; a sum over an axis runs over its coordinates. An element of an input is a
+pseudo-random function of its position, so inputs of any size need no memory.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, T
 Numbers: TypeAlias = npt.NDArray[Any]
 
 POINTS = 3
-"""At how many random places a lemma is evaluated."""
-LARGEST = 100_000
-"""How many numbers one evaluation may hold."""
-LOW = -1e15
-"""What stands for minus infinity; small multiples of it are as low."""
+"""The number of random points at which a lemma is evaluated."""
+MAX_NUMBERS = 100_000
+"""The largest number of elements of an array."""
+MINUS_INFINITY = -1e15
+"""Represents minus infinity; so do small multiples of it."""
 TOO_LARGE = "too many numbers to evaluate it"
 
 
@@ -34,14 +34,14 @@ TOO_LARGE = "too many numbers to evaluate it"
 class Evaluation:
     """Values of expressions at some points, for one choice of sizes and inputs.
 
-    An axis of points, and one more for each sum that is open, are the axes of the arrays; a value that
-    does not depend on a summed axis has no extent there, and counts as often as the axis is long.
+    The arrays have one axis for the points, and one before it for each coordinate of an enclosing sum. A value that
+    does not depend on a summed coordinate has no such axis, or size 1 there; a sum multiplies it by the extent.
     """
 
     sizes: Mapping[str, int]
     seed: int
     random: np.random.Generator
-    readings: Mapping[str, ParsedLemma]
+    lemmas: Mapping[str, ParsedLemma]
     """Lemmas by tensor."""
     inputs: Mapping[str, ops.Input]
     """Inputs by name."""
@@ -51,24 +51,24 @@ class Evaluation:
         return size.value(self.sizes)
 
     def number(self, size: Dim) -> int:
-        """A whole number that is made of sizes, and may be below 1."""
+        """A number that is computed from sizes: an integer, perhaps below 1."""
         found = size.rational(self.sizes)
         if found.denominator != 1:
             raise CertificateError(f"{size} is no whole number")
         return int(found)
 
-    def points(self, names: Mapping[str, Dim]) -> dict[str, Numbers]:
-        """Random values of free axes."""
+    def draw_points(self, names: Mapping[str, Dim]) -> dict[str, Numbers]:
+        """Random values of axes, by their extents."""
         return {n: self.random.integers(0, self.extent(d), POINTS) for n, d in names.items()}
 
-    def element(self, given: ops.Input, index: list[Numbers], anywhere: bool = False) -> Numbers:
+    def element(self, given: ops.Input, index: list[Numbers], outside_allowed: bool = False) -> Numbers:
         """A pseudo-random element of an input: a hash of where it is; `anywhere`, also outside of its dims."""
         if len(index) != given.type.rank:
             raise CertificateError(f"{given.name} is read with {len(index)} indices")
-        _check_room(*index)
+        _check_size(*index)
         state = np.full(1, self.seed * 7919 + sum(map(ord, given.name)) * 104729 + 1, dtype=np.uint64)
         for place, size in zip(index, given.type.dims, strict=True):
-            if not anywhere and (place.min() < 0 or place.max() >= self.extent(size)):
+            if not outside_allowed and (place.min() < 0 or place.max() >= self.extent(size)):
                 raise CertificateError(f"{given.name} is read outside of its dims")
             state = (state ^ (place.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
             state ^= state >> np.uint64(29)
@@ -76,20 +76,20 @@ class Evaluation:
         state ^= state >> np.uint64(32)
         return (state >> np.uint64(11)).astype(np.float64) / 2.0**53 * 1.4 - 0.65
 
-    def side(self, e: Tree, of: ParsedLemma, at: Mapping[str, Numbers], deep: int = 1) -> Numbers:
-        """The value of an expression; `at` gives the coordinates, `deep` how many axes arrays have."""
+    def value(self, e: Tree, lemma: ParsedLemma, at: Mapping[str, Numbers], rank: int = 1) -> Numbers:
+        """The value of an expression for values of its coordinates; `rank` is the number of axes of the arrays."""
         term = term_of(e)
         if term.axis:
-            return self._over(term, of, at, deep)
-        places = [self.place(i, of, at) for i in term.indices]
-        values = [self.side(x, of, at, deep) for x in term.arguments]
-        _check_room(*values)
+            return self._binder_value(term, lemma, at, rank)
+        places = [self.index_value(i, lemma, at) for i in term.indices]
+        values = [self.value(x, lemma, at, rank) for x in term.arguments]
+        _check_size(*values)
         match term.op, values:
             case "at", []:
                 if term.label not in self.inputs:
                     raise CertificateError(f"there is no input {term.label}")
                 moved = any("moved" in show(i) for i in term.indices)
-                return self.element(self.inputs[term.label], places, anywhere=moved)
+                return self.element(self.inputs[term.label], places, outside_allowed=moved)
             case "within", []:
                 low, high = (self.number(size_of(x)) for x in term.label.split("|"))
                 return ((places[0] >= low) & (places[0] < high)).astype(np.float64)
@@ -119,112 +119,114 @@ class Evaluation:
             case "exp", [a]:
                 return np.exp(a)
             case "bottom", [a]:
-                return np.where(a != 0, 0.0, LOW)
+                return np.where(a != 0, 0.0, MINUS_INFINITY)
             case "call", [a] if term.label in elementwise.UNARY:
                 return elementwise.UNARY[term.label].numpy(a)
             case _:
                 raise CertificateError(f"cannot evaluate {show(e)}")
 
-    def _over(self, term: Term, of: ParsedLemma, at: Mapping[str, Numbers], deep: int) -> Numbers:
-        """The value of what runs over an axis."""
-        names = of.coordinates(term.axis)
-        lengths = [self.extent(of.extents[n]) for n in names]
+    def _binder_value(self, term: Term, lemma: ParsedLemma, at: Mapping[str, Numbers], rank: int) -> Numbers:
+        """The value of an operator that binds an axis."""
+        names = lemma.coordinates(term.axis)
+        lengths = [self.extent(lemma.extents[n]) for n in names]
 
         def value(n: int, new: list[Numbers]) -> Numbers:
             here = {**at, **dict(zip(names, new, strict=True))}
-            return self.side(term.arguments[n], of, here, deep + len(names))
+            return self.value(term.arguments[n], lemma, here, rank + len(names))
 
         match term.op:
             case "sum":
-                return self.total(lengths, deep, lambda new: value(0, new))
+                return self.sum(lengths, rank, lambda new: value(0, new))
             case "most":
-                return self.greatest(lengths, deep, lambda new: value(0, new))
+                return self.maximum(lengths, rank, lambda new: value(0, new))
             case "upto":
-                last = self.place(term.indices[0], of, at)
+                last = self.index_value(term.indices[0], lemma, at)
 
                 def so_far(new: list[Numbers]) -> Numbers:
-                    here = self.place(term.axis, of, dict(zip(names, new, strict=True)))
+                    here = self.index_value(term.axis, lemma, dict(zip(names, new, strict=True)))
                     return np.where(here <= last, value(0, new), -np.inf)
 
-                return self.greatest(lengths, deep, so_far)
+                return self.maximum(lengths, rank, so_far)
             case "rescaled":
                 if len(names) != 1:
                     raise CertificateError(f"a loop runs over {term.axis}, which has digits")
-                return self.loop(lengths[0], deep, lambda new: value(0, new), lambda new: value(1, new))
+                return self.rescaled_sum(lengths[0], rank, lambda new: value(0, new), lambda new: value(1, new))
             case _:
                 raise CertificateError(f"cannot evaluate {term.op}")
 
-    def greatest(self, lengths: list[int], deep: int, body: Callable[[list[Numbers]], Numbers]) -> Numbers:
-        """The greatest value of `body` for all values of new coordinates."""
-        value = self._everywhere(lengths, deep, body)
+    def maximum(self, lengths: list[int], rank: int, body: Callable[[list[Numbers]], Numbers]) -> Numbers:
+        """The maximum of `body` over all values of new coordinates."""
+        value = self._body_values(lengths, rank, body)
         for k in reversed(range(len(lengths))):
-            if value.ndim == deep + k + 1:
+            if value.ndim == rank + k + 1:
                 value = value.max(axis=0)
         return value
 
-    def loop(
+    def rescaled_sum(
         self,
         length: int,
-        deep: int,
+        rank: int,
         value: Callable[[list[Numbers]], Numbers],
         scale: Callable[[list[Numbers]], Numbers],
     ) -> Numbers:
-        """What `t = t exp(scale before - scale now) + value` leaves, from 0 on."""
+        """The final t of a loop: t = 0, then `t = t exp(previous scale - scale) + value` in each iteration."""
         values, scales = (
-            np.broadcast_to(x, (length, *x.shape[1:])) if x.ndim == deep + 1 else np.broadcast_to(x, (length, *x.shape))
-            for x in (self._everywhere([length], deep, value), self._everywhere([length], deep, scale))
+            np.broadcast_to(x, (length, *x.shape[1:])) if x.ndim == rank + 1 else np.broadcast_to(x, (length, *x.shape))
+            for x in (self._body_values([length], rank, value), self._body_values([length], rank, scale))
         )
         total = values[0]
         for n in range(1, length):
             total = times(total, np.exp(scales[n - 1] - scales[n])) + values[n]
         return total
 
-    def _everywhere(self, lengths: list[int], deep: int, body: Callable[[list[Numbers]], Numbers]) -> Numbers:
-        if prod(lengths) > LARGEST:
+    def _body_values(self, lengths: list[int], rank: int, body: Callable[[list[Numbers]], Numbers]) -> Numbers:
+        if prod(lengths) > MAX_NUMBERS:
             raise CertificateError(TOO_LARGE)
-        return body([np.arange(n).reshape(n, *([1] * (deep + k))) for k, n in enumerate(lengths)])
+        return body([np.arange(n).reshape(n, *([1] * (rank + k))) for k, n in enumerate(lengths)])
 
-    def total(self, lengths: list[int], deep: int, body: Callable[[list[Numbers]], Numbers]) -> Numbers:
+    def sum(self, lengths: list[int], rank: int, body: Callable[[list[Numbers]], Numbers]) -> Numbers:
         """The sum of `body` over all values of new coordinates."""
-        value = self._everywhere(lengths, deep, body)
+        value = self._body_values(lengths, rank, body)
         for k, n in reversed(list(enumerate(lengths))):
-            there = value.ndim == deep + k + 1
-            value = value.sum(axis=0) * (n if value.shape[0] == 1 else 1) if there else value * n
+            has_axis = value.ndim == rank + k + 1
+            value = value.sum(axis=0) * (n if value.shape[0] == 1 else 1) if has_axis else value * n
         return value
 
-    def place(self, i: Tree, of: ParsedLemma, at: Mapping[str, Numbers]) -> Numbers:
-        """The number that an index is."""
+    def index_value(self, i: Tree, lemma: ParsedLemma, at: Mapping[str, Numbers]) -> Numbers:
+        """The value of an index."""
         match i:
             case "0":
                 return np.zeros(1, dtype=np.int64)
             case str(name):
                 if name in at:
                     return at[name]
-                if name not in of.digits:
+                if name not in lemma.digits:
                     raise CertificateError(f"axis {name} is bound nowhere")
-                outer, inner = of.digits[name]
-                return self.place(outer, of, at) * self.extent(of.extents[inner]) + self.place(inner, of, at)
+                outer, inner = lemma.digits[name]
+                return self.index_value(outer, lemma, at) * self.extent(lemma.extents[inner]) + self.index_value(
+                    inner, lemma, at
+                )
             case ("radix", *parts):
                 value = np.zeros(1, dtype=np.int64)
                 for p in parts:
-                    value = value * self.extent(of.extent_of(p)) + self.place(p, of, at)
+                    value = value * self.extent(lemma.extent_of(p)) + self.index_value(p, lemma, at)
                 return value
             case ("digit", base, str(), str(size), str(after)):
-                return self.place(base, of, at) // self.extent(size_of(after)) % self.extent(size_of(size))
+                return self.index_value(base, lemma, at) // self.extent(size_of(after)) % self.extent(size_of(size))
             case ("moved", base, str(by), str()):
-                return self.place(base, of, at) + self.number(size_of(by))
+                return self.index_value(base, lemma, at) + self.number(size_of(by))
             case _:
                 raise CertificateError(f"cannot evaluate the index {show(i)}")
 
 
-def _check_room(*parts: Numbers) -> None:
-    """Refuse before, not after, memory is asked for."""
-    if prod(np.broadcast_shapes(*(p.shape for p in parts))) > LARGEST:
+def _check_size(*parts: Numbers) -> None:
+    """Check the size of a broadcast before it is allocated."""
+    if prod(np.broadcast_shapes(*(p.shape for p in parts))) > MAX_NUMBERS:
         raise CertificateError(TOO_LARGE)
 
 
 def times(a: Numbers, b: Numbers) -> Numbers:
-    """`a b`, and 0 where one is 0, however large the other."""
+    """`a b`; 0 where one of them is 0, even if the other is infinite."""
     return np.where((a == 0) | (b == 0), 0.0, a * b)
 
 

@@ -1,4 +1,4 @@
-"""Parser of a certificate's lemmas: text to trees, trees to axes, terms and steps.
+"""Parser of the lemmas of a certificate: from text to trees, and from trees to axes, terms and steps.
 
 Input is the text that the prover writes (`certificate/lemma`, `derivation/term_graph`); output is a `ParsedLemma`,
 whose axes are consistent and declared. No code is shared with the prover.
@@ -18,7 +18,7 @@ Tree: TypeAlias = "str | tuple[Tree, ...]"
 
 
 class CertificateError(Exception):
-    """A lemma is wrong or cannot be read; `check` lists it in its report."""
+    """A lemma is wrong or cannot be parsed; `check` reports it."""
 
 
 _TOKEN = re.compile(r'\s*([()]|"[^"]*"|[^\s()"]+)')
@@ -51,10 +51,10 @@ def parse(text: str) -> Tree:
         tokens.pop()
         return tuple(items)
 
-    whole = tree()
+    result = tree()
     if tokens:
         raise CertificateError("something follows the lemma")
-    return whole
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +101,23 @@ def term_of(e: Tree) -> Term:
 
 @dataclass
 class ParsedLemma:
-    """A lemma as the checker reads it."""
+    """A parsed lemma; its axes are declared and consistent."""
 
     tree: Tree
     integers: tuple[Dim, ...] = ()
-    """Sizes that are positive integers by the conditions of the claim that the lemma belongs to."""
+    """Sizes that are positive integers by the conditions of the claim."""
     extents: dict[str, Dim] = field(default_factory=dict[str, Dim])
     digits: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     renamed: list[tuple[Tree, Tree]] = field(default_factory=list[tuple[Tree, Tree]])
     hints: list[Tree] = field(default_factory=list["Tree"])
     terms: list[tuple[str, Tree]] = field(default_factory=list[tuple[str, "Tree"]])
-    """Named terms; each may use the names before it."""
+    """Named terms; each may use earlier names."""
     steps: list[tuple[str, Tree, Tree]] = field(default_factory=list[tuple[str, "Tree", "Tree"]])
-    """Axioms' names, each with two terms that are equal by it."""
+    """Steps: the name of an axiom and two terms that are equal by it."""
     left: Tree = ""
     right: Tree = ""
     named: Tree = ""
-    """The name by which later lemmas refer to the right side, if it has one."""
+    """The name that later lemmas use for the right side, at a cut point; empty elsewhere."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.tree, tuple) or not self.tree or self.tree[0] != "lemma":
@@ -131,10 +131,10 @@ class ParsedLemma:
 
     def _add_item(self, item: Tree) -> None:
         match item:
-            case ("axis", str(name), str(size), *cut) if name not in self.extents and len(cut) in (0, 2):
+            case ("axis", str(name), str(size), *digits) if name not in self.extents and len(digits) in (0, 2):
                 self.extents[name] = dim(size.strip('"'))
-                if cut:
-                    self.digits[name] = (str(cut[0]), str(cut[1]))
+                if digits:
+                    self.digits[name] = (str(digits[0]), str(digits[1]))
             case ("renamed", a, b):
                 self.renamed.append((a, b))
             case ("hint", e):
@@ -209,7 +209,7 @@ class ParsedLemma:
             yield from self.axis_names(x, names)
 
     def extent_of(self, i: Tree) -> Dim:
-        """How many values an index takes."""
+        """The number of values of an index."""
         match i:
             case "0":
                 return ONE
@@ -224,7 +224,7 @@ class ParsedLemma:
 
 
 def size_of(text: str) -> Dim:
-    """A size in quotes; how far an index is moved may be below 0."""
+    """A size in quotes, or an offset, which may be negative."""
     return dim(text.strip('"'))
 
 

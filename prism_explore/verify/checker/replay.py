@@ -4,8 +4,8 @@ Input is a parsed lemma with steps. Each step must be an instance of the axiom t
 two sides of the axiom's row under one binding of the row's variables, and the side conditions hold for that binding.
 Then congruence closure over all steps must make the lemma's two sides equal. Output is the list of axioms used.
 
-Patterns are matched here once more (the prover does so in `certificate/derivation/minimize`): the checker must not
-share code with the prover.
+`certificate/derivation/minimize` also matches patterns. The checker does not use that code, because it must be
+independent of the prover.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from prism_explore.verify.checker.side_conditions import holds_by_indices, is_re
 from prism_explore.verify.checker.terms import Key, TermTable
 
 Binding: TypeAlias = dict[str, "int | str | Fraction"]
-"""What a variable of an axiom stands for: a term, an axis or a name, a number."""
+"""The value of each variable of an axiom: a term, an axis or a name, or a number."""
 
 _LABELLED = frozenset({"num", "size", "call"})
 
 
-def follow(lemma: ParsedLemma) -> tuple[str, ...]:
-    """The axioms of a lemma's steps, each of which was checked, and which together give left = right.
+def check_steps(lemma: ParsedLemma) -> tuple[str, ...]:
+    """Check the steps of a lemma, and that together they prove left = right; returns their axioms.
 
     Raises:
         CertificateError: a step is wrong, or they do not lead from one side to the other.
@@ -45,7 +45,7 @@ def follow(lemma: ParsedLemma) -> tuple[str, ...]:
             raise CertificateError(f"no axiom is called {axiom}")
         pairs.append((table.intern(a, names), table.intern(b, names)))
         _check_step(table, rows[axiom], *pairs[-1])
-    if not _leads(table.terms, pairs, left, right):
+    if not _are_connected(table.terms, pairs, left, right):
         raise CertificateError("the steps do not lead from the left side to the right")
     return tuple(dict.fromkeys(axiom for axiom, _, _ in lemma.steps))
 
@@ -57,14 +57,14 @@ def _check_step(table: TermTable, row: Axiom, left: int, right: int) -> None:
     for a, b in ((left, right), (right, left)):
         binding: Binding = {}
         if _matches(table, _pattern(row.left), a, binding) and _matches(table, _pattern(row.right), b, binding):
-            failed = next((fact for fact in row.when if not _holds(table, _pattern(fact), binding)), "")
+            failed = next((fact for fact in row.conditions if not _holds(table, _pattern(fact), binding)), "")
             if not failed:
                 return
     raise CertificateError(f"a step is no instance of {row.name}" + (f": {failed} does not hold" if failed else ""))
 
 
 def _matches(table: TermTable, pattern: Tree, e: int, binding: Binding) -> bool:
-    """Whether a term is an instance of a pattern; adds to the binding."""
+    """Whether a term is an instance of a pattern; extends the binding."""
     op, label, arguments = table.terms[e]
     match pattern:
         case str(variable):
@@ -77,15 +77,15 @@ def _matches(table: TermTable, pattern: Tree, e: int, binding: Binding) -> bool:
             if word.lower() != op:
                 return False
             term = table.operators[e]
-            words = [label] if op in _LABELLED else [term.axis] if term.axis else []
-            words += [show(i) for i in term.indices]
-            for word in words:
+            labels = [label] if op in _LABELLED else [term.axis] if term.axis else []
+            labels += [show(i) for i in term.indices]
+            for text in labels:
                 first, *parts = parts
                 wanted = str(first)
                 if wanted.startswith('"'):
-                    if wanted.strip('"') != word:
+                    if wanted.strip('"') != text:
                         return False
-                elif binding.setdefault(wanted, word) != word:
+                elif binding.setdefault(wanted, text) != text:
                     return False
             return len(parts) == len(arguments) and all(
                 _matches(table, p, x, binding) for p, x in zip(parts, arguments, strict=True)
@@ -174,18 +174,18 @@ def _value(e: Tree, binding: Binding) -> Fraction:
 
 
 # ---------------------------------------------------------------- all steps together
-def _leads(terms: Sequence[Key], pairs: Sequence[tuple[int, int]], left: int, right: int) -> bool:
-    """Whether left = right follows from the pairs by congruence; this union-find is the checker's own."""
-    above = list(range(len(terms)))
+def _are_connected(terms: Sequence[Key], pairs: Sequence[tuple[int, int]], left: int, right: int) -> bool:
+    """Whether left = right follows from the pairs by congruence closure."""
+    parent = list(range(len(terms)))
 
     def find(e: int) -> int:
-        while above[e] != e:
-            above[e] = above[above[e]]
-            e = above[e]
+        while parent[e] != e:
+            parent[e] = parent[parent[e]]
+            e = parent[e]
         return e
 
     for a, b in pairs:
-        above[find(a)] = find(b)
+        parent[find(a)] = find(b)
     while True:
         seen: dict[Key, int] = {}
         changed = False
@@ -193,7 +193,7 @@ def _leads(terms: Sequence[Key], pairs: Sequence[tuple[int, int]], left: int, ri
             if arguments:
                 equal = seen.setdefault((op, label, tuple(map(find, arguments))), e)
                 if find(equal) != find(e):
-                    above[find(e)] = find(equal)
+                    parent[find(e)] = find(equal)
                     changed = True
         if find(left) == find(right) or not changed:
             return find(left) == find(right)

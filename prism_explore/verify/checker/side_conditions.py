@@ -1,7 +1,7 @@
-"""Instances of axioms whose conditions lie in indices and extents, verified for all sizes.
+"""Instances of axioms whose conditions are about indices and extents, verified for all sizes.
 
-Indices are opaque words for egglog, so it gets these instances as facts; here they are verified from the indices and
-extents themselves. Independent of the prover.
+Indices are strings without structure for egglog, so egglog gets these instances as facts. Here they are verified from
+the indices and extents. Independent of the prover.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ def holds_by_indices(table: TermTable, name: str, a: int, b: int) -> bool:
     """
     match name:
         case "interval cut":
-            return _is_cut(table, a, b)
+            return _is_interval_split(table, a, b)
         case "intervals apart":
-            return _are_apart(table, a, b)
+            return _are_disjoint(table, a, b)
         case "interval of everything":
-            return _is_everything(table, a, b)
+            return _covers_dim(table, a, b)
         case "bands meet":
-            return _do_meet(table, a, b)
+            return _is_band_intersection(table, a, b)
         case "sum in pieces":
-            return _is_in_pieces(table, a, b, "sum", "add")
+            return _is_split_range(table, a, b, "sum", "add")
         case "maximum in pieces":
-            return _is_in_pieces(table, a, b, "most", "greater")
+            return _is_split_range(table, a, b, "most", "greater")
         case "sum over digits":
-            return _is_over_digits(table, a, b, "sum")
+            return _is_range_over_digits(table, a, b, "sum")
         case "maximum over digits":
-            return _is_over_digits(table, a, b, "most")
+            return _is_range_over_digits(table, a, b, "most")
         case "last running maximum":
-            return _is_last(table, a, b)
+            return _is_last_running_maximum(table, a, b)
         case "rescaled sum":
             return _is_rescaled(table, a, b)
         case "as low":
@@ -62,7 +62,7 @@ def holds_by_indices(table: TermTable, name: str, a: int, b: int) -> bool:
 
 # ---------------------------------------------------------------- intervals
 def _interval(table: TermTable, e: int) -> tuple[Tree, Dim, Dim] | None:
-    """An interval's index and borders."""
+    """The index and bounds of an interval; None for any other term."""
     term = table.operators[e]
     if term.op != "within":
         return None
@@ -70,55 +70,55 @@ def _interval(table: TermTable, e: int) -> tuple[Tree, Dim, Dim] | None:
     return term.indices[0], low, high
 
 
-def _inside(table: TermTable, e: int, op: str) -> tuple[int, ...]:
-    """What is inside of a term with that operator."""
+def _arguments(table: TermTable, e: int, op: str) -> tuple[int, ...]:
+    """The arguments of a term with that operator; empty for any other term."""
     return table.terms[e][2] if table.terms[e][0] == op else ()
 
 
-def _is_cut(table: TermTable, a: int, b: int) -> bool:
-    whole = _interval(table, a)
-    parts = [_interval(table, x) for x in _inside(table, b, "add")]
-    match whole, parts:
-        case (i, low, high), [(j, start, cut), (m, again, end)]:
+def _is_interval_split(table: TermTable, a: int, b: int) -> bool:
+    full = _interval(table, a)
+    parts = [_interval(table, x) for x in _arguments(table, b, "add")]
+    match full, parts:
+        case (i, low, high), [(j, start, border), (m, second_start, end)]:
             return (
                 show(i) == show(j) == show(m)
-                and (low, cut, high) == (start, again, end)
-                and _is_part(table, low, cut)
-                and _is_part(table, cut, high)
+                and (low, border, high) == (start, second_start, end)
+                and _is_ordered(table, low, border)
+                and _is_ordered(table, border, high)
             )
         case _:
             return False
 
 
-def _is_part(table: TermTable, low: Dim, high: Dim) -> bool:
+def _is_ordered(table: TermTable, low: Dim, high: Dim) -> bool:
     """Whether low <= high wherever the conditions of the claim are met."""
     return at_most(low, high) or is_count(high - low, table.lemma.integers)
 
 
-def _are_apart(table: TermTable, a: int, b: int) -> bool:
-    match [_interval(table, x) for x in _inside(table, a, "mul")]:
+def _are_disjoint(table: TermTable, a: int, b: int) -> bool:
+    match [_interval(table, x) for x in _arguments(table, a, "mul")]:
         case [(i, low, high), (j, start, end)]:
             return table.number(b) == 0 and show(i) == show(j) and (at_most(high, start) or at_most(end, low))
         case _:
             return False
 
 
-def _do_meet(table: TermTable, a: int, b: int) -> bool:
-    """Whether b is 1 exactly where both bands of a are."""
-    parts = _inside(table, a, "mul")
+def _is_band_intersection(table: TermTable, a: int, b: int) -> bool:
+    """Whether b is the intersection of the two bands of a."""
+    parts = _arguments(table, a, "mul")
     if len(parts) != 2 or any(table.operators[x].op != "near" for x in parts):
         return False
-    first, *others = [_bounds(table, x) for x in (*parts, b) if table.operators[x].op == "near"]
-    turned = [x if x.places == first.places else x.turned() for x in others]
-    if any(x.places != first.places for x in turned):
+    first, *others = [_band_bounds(table, x) for x in (*parts, b) if table.operators[x].op == "near"]
+    others = [x if x.indices == first.indices else x.transposed() for x in others]
+    if any(x.indices != first.indices for x in others):
         return False
-    lows = [x.low for x in (first, turned[0]) if x.low is not None]
-    highs = [x.high for x in (first, turned[0]) if x.high is not None]
+    lows = [x.low for x in (first, others[0]) if x.low is not None]
+    highs = [x.high for x in (first, others[0]) if x.high is not None]
     if table.number(b) == 0:
         return any(at_most(high + ONE, low) for low in lows for high in highs)
-    if len(turned) != 2:
+    if len(others) != 2:
         return False
-    return _is_bound(turned[1].low, lows, lambda x, y: at_most(y, x)) and _is_bound(turned[1].high, highs, at_most)
+    return _is_bound(others[1].low, lows, lambda x, y: at_most(y, x)) and _is_bound(others[1].high, highs, at_most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,31 +127,31 @@ class _Bounds:
 
     low: Dim | None
     high: Dim | None
-    places: tuple[str, str]
+    indices: tuple[str, str]
 
-    def turned(self) -> _Bounds:
+    def transposed(self) -> _Bounds:
         """The same band with row and column exchanged."""
         low = None if self.high is None else ZERO - self.high
-        row, column = self.places
+        row, column = self.indices
         return _Bounds(low, None if self.low is None else ZERO - self.low, (column, row))
 
 
-def _bounds(table: TermTable, e: int) -> _Bounds:
-    """What a band is."""
+def _band_bounds(table: TermTable, e: int) -> _Bounds:
+    """The bounds, row and column of a band."""
     term = table.operators[e]
     low, high = (None if x == '"-"' else size_of(x) for x in term.label.split("|"))
     row, column = [show(simplified(i, table.lemma)) for i in term.indices]
     return _Bounds(low, high, (row, column))
 
 
-def _is_bound(found: Dim | None, given: list[Dim], tighter: Callable[[Dim, Dim], bool]) -> bool:
-    """Whether a bound is one of those given, and the tightest."""
+def _is_bound(found: Dim | None, bounds: list[Dim], tighter: Callable[[Dim, Dim], bool]) -> bool:
+    """Whether a bound is the tightest of some bounds; None where there are none."""
     if found is None:
-        return not given
-    return found in given and all(tighter(found, x) for x in given)
+        return not bounds
+    return found in bounds and all(tighter(found, x) for x in bounds)
 
 
-def _is_everything(table: TermTable, a: int, b: int) -> bool:
+def _covers_dim(table: TermTable, a: int, b: int) -> bool:
     match _interval(table, a):
         case (i, low, high):
             return table.number(b) == 1 and low == ZERO and high == table.lemma.extent_of(i)
@@ -160,8 +160,8 @@ def _is_everything(table: TermTable, a: int, b: int) -> bool:
 
 
 # ---------------------------------------------------------------- axes
-def _is_in_pieces(table: TermTable, a: int, b: int, over: str, joined: str) -> bool:
-    axis, parts = table.operators[a].axis, _inside(table, b, joined)
+def _is_split_range(table: TermTable, a: int, b: int, over: str, combine: str) -> bool:
+    axis, parts = table.operators[a].axis, _arguments(table, b, combine)
     if table.operators[a].op != over or len(parts) != 2:
         return False
     size, start = table.lemma.extents[axis], ZERO
@@ -178,13 +178,13 @@ def _is_in_pieces(table: TermTable, a: int, b: int, over: str, joined: str) -> b
             place = ("moved", here, f'"{start}"', f'"{size}"')
         else:
             return False
-        if not is_placed(table, table.terms[a][2][0], body, axis, place):
+        if not is_substituted(table, table.terms[a][2][0], body, axis, place):
             return False
         start = start + length
     return start == size
 
 
-def _is_over_digits(table: TermTable, a: int, b: int, over: str) -> bool:
+def _is_range_over_digits(table: TermTable, a: int, b: int, over: str) -> bool:
     axis, names = table.operators[a].axis, list[str]()
     if table.operators[a].op != over:
         return False
@@ -197,18 +197,18 @@ def _is_over_digits(table: TermTable, a: int, b: int, over: str) -> bool:
         names.append(term.axis)
         size = size * table.lemma.extents[term.axis]
         (b,) = table.terms[b][2]
-    return table.dependencies(inside).isdisjoint(names) and is_placed(table, inside, b, axis, ("radix", *names))
+    return table.dependencies(inside).isdisjoint(names) and is_substituted(table, inside, b, axis, ("radix", *names))
 
 
-def _is_last(table: TermTable, a: int, b: int) -> bool:
+def _is_last_running_maximum(table: TermTable, a: int, b: int) -> bool:
     first, second = table.operators[a], table.operators[b]
     if (first.op, second.op) != ("upto", "most") or first.axis != second.axis or table.terms[a][2] != table.terms[b][2]:
         return False
     size = table.lemma.extents[first.axis]
-    return simplified(first.indices[0], table.lemma) == simplified(_last(size), table.lemma)
+    return simplified(first.indices[0], table.lemma) == simplified(_last_index(size), table.lemma)
 
 
-def _last(size: Dim) -> Tree:
+def _last_index(size: Dim) -> Tree:
     return ("moved", "0", f'"{size - ONE}"', f'"{size}"')
 
 
@@ -217,78 +217,79 @@ def _is_rescaled(table: TermTable, a: int, b: int) -> bool:
     if table.terms[a][0] != "rescaled":
         return False
     value, scale = table.terms[a][2]
-    match _inside(table, b, "mul"):
+    match _arguments(table, b, "mul"):
         case (before, total):
             pass
         case _:
             return False
     if table.operators[total].op != "sum" or table.operators[total].axis != axis:
         return False
-    weighed = _inside(table, table.terms[total][2][0], "mul")
-    exponent = _inside(table, before, "exp")
-    if len(weighed) != 2 or weighed[0] != value or _inside(table, weighed[1], "exp") != (scale,) or not exponent:
+    weighed = _arguments(table, table.terms[total][2][0], "mul")
+    exponent = _arguments(table, before, "exp")
+    if len(weighed) != 2 or weighed[0] != value or _arguments(table, weighed[1], "exp") != (scale,) or not exponent:
         return False
-    opposite = _inside(table, exponent[0], "mul")
+    opposite = _arguments(table, exponent[0], "mul")
     if len(opposite) != 2 or table.number(opposite[0]) != -1:
         return False
-    return is_placed(table, scale, opposite[1], axis, _last(table.lemma.extents[axis]))
+    return is_substituted(table, scale, opposite[1], axis, _last_index(table.lemma.extents[axis]))
 
 
 def _is_as_low(table: TermTable, a: int, b: int) -> bool:
     axis = table.operators[a].axis
-    match _inside(table, b, "mul"):
+    match _arguments(table, b, "mul"):
         case (factor, other):
             pass
         case _:
             return False
     if not table.operators[a].op == table.operators[other].op == "most" or table.operators[other].axis != axis:
         return False
-    scaled, plain = (_inside(table, table.terms[x][2][0], "add") for x in (a, other))
+    scaled, plain = (_arguments(table, table.terms[x][2][0], "add") for x in (a, other))
     if len(scaled) != 2 or len(plain) != 2 or scaled[1] != plain[1]:
         return False
-    if _inside(table, scaled[0], "mul") != (factor, plain[0]):
+    if _arguments(table, scaled[0], "mul") != (factor, plain[0]):
         return False
-    mine = set(table.lemma.coordinates(axis))
+    coordinates = set(table.lemma.coordinates(axis))
     lows = _bottoms(table, plain[1])
     return (
         table.sign(factor) == "> 0"
-        and mine.isdisjoint(table.dependencies(factor))
+        and coordinates.isdisjoint(table.dependencies(factor))
         and bool(lows)
-        and all(mine & table.dependencies(x) for x in lows)
+        and all(coordinates & table.dependencies(x) for x in lows)
     )
 
 
 def _is_entry(table: TermTable, a: int, b: int) -> bool:
-    """Whether a is the greater of a maximum, which is b, and what it is taken of at some place."""
-    match _inside(table, a, "greater"):
-        case (whole, entry) if whole == b and table.operators[b].op == "most":
+    """Whether a is max(b, entry), where b is a maximum and the entry is its body at some index."""
+    match _arguments(table, a, "greater"):
+        case (maximum, entry) if maximum == b and table.operators[b].op == "most":
             axis, (body,) = table.operators[b].axis, table.terms[b][2]
             return any(
-                table.lemma.extent_of(place) == table.lemma.extents[axis] and is_placed(table, body, entry, axis, place)
-                for place in _places(table, body, entry, axis)
+                table.lemma.extent_of(place) == table.lemma.extents[axis]
+                and is_substituted(table, body, entry, axis, place)
+                for place in _candidate_indices(table, body, entry, axis)
             )
         case _:
             return False
 
 
-def _places(table: TermTable, a: int, b: int, axis: str) -> Iterator[Tree]:
-    """Indices that stand in one term where an axis stands in another."""
+def _candidate_indices(table: TermTable, a: int, b: int, axis: str) -> Iterator[Tree]:
+    """The indices of one term at the positions at which an axis occurs in another term."""
     first, second = table.operators[a], table.operators[b]
-    yield from _parts(first.indices, second.indices, axis)
+    yield from _matching_parts(first.indices, second.indices, axis)
     for x, y in zip(table.terms[a][2], table.terms[b][2], strict=False):
-        yield from _places(table, x, y, axis)
+        yield from _candidate_indices(table, x, y, axis)
 
 
-def _parts(mine: Sequence[Tree], theirs: Sequence[Tree], axis: str) -> Iterator[Tree]:
-    for i, j in zip(mine, theirs, strict=False):
+def _matching_parts(coordinates: Sequence[Tree], theirs: Sequence[Tree], axis: str) -> Iterator[Tree]:
+    for i, j in zip(coordinates, theirs, strict=False):
         if i == axis:
             yield j
         elif isinstance(i, tuple) and isinstance(j, tuple):
-            yield from _parts(i, j, axis)
+            yield from _matching_parts(i, j, axis)
 
 
 def _bottoms(table: TermTable, e: int) -> tuple[int, ...]:
-    """The terms of a sum of nothing but bottoms; empty where something else is among them."""
+    """The summands, if all of them are `bottom` terms; else empty."""
     op, _, inside = table.terms[e]
     if op == "bottom":
         return (e,)
@@ -296,48 +297,48 @@ def _bottoms(table: TermTable, e: int) -> tuple[int, ...]:
     return tuple(x for p in parts for x in p) if parts and all(parts) else ()
 
 
-# ---------------------------------------------------------------- a term at another place
-def is_placed(table: TermTable, a: int, b: int, axis: str, place: Tree) -> bool:
-    """Whether b is a with an axis replaced by an index, and nothing captured."""
-    mine = frozenset(table.lemma.coordinates(axis))
-    if mine.isdisjoint(table.dependencies(a)):
+# ---------------------------------------------------------------- substitution of an axis
+def is_substituted(table: TermTable, a: int, b: int, axis: str, place: Tree) -> bool:
+    """Whether b is a with an axis replaced by an index, without capture."""
+    coordinates = frozenset(table.lemma.coordinates(axis))
+    if coordinates.isdisjoint(table.dependencies(a)):
         return a == b
     first, second = table.operators[a], table.operators[b]
     words = {w for i in first.indices for w in index_axes(i)}
-    if any(w != axis and not mine.isdisjoint(table.lemma.coordinates(w)) for w in words):
+    if any(w != axis and not coordinates.isdisjoint(table.lemma.coordinates(w)) for w in words):
         return False
-    put: Callable[[Tree], Tree] = lambda i: simplified(replaced_index(i, axis, place), table.lemma)  # noqa: E731
+    replace: Callable[[Tree], Tree] = lambda i: simplified(replaced_index(i, axis, place), table.lemma)  # noqa: E731
     if first.op in ("within", "near"):
-        return _known(first, tuple(map(put, first.indices)), table.lemma) == _known_term(table, b)
+        return _indicator_form(first, tuple(map(replace, first.indices)), table.lemma) == _indicator_form_of(table, b)
     taken = frozenset(c for w in index_axes(place) for c in table.lemma.coordinates(w))
     if first.axis and not taken.isdisjoint(table.lemma.coordinates(first.axis)):
         return False
     (_, _, inside), (_, _, there) = table.terms[a], table.terms[b]
     if (first.op, first.label, first.axis, len(inside)) != (second.op, second.label, second.axis, len(there)):
         return False
-    shadowed = first.axis and not mine.isdisjoint(table.lemma.coordinates(first.axis))
-    if tuple(map(put, first.indices)) != tuple(simplified(i, table.lemma) for i in second.indices):
+    shadowed = first.axis and not coordinates.isdisjoint(table.lemma.coordinates(first.axis))
+    if tuple(map(replace, first.indices)) != tuple(simplified(i, table.lemma) for i in second.indices):
         return False
     if shadowed:
         return inside == there
-    return all(is_placed(table, x, y, axis, place) for x, y in zip(inside, there, strict=True))
+    return all(is_substituted(table, x, y, axis, place) for x, y in zip(inside, there, strict=True))
 
 
-def _known_term(table: TermTable, e: int) -> object:
-    """A 0/1 value in the form that `_known` gives."""
+def _indicator_form_of(table: TermTable, e: int) -> object:
+    """An indicator term in the form that `_indicator_form` gives."""
     term = table.operators[e]
     if term.op in ("within", "near"):
-        return _known(term, tuple(simplified(i, table.lemma) for i in term.indices), table.lemma)
+        return _indicator_form(term, tuple(simplified(i, table.lemma) for i in term.indices), table.lemma)
     return table.number(e)
 
 
-def _known(term: Term, indices: tuple[Tree, ...], lemma: ParsedLemma) -> object:
-    """An interval or a band without moved indices, or the number 0 or 1 where it is one everywhere."""
+def _indicator_form(term: Term, indices: tuple[Tree, ...], lemma: ParsedLemma) -> object:
+    """A canonical form of an interval or a band, without offsets; 0 or 1 where it is constant."""
     low, high = (None if x == '"-"' else size_of(x) for x in term.label.split("|"))
     bare: list[Tree] = []
     offsets: list[Dim] = []
     for i in indices:
-        i, by = _still(i)
+        i, by = _unshifted(i)
         bare.append(i)
         offsets.append(by)
     if term.op == "within":
@@ -362,8 +363,8 @@ def _known(term: Term, indices: tuple[Tree, ...], lemma: ParsedLemma) -> object:
     return min(one, other)
 
 
-def _still(i: Tree) -> tuple[Tree, Dim]:
-    """An index without being moved, and by how much it was."""
+def _unshifted(i: Tree) -> tuple[Tree, Dim]:
+    """An index without its offset, and the offset."""
     match i:
         case ("moved", base, str(by), str()):
             return base, size_of(by)
@@ -372,10 +373,10 @@ def _still(i: Tree) -> tuple[Tree, Dim]:
 
 
 def simplified(i: Tree, lemma: ParsedLemma) -> Tree:
-    """An index where what was moved twice is moved once, and numbers in numbers are one number."""
+    """An index with nested offsets added, nested numbers flattened, and digits of numbers simplified."""
     match i:
         case ("moved", base, str(by), str(size)):
-            inner, already = _still(simplified(base, lemma))
+            inner, already = _unshifted(simplified(base, lemma))
             total = already + size_of(by)
             if total == ZERO and lemma.extent_of(inner) == size_of(size):
                 return inner
@@ -393,7 +394,7 @@ def simplified(i: Tree, lemma: ParsedLemma) -> Tree:
 
 
 def _digit(base: Tree, before: str, size: str, after: str, lemma: ParsedLemma) -> Tree:
-    """A digit of a number in mixed radix, where it is some of the number's parts."""
+    """A digit of a number in mixed radix: the parts between its borders, where these are borders of parts."""
     match base:
         case ("radix", *parts):
             start, end = size_of(before), size_of(before) * size_of(size)
@@ -423,7 +424,7 @@ def check_renamings(lemma: ParsedLemma) -> None:
 
 
 def is_renamed(table: TermTable, a: int, b: int) -> bool:
-    """Whether b is a under another name of its bound axis."""
+    """Whether b is a with its bound axis renamed."""
     first, second = table.operators[a], table.operators[b]
     old, new = first.axis, second.axis
     (_, _, inside), (_, _, there) = table.terms[a], table.terms[b]
@@ -431,6 +432,6 @@ def is_renamed(table: TermTable, a: int, b: int) -> bool:
         return False
     if table.lemma.extents[old] != table.lemma.extents[new]:
         return False
-    return table.dependencies(inside[0]).isdisjoint(table.lemma.coordinates(new)) and is_placed(
+    return table.dependencies(inside[0]).isdisjoint(table.lemma.coordinates(new)) and is_substituted(
         table, inside[0], there[0], old, new
     )

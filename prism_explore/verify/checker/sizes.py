@@ -16,11 +16,11 @@ LARGEST_DEGREE = 12
 
 
 def is_count(d: Dim, known: Sequence[Dim] = ()) -> bool:
-    """Whether a size is a positive integer wherever the known ones are; no where that is not seen.
+    """Whether a size is a positive integer wherever the known sizes are; False where it is not proved.
 
-    It is where it is a sum of products of symbols and natural numbers, such a sum times a known size, or a product of
-    two known sizes; or where each of its terms is whole by itself or as a multiple of a known size, and it is at
-    least 1.
+    It is proved for a sum of products of symbols and positive integers, such a sum times a known size, and a product of
+    two known sizes. It is also proved where each term is an integer, or an integer multiple of a known size, and the
+    sum is at least 1.
     """
     quotients = (_quotient(d, by) for by in (ONE, *known))
     if any(_is_natural(q) or q in known for q in quotients if q is not None):
@@ -37,7 +37,7 @@ def _is_natural(d: Dim) -> bool:
 
 
 def _quotient(a: Dim, b: Dim) -> Dim | None:
-    """a / b, where that is a product or b divides a evenly as it stands."""
+    """a / b, where b is a monomial or a quotient of single terms times b is a; else None."""
     if b.is_monomial:
         return a / b
     if not a.terms:
@@ -47,9 +47,9 @@ def _quotient(a: Dim, b: Dim) -> Dim | None:
 
 
 def at_most(a: Dim, b: Dim) -> bool:
-    """Whether a <= b for all positive integers; no where that is not seen.
+    """Whether a <= b for all positive integers; False where it is not proved.
 
-    With every symbol written as 1 + t, and denominators cleared, no coefficient of b - a may be below 0.
+    Method: clear denominators of b - a, replace every symbol by 1 + t, and require nonnegative coefficients.
     """
     difference = b - a
     lowest: dict[str, int] = {}

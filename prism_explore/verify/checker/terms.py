@@ -1,7 +1,7 @@
-"""The terms of one lemma, hash-consed: equal terms have one number.
+"""The term table of one lemma: terms are hash-consed, so equal terms have the same number.
 
-The checker's own term table, independent of the prover's `TermGraph`. Signs and dependencies are decided from how a
-term is built; the rows of `axioms.CONDITIONS` are not used.
+Independent of the prover's `TermGraph`. Signs and dependencies are computed from the structure of a term; the rows of
+`axioms.CONDITIONS` are not used.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class TermTable:
         return Fraction(label) if op == "num" else None
 
     def sign(self, e: int) -> str:
-        """`> 0`, `>= 0`, `!= 0`, or empty where the form of the term does not decide."""
+        """`> 0`, `>= 0`, `!= 0`, or empty where the structure of the term does not decide."""
         op, label, inside = self.terms[e]
         signs = [] if op == "exp" else [self.sign(x) for x in inside]
         match op:
@@ -110,7 +110,7 @@ class TermTable:
         return is_count(self.lemma.extents[axis], self.lemma.integers)
 
     def is_indicator(self, e: int) -> bool:
-        """Whether it is 0 or 1 everywhere: an interval, a band, or 1 minus one of them."""
+        """Whether a term is 0 or 1 everywhere: an interval, a band, or 1 minus one of them."""
         op, _, inside = self.terms[e]
         if op == "add" and self.number(inside[0]) == 1:
             other, _, parts = self.terms[inside[1]]
@@ -118,7 +118,7 @@ class TermTable:
         return op in ("within", "near")
 
     def size(self, e: int) -> Dim | None:
-        """The size that a term denotes, if it does."""
+        """The size that a term denotes; None for any other term."""
         op, label, inside = self.terms[e]
         parts = [self.size(x) for x in inside] if op in ("add", "mul", "inv") else []
         match op, parts:

@@ -1,4 +1,4 @@
-"""A refuted candidate, or a disagreement between prover and refuter, as a text that can be replayed.
+"""The text of a refuted candidate, or of a disagreement between prover and refuter, which can be replayed.
 
 disagreement of f3.c1, proved by normal form
 seed 0, float64 from -0.65 to 0.75
@@ -29,7 +29,7 @@ _COUNTEREXAMPLE = re.compile(
     r"element (?P<index>.*): (?P<expected>\S+) wanted, (?P<found>\S+) found, off by (?P<error>\S+)"
 )
 _CASE = re.compile(
-    r"(?:disagreement of (?P<doubted>\S+), proved by (?P<method>[\w -]+)|refutation of (?P<refuted>\S+))\n"
+    r"(?:disagreement of (?P<disagreement>\S+), proved by (?P<method>[\w -]+)|refutation of (?P<refutation>\S+))\n"
     r"(?P<counterexample>seed .*\nat .*\nelement .*)\n"
     r"\n(?P<program>program (?s:.*?))\n(?P<sgraph>sgraph\n(?s:.*))"
 )
@@ -74,11 +74,11 @@ def read_counterexample(text: str) -> Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A refuted candidate, with its program and the counterexample."""
+    """A refuted candidate, its program and the counterexample."""
 
     candidate: str
     method: Method | None
-    """The method by which the prover proved it; None where it did not, so that there is no disagreement."""
+    """The method by which the prover proved the candidate; None where it did not, and there is no disagreement."""
     program: TensorProgram
     sgraph: SGraph
     counterexample: Counterexample
@@ -106,5 +106,9 @@ def read_case(text: str) -> Case:
         raise ParseError(f"not a case: proved by {found['method']!r}; there are {', '.join(get_args(Method))}")
     program, sgraph = parse_program(found["program"]), parse(found["sgraph"])
     return Case(
-        found["doubted"] or found["refuted"], method, program, sgraph, read_counterexample(found["counterexample"])
+        found["disagreement"] or found["refutation"],
+        method,
+        program,
+        sgraph,
+        read_counterexample(found["counterexample"]),
     )

@@ -15,12 +15,12 @@ from prism_explore.ir.interpreter.vectorized import run_vectorized
 from prism_explore.ir.ops import Accumulate, Binary, Custom, Op, Reduce, RunningMax, Scalar, Unary, op_name
 from prism_explore.verify.counterexample.prime_fields import Field, Inconclusive, P, Q, Residue, error_bound
 
-MOST_DRAWS = 128
-"""Of inputs on which every root of the program exists."""
+MAX_DRAWS = 128
+"""The largest number of draws until every root of the program exists."""
 
 
 def unsupported_operator(graph: SGraph) -> str:
-    """The first operator of a graph that fields do not have; empty where there is none."""
+    """The first operator of a graph that has no meaning in prime fields; empty where there is none."""
     for node in graph.nodes:
         if named := _unsupported(node.op):
             return named
@@ -31,15 +31,15 @@ def unsupported_operator(graph: SGraph) -> str:
     return ""
 
 
-_OF_THE_ORDER = frozenset({"abs", "sign"})
-"""Functions of which proofs use the order. Others that are maxima by definition are hashed."""
+_ORDER_FUNCTIONS = frozenset({"abs", "sign"})
+"""Functions whose proofs use the order of numbers. Other functions that are maxima by definition are hashed."""
 
 
 def _unsupported(op: Op) -> str:
     match op:
         case Binary("max" | "min" | "mask") | Scalar("max" | "min", _):
             return op_name(op)
-        case Unary(fn) if fn in _OF_THE_ORDER:
+        case Unary(fn) if fn in _ORDER_FUNCTIONS:
             return fn
         case Reduce("max", _) | Accumulate("max", _) | RunningMax():
             return op_name(op)
@@ -50,7 +50,7 @@ def _unsupported(op: Op) -> str:
 def is_incomplete(graph: SGraph) -> bool:
     """Whether a graph has functions with laws that do not hold in the fields: roots, and functions that are hashed.
 
-    A difference in the fields is no counterexample then.
+    If so, a difference in the fields is no counterexample.
     """
     operators: list[Op] = [node.op for node in graph.nodes]
     operators += [inner.op for _, block in graph.customs for inner in block.nodes]
@@ -63,7 +63,7 @@ def is_incomplete(graph: SGraph) -> bool:
 
 
 def _is_exact(row: ElementwiseFunction) -> bool:
-    """Whether fields compute a function as it is: by arithmetic and exponentials."""
+    """Whether a function is computed in the fields exactly, by arithmetic and exponentials."""
     if row.name == "exp":
         return True
     if row.lowering not in ("inline", "transparent"):
@@ -74,11 +74,11 @@ def _is_exact(row: ElementwiseFunction) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """Inputs of a trial, and the program's values on them."""
+    """The inputs of a trial, and the program's values on them."""
 
     inputs: Mapping[str, Array]
     values: tuple[Array, ...]
-    """All of its tensors."""
+    """Those of all kernel-level tensors of the program."""
     expected: Array
 
 
@@ -98,11 +98,11 @@ def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols
     for name, shape in shapes:
         values = np.empty(shape, dtype=object)
         for place in np.ndindex(*shape):
-            values[place] = _variable(field, rng, bit)
+            values[place] = _random_residue(field, rng, bit)
             places.append((name, place))
             bit <<= 1
         inputs[name] = values
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         try:
             values = run(graph, inputs, symbols, blocks=run_vectorized)
             return Draw(inputs, values, values[graph.output])
@@ -111,17 +111,17 @@ def draw(graph: SGraph, shapes: tuple[tuple[str, tuple[int, ...]], ...], symbols
                 raise
             for n, (name, place) in enumerate(places):
                 if stuck.depends >> n & 1:
-                    inputs[name][place] = _variable(field, rng, 1 << n)
-    raise Inconclusive(f"no square roots in the fields in {MOST_DRAWS} draws")
+                    inputs[name][place] = _random_residue(field, rng, 1 << n)
+    raise Inconclusive(f"no square roots in the fields in {MAX_DRAWS} draws")
 
 
-def _variable(field: Field, rng: np.random.Generator, bit: int) -> Residue:
+def _random_residue(field: Field, rng: np.random.Generator, bit: int) -> Residue:
     return Residue(field, int(rng.integers(P)), int(rng.integers(Q)), 1, depends=bit)
 
 
 @dataclass(frozen=True, slots=True)
 class Differs:
-    """A place where a candidate and the program differ, and both residues modulo p."""
+    """An element at which candidate and program differ, and both residues modulo p."""
 
     place: tuple[int, ...]
     expected: int

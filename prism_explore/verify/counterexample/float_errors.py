@@ -1,7 +1,7 @@
-"""Float errors: by how much two results differ, and whether float64 can be trusted with what was computed.
+"""Floating-point errors: the difference of two results, and whether float64 is accurate enough for it.
 
 float64 overflows, underflows, cancels and divides by 0, while the claims are about real numbers with x/0 = 0. So a
-difference counts only where all intermediate values have magnitudes at which that does not matter.
+difference counts only if all intermediate values have magnitudes at which these errors are small.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from prism_explore.verify.shapes.instance import Instance
 
 TINY_DIVISOR = Fraction(1, 10**300)
 TRUSTED_MAGNITUDES = (1e-7, 1e7)
-"""Floats are trusted where all intermediate values are 0 or of such magnitudes: no divisor magnifies rounding much."""
+"""Floats are accurate enough if all intermediate values are 0 or of such magnitudes: no divisor magnifies rounding."""
 LARGEST_EXPONENT = 600.0
-"""The upper bound where there are exponentials; those of larger magnitudes overflow or vanish."""
+"""The upper bound in graphs with exponentials; exponentials of larger numbers overflow or underflow."""
 SMALLEST_SCALE = 1e-4
 """Relative errors are relative to at least this."""
 UNBOUNDED = 1e100
-"""Results beyond this stand for infinity, as masked values do; both sides must have them, with the same sign."""
+"""Larger magnitudes represent infinity, as masked values do; both sides must have them, with the same sign."""
 EXPONENTIAL = frozenset({"exp", "expm1", "tanh", "erf"})
-"""Functions that overflow or vanish; so do those that are made of them."""
+"""Functions that overflow or underflow, as do functions that use them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,46 +42,46 @@ class Expected:
     expected: Array
     finite: Array
     scale: float
-    """The largest of its bounded results."""
+    """The largest magnitude of its bounded results."""
     trustworthy: bool
-    """Whether floats can be trusted with the program's intermediate values."""
+    """Whether floats are accurate enough for the program's intermediate values."""
     bounded: bool
     """Whether all its results are below `UNBOUNDED`."""
 
 
 def run_recording(
-    graph: SGraph, inputs: Mapping[str, Array], symbols: Mapping[str, int], passed: list[Array]
+    graph: SGraph, inputs: Mapping[str, Array], symbols: Mapping[str, int], recorded: list[Array]
 ) -> tuple[Array, ...]:
-    """Every kernel-level tensor; the result of each operator, block-level ones too, is appended to `passed`."""
+    """Every kernel-level tensor; the result of each operator, also block-level, is appended to `recorded`."""
 
-    def seen(value: Array) -> Array:
-        passed.append(value)
+    def record(value: Array) -> Array:
+        recorded.append(value)
         return value
 
-    return run(graph, inputs, symbols, seen, run_vectorized)
+    return run(graph, inputs, symbols, record, run_vectorized)
 
 
 def has_race(instance: Instance, side: Expected) -> bool:
-    """Whether a kernel has a result that is no number though all values that it computed are: only a race does that."""
+    """Whether a kernel has a NaN result although all values that it computed are finite, which only a race causes."""
     graph = instance.candidate
     with np.errstate(all="ignore"):
         values = run_recording(graph, side.inputs, instance.symbols, [])
         first = next((n for n, value in enumerate(values) if not np.isfinite(value).all()), None)
         if first is None:
             return False
-        passed: list[Array] = []
-        run_recording(SGraph(graph.nodes[: first + 1], first), side.inputs, instance.symbols, passed)
-        return all(np.isfinite(value).all() for value in passed)
+        recorded: list[Array] = []
+        run_recording(SGraph(graph.nodes[: first + 1], first), side.inputs, instance.symbols, recorded)
+        return all(np.isfinite(value).all() for value in recorded)
 
 
-def is_trustworthy(passed: list[Array], graph: SGraph) -> bool:
-    """Whether floats can be trusted with what this graph computed; with masks, some values stand for minus infinity."""
-    sizes = np.abs(np.concatenate([value.ravel() for value in passed])) if passed else np.zeros(0)
+def is_trustworthy(recorded: list[Array], graph: SGraph) -> bool:
+    """Whether floats are accurate enough for the recorded values; with masks, some of them represent minus infinity."""
+    magnitudes = np.abs(np.concatenate([value.ravel() for value in recorded])) if recorded else np.zeros(0)
     low, high = TRUSTED_MAGNITUDES
-    fine = (sizes == 0) | (
-        (sizes >= low) & (sizes <= (LARGEST_EXPONENT if contains(graph, _has_exponential) else high))
-    )
-    return bool((fine | (sizes >= UNBOUNDED) if contains(graph, is_mask) else fine).all())
+    if contains(graph, _has_exponential):
+        high = LARGEST_EXPONENT
+    accurate = (magnitudes == 0) | ((magnitudes >= low) & (magnitudes <= high))
+    return bool((accurate | (magnitudes >= UNBOUNDED) if contains(graph, is_mask) else accurate).all())
 
 
 def with_total_division(graph: SGraph) -> SGraph:
@@ -91,21 +91,21 @@ def with_total_division(graph: SGraph) -> SGraph:
 
 
 def _with_total_division(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[int]]:
-    """The nodes with such quotients, and the new position of each old one."""
+    """The nodes with such quotients, and the new position of each old node."""
     out: list[Node] = []
     place: list[int] = []
     for node in nodes:
         args = tuple(place[a] for a in node.args)
         match node.op:
             case Binary("div") | Unary("recip"):
-                below = args[-1]
-                above = below
+                divisor = args[-1]
+                numerator = divisor
                 if len(args) > 1:
                     out.append(Node(Binary("mul"), args))
-                    above = len(out) - 1
-                out.append(Node(Unary("square"), (below,)))
+                    numerator = len(out) - 1
+                out.append(Node(Unary("square"), (divisor,)))
                 out.append(Node(Scalar("max", TINY_DIVISOR), (len(out) - 1,)))
-                out.append(Node(Binary("div"), (above, len(out) - 1)))
+                out.append(Node(Binary("div"), (numerator, len(out) - 1)))
             case Custom(block):
                 out.append(Node(Custom(replace(block, nodes=_with_total_division(block.nodes)[0])), args))
             case op:
@@ -115,12 +115,12 @@ def _with_total_division(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], lis
 
 
 def contains(graph: SGraph, which: Callable[[Op], bool]) -> bool:
-    """Whether some operator of the graph, also inside a block, satisfies a predicate."""
+    """Whether some operator of the graph or of its blocks satisfies a predicate."""
     return any(which(n.op) for nodes in (graph.nodes, *(b.nodes for _, b in graph.customs)) for n in nodes)
 
 
 def is_mask(op: Op) -> bool:
-    """Whether an operator puts minus infinity where a mask is 0."""
+    """Whether an operator is the mask operator: minus infinity where a mask is 0."""
     return op == Binary("mask")
 
 
@@ -131,13 +131,13 @@ def _has_exponential(op: Op) -> bool:
 
 
 def scale_of(expected: Array) -> float:
-    """The largest of the bounded results."""
+    """The largest magnitude of the bounded results."""
     size = np.abs(expected)
     return max(float(np.max(size, initial=0.0, where=size < UNBOUNDED)), SMALLEST_SCALE)
 
 
 def relative_errors(expected: Array, found: Array, difference: Array, scale: float) -> Array:
-    """The error of each element, relative to the largest; a NaN or a missing infinity is an infinite error."""
+    """The error of each element, relative to the scale; a NaN or a missing infinity is an infinite error."""
     difference = difference / scale
     beyond = np.abs(expected) >= UNBOUNDED
     if beyond.any():

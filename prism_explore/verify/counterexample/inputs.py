@@ -9,9 +9,9 @@ from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice
 
 RANGE = (-0.65, 0.75)
-"""From where inputs are drawn, uniformly."""
+"""The range from which inputs are drawn uniformly."""
 POSITIVE_RANGE = (0.05, 0.75)
-"""Used where the program has no finite value on inputs of both signs, as under a root."""
+"""The range where the program has no finite value on inputs of both signs, as with roots."""
 
 
 def draw_inputs(
@@ -37,7 +37,7 @@ def draw_inputs(
 
 
 def masks_of(graph: SGraph) -> frozenset[str]:
-    """Inputs that are the mask of a mask operator, as they are or through views."""
+    """Inputs that are the mask of a mask operator, directly or through views."""
     found: set[str] = set()
     for node in graph.nodes:
         if node.op != Binary("mask"):

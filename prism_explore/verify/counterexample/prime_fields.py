@@ -1,31 +1,31 @@
-"""Arithmetic in two prime fields, with a bound on how often two different functions give equal results.
+"""Arithmetic in two prime fields, with a bound on the probability that two different functions give equal results.
 
-The interpreter runs a graph on these numbers as it does on floats. A number is a pair of residues, modulo p and
-modulo q = (p - 1) / 2. Sums, products and quotients are taken in both. exp(x) is a power of a random generator of the
-subgroup of order q, with x's residue modulo q as the exponent; so exp(a + b) = exp(a) · exp(b), and the result has a
-residue modulo p only. A root is the square root that is a square itself; where there is none, the inputs it depends on
-are drawn again. Functions that a field does not have (relu, tanh, gelu, erf) are a keyed hash of their argument: equal
-arguments give equal results, and nothing else is used. A field has no order, so no maximum, mask or absolute value.
+The interpreter runs a graph on these numbers as on floats. A number is a pair of residues, modulo p and modulo
+q = (p - 1) / 2. Sums, products and quotients are computed in both fields. exp(x) is a power of a random generator of
+the subgroup of order q, with the residue of x modulo q as the exponent. So exp(a + b) = exp(a) · exp(b), and an
+exponential has a residue modulo p only. The root of a number is the square root that is a square itself; where it does
+not exist, the inputs that it depends on are drawn again. A function without a meaning in a field (relu, tanh, gelu,
+erf) is a keyed hash of its argument: equal arguments give equal results, and no other law is used. A field has no
+order, so there are no maxima, masks or absolute values.
 
-Each number stores what the bound needs. As a quotient: the degree of its numerator, its denominators, and the
-exponentials that occur in them. A polynomial of degree d with k exponentials that is not 0 is 0 at a draw with
+Each number stores what the bound needs, as a quotient: the degree of its numerator, its denominators, and the
+exponentials that occur in them. A nonzero polynomial of degree d with k exponentials is 0 at a random point with
 probability at most
 
-    d / q                                where there is no exponential
-    8 d k^4 / q + q^(-1/k^2)             otherwise
+    d / q                                without exponentials
+    8 d k^4 / q + q^(-1/k^2)             with exponentials
 
-If two results differ as functions, a trial misses that only where the numerator of their difference is 0, or where a
-divisor is 0, even one that cancels later: x/0 is 0 there, so the quotients are not the functions whose degrees are
-counted. A result therefore stores all its divisors, and the bound is the sum over these and the numerator. Two
-different arguments of a hashed function are equal in both fields even less often; they are counted likewise.
+If two results differ as functions, a trial does not detect it only if the numerator of their difference is 0, or if a
+divisor is 0, even one that cancels later: x/0 is 0 there, so the quotients differ from the functions whose degrees are
+counted. So a result stores all its divisors, and the bound is the sum over these and the numerator. Two different
+arguments of a hashed function are equal in both fields with a smaller probability; it is added likewise.
 
-Roots, r of them in a result's element, kept only where each is a square in both fields, cost a factor of at most 8^r.
-Two exponents, or two denominators, count as one where their residues are the same; for different ones that has
-probability of the order of d / q, which the factor 8 covers, or where no exponential occurs the second field, which
-must show the two alike as well and is not counted.
+If r roots occur in an element of the result, where draws are kept only if each root exists in both fields, the bound
+is multiplied by 8^r. Two exponents, or two denominators, count as one if their residues are equal; for different ones
+this has a probability of the order of d / q, which the factor 8 covers, or, without exponentials, the second field,
+which must also show both as equal and is not counted.
 
-Source: Mirage's test on random residues (arXiv 2405.05751, section 5), but with inputs that are independent and
-uniform, which that system's are not.
+Source: the random test of Mirage on residues (arXiv 2405.05751, section 5), here with independent and uniform inputs.
 """
 
 from __future__ import annotations
@@ -45,38 +45,38 @@ from prism_explore.support.caches import memoize
 
 Q = 1073740571
 P = 2 * Q + 1
-"""Both are prime and 3 modulo 4, so a square's square root is its (m + 1) / 4-th power."""
+"""Both are prime and 3 modulo 4, so the square root of a square is its (m + 1) / 4-th power."""
 
-MOST_EXPONENTIALS = 64
-"""In one number; with fewer, the bound is already useless."""
+MAX_EXPONENTIALS = 64
+"""The largest number of exponentials in one number; the bound is useless with fewer."""
 
 Exponents: TypeAlias = frozenset[int]
-"""The exponentials that occur in a polynomial, by the residues of their exponents; 0 is none."""
-Below: TypeAlias = tuple[tuple[int, int, int, Exponents], ...]
-"""A number's denominators: residue, power, degree and exponentials of each, sorted."""
+"""The exponentials of a polynomial, by the residues of their exponents; the exponent 0 is the number 1."""
+Denominators: TypeAlias = tuple[tuple[int, int, int, Exponents], ...]
+"""The denominators of a number: residue, power, degree and exponentials of each, sorted by residue."""
 
-Slips: TypeAlias = frozenset[tuple[int, int, int]]
-"""Divisors and hashed arguments, which may be 0 or equal by accident: residue, degree and number of exponentials."""
+AccidentalZeros: TypeAlias = frozenset[tuple[int, int, int]]
+"""Divisors that may be 0, and hashed arguments that may be equal, by accident: residue, degree, exponential count."""
 
 _NONE: Exponents = frozenset((0,))
 _NOTHING: tuple[int, Exponents] = (0, _NONE)
 """Degree and exponentials of 1."""
-_EMPTY: Slips = frozenset()
+_EMPTY: AccidentalZeros = frozenset()
 
 
 class Inconclusive(Exception):
-    """A graph or a draw that fields cannot evaluate; it is caught in this package."""
+    """A graph or a draw that prime fields cannot evaluate; caught in this package."""
 
     def __init__(self, reason: str, depends: int = 0) -> None:
         super().__init__(reason)
         self.reason = reason
         self.depends = depends
-        """The inputs, as bits, that must be drawn again; 0 where no other draw would help."""
+        """The inputs, as bits, that must be drawn again; 0 where no other draw can succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What one trial draws besides its inputs: a generator of the subgroup, and the key of the hash."""
+    """The random choices of a trial besides its inputs: a generator of the subgroup, and the key of the hash."""
 
     generator: int
     key: bytes
@@ -90,9 +90,20 @@ class Field:
 
 
 class Residue:
-    """A number of the trial, with the degrees and exponentials of the function that it is a value of."""
+    """A number of a trial, with the degrees and exponentials of the function of the inputs whose value it is."""
 
-    __slots__ = ("below", "degree", "depends", "exponents", "field", "height", "p", "q", "roots", "slips")
+    __slots__ = (
+        "accidental_zeros",
+        "degree",
+        "denominators",
+        "depends",
+        "exponents",
+        "field",
+        "height",
+        "p",
+        "q",
+        "roots",
+    )
 
     def __init__(
         self,
@@ -101,42 +112,46 @@ class Residue:
         q: int | None,
         degree: int = 0,
         exponents: Exponents = _NONE,
-        below: Below = (),
+        denominators: Denominators = (),
         roots: frozenset[int] = frozenset(),
         depends: int = 0,
         height: int = 0,
-        slips: Slips = _EMPTY,
+        accidental_zeros: AccidentalZeros = _EMPTY,
     ) -> None:
         self.field, self.p, self.q = field, p, q
-        self.degree, self.exponents, self.below = degree, exponents, below
-        self.roots, self.depends, self.height, self.slips = roots, depends, height, slips
+        self.degree, self.exponents, self.denominators = degree, exponents, denominators
+        self.roots, self.depends, self.height, self.accidental_zeros = roots, depends, height, accidental_zeros
 
     # ------------------------------------------------------------ ring
     def __add__(self, other: object) -> Residue:
         o = other if isinstance(other, Residue) else self._of(other)
         q = None if self.q is None or o.q is None else (self.q + o.q) % Q
-        if self.below is o.below or self.below == o.below:
+        if self.denominators is o.denominators or self.denominators == o.denominators:
             degree = self.degree if self.degree > o.degree else o.degree
-            exponents, below = self.exponents, self.below
+            exponents, denominators = self.exponents, self.denominators
             if o.exponents is not exponents:
-                exponents = _few(exponents | o.exponents)
+                exponents = _check_count(exponents | o.exponents)
         else:
-            below = _common(self.below, o.below)
-            one, two = (_times((x.degree, x.exponents), _missing(x.below, below)) for x in (self, o))
-            degree, exponents = max(one[0], two[0]), _few(one[1] | two[1])
-        return self._with(o, (self.p + o.p) % P, q, degree, exponents, below)
+            denominators = _common(self.denominators, o.denominators)
+            one, two = (_times((x.degree, x.exponents), _cofactor(x.denominators, denominators)) for x in (self, o))
+            degree, exponents = max(one[0], two[0]), _check_count(one[1] | two[1])
+        return self._with(o, (self.p + o.p) % P, q, degree, exponents, denominators)
 
     __radd__ = __add__
 
-    def _with(self, o: Residue, p: int, q: int | None, degree: int, exponents: Exponents, below: Below) -> Residue:
-        """A sum or product of this and another number."""
-        roots, slips = self.roots, self.slips
+    def _with(
+        self, o: Residue, p: int, q: int | None, degree: int, exponents: Exponents, denominators: Denominators
+    ) -> Residue:
+        """A sum or product of this and another number, with the data of both."""
+        roots, accidental_zeros = self.roots, self.accidental_zeros
         if o.roots and o.roots is not roots:
             roots = roots | o.roots if roots else o.roots
-        if o.slips and o.slips is not slips:
-            slips = slips | o.slips if slips else o.slips
+        if o.accidental_zeros and o.accidental_zeros is not accidental_zeros:
+            accidental_zeros = accidental_zeros | o.accidental_zeros if accidental_zeros else o.accidental_zeros
         height = self.height if self.height > o.height else o.height
-        return Residue(self.field, p, q, degree, exponents, below, roots, self.depends | o.depends, height, slips)
+        return Residue(
+            self.field, p, q, degree, exponents, denominators, roots, self.depends | o.depends, height, accidental_zeros
+        )
 
     def __neg__(self) -> Residue:
         q = None if self.q is None else -self.q % Q
@@ -146,11 +161,11 @@ class Residue:
             q,
             self.degree,
             self.exponents,
-            self.below,
+            self.denominators,
             self.roots,
             self.depends,
             self.height,
-            self.slips,
+            self.accidental_zeros,
         )
 
     def __sub__(self, other: object) -> Residue:
@@ -162,9 +177,13 @@ class Residue:
     def __mul__(self, other: object) -> Residue:
         o = other if isinstance(other, Residue) else self._of(other)
         q = None if self.q is None or o.q is None else self.q * o.q % Q
-        below = _product(self.below, o.below) if self.below and o.below else self.below or o.below
-        exponents = _spread(self.exponents, o.exponents)
-        return self._with(o, self.p * o.p % P, q, self.degree + o.degree, exponents, below)
+        denominators = (
+            _product(self.denominators, o.denominators)
+            if self.denominators and o.denominators
+            else self.denominators or o.denominators
+        )
+        exponents = _product_exponents(self.exponents, o.exponents)
+        return self._with(o, self.p * o.p % P, q, self.degree + o.degree, exponents, denominators)
 
     __rmul__ = __mul__
 
@@ -195,28 +214,31 @@ class Residue:
         return hash(self.p)
 
     def is_identical(self, other: object) -> bool:
-        """Whether residues, degrees, denominators and exponentials are equal, and so all bounds."""
+        """Whether residues, degrees, denominators and exponentials are equal, so that all bounds are equal."""
         return self is other or (
             isinstance(other, Residue)
-            and (self.p, self.q, self.degree, self.height, self.below)
-            == (other.p, other.q, other.degree, other.height, other.below)
-            and (self.exponents, self.roots, self.slips) == (other.exponents, other.roots, other.slips)
+            and (self.p, self.q, self.degree, self.height, self.denominators)
+            == (other.p, other.q, other.degree, other.height, other.denominators)
+            and (self.exponents, self.roots, self.accidental_zeros)
+            == (other.exponents, other.roots, other.accidental_zeros)
         )
 
     def _inverse(self) -> Residue:
-        """1/x, and 0 for 0."""
+        """1/x; 0 where x is 0."""
         q = None if self.q is None else _reciprocal(self.q, Q)
-        above: tuple[int, Exponents] = _missing((), self.below)
-        below: Below = ((self.p, 1, self.degree, self.exponents),)
-        slips = self.slips
+        numerator: tuple[int, Exponents] = _cofactor((), self.denominators)
+        denominators: Denominators = ((self.p, 1, self.degree, self.exponents),)
+        accidental_zeros = self.accidental_zeros
         if self.degree == 0 and len(self.exponents) == 1:
             (only,) = self.exponents
-            above, below = (above[0], frozenset((e - only) % Q for e in above[1])), ()
+            numerator, denominators = (numerator[0], frozenset((e - only) % Q for e in numerator[1])), ()
         else:
             degree = max(self.degree, self.height)
-            slips |= {(self.p, degree, 0 if self.exponents == _NONE else len(self.exponents))}
+            accidental_zeros |= {(self.p, degree, 0 if self.exponents == _NONE else len(self.exponents))}
         p = _reciprocal(self.p, P)
-        return Residue(self.field, p, q, *above, below, self.roots, self.depends, self.height, slips)
+        return Residue(
+            self.field, p, q, *numerator, denominators, self.roots, self.depends, self.height, accidental_zeros
+        )
 
     def _of(self, other: object) -> Residue:
         if isinstance(other, Residue):
@@ -225,17 +247,17 @@ class Residue:
 
     # ------------------------------------------------------------ functions
     def exp(self) -> Residue:
-        """A power of the generator; it has no residue modulo q."""
+        """The exponential: a power of the generator, without a residue modulo q."""
         if self.q is None:
             raise Inconclusive("an exponential of an exponential")
         p = pow(self.field.generator, self.q, P)
-        only, height = frozenset((self.q,)), max(self.height, self._whole_degree)
-        return Residue(self.field, p, None, 0, only, (), self.roots, self.depends, height, self.slips)
+        only, height = frozenset((self.q,)), max(self.height, self._full_degree)
+        return Residue(self.field, p, None, 0, only, (), self.roots, self.depends, height, self.accidental_zeros)
 
     @property
-    def _whole_degree(self) -> int:
-        """Of numerator and denominators together."""
-        return self.degree + sum(power * d for _, power, d, _ in self.below)
+    def _full_degree(self) -> int:
+        """The degree of numerator and denominators together."""
+        return self.degree + sum(power * d for _, power, d, _ in self.denominators)
 
     def sqrt(self) -> Residue:
         """The square root that is a square.
@@ -249,25 +271,25 @@ class Residue:
         if p * p % P != self.p or (q is not None and q * q % Q != self.q):
             raise Inconclusive("no square root in the fields", self.depends)
         roots = self.roots | {self.p}
-        degree = self._whole_degree
-        return Residue(self.field, p, q, degree, _NONE, (), roots, self.depends, self.height, self.slips)
+        degree = self._full_degree
+        return Residue(self.field, p, q, degree, _NONE, (), roots, self.depends, self.height, self.accidental_zeros)
 
     def _hashed(self, name: str) -> Residue:
-        """An unknown function: a new variable per argument."""
+        """An uninterpreted function: a new variable for each argument."""
         if self.q is None:
             raise Inconclusive(f"{name} of an exponential")
         text = f"{name} {self.p} {self.q}".encode()
         drawn = int.from_bytes(blake2b(text, key=self.field.key, digest_size=16).digest(), "little")
         p, q = drawn % P, (drawn >> 64) % Q
-        slips = self.slips | {(p, self._whole_degree, 0)}
-        return Residue(self.field, p, q, 1, _NONE, (), self.roots, self.depends, self.height, slips)
+        accidental_zeros = self.accidental_zeros | {(p, self._full_degree, 0)}
+        return Residue(self.field, p, q, 1, _NONE, (), self.roots, self.depends, self.height, accidental_zeros)
 
     def has_own(self, row: ElementwiseFunction) -> bool:
-        """Whether `elementwise` is to be used for a row: where its NumPy meaning needs more than these methods."""
+        """Whether `elementwise` computes a row: where its NumPy formula needs functions that this class lacks."""
         return row.name not in _BY_NUMPY
 
     def elementwise(self, row: ElementwiseFunction) -> Residue:
-        """A function by its definition if that is inlined, else uninterpreted."""
+        """A function by its definition if that is inlined; else uninterpreted."""
         if row.lowering == "inline":
             return evaluate(formula(row.definition), {"x": self}, self._of, _operation)
         return self._hashed(row.name)
@@ -303,7 +325,7 @@ def _operation(fn: str, args: tuple[Residue, ...]) -> Residue:
 
 
 def _sample(value: Array) -> tuple[int, ...]:
-    """The residues of the first number and of the last."""
+    """The residues of the first and the last number."""
     return tuple(x.p for n in (0, -1) if isinstance(x := value.item(n), Residue)) if value.size else ()
 
 
@@ -311,7 +333,7 @@ def _identical(one: Array, other: Array) -> bool:
     return all(isinstance(x, Residue) and x.is_identical(y) for x, y in zip(one.flat, other.flat, strict=True))
 
 
-ALIKE = ValueEquality(_sample, _identical)
+EQUAL_RESIDUES = ValueEquality(_sample, _identical)
 
 
 def _reciprocal(number: int, modulus: int) -> int:
@@ -320,40 +342,40 @@ def _reciprocal(number: int, modulus: int) -> int:
 
 @memoize(1024)
 def _residues(number: Fraction) -> tuple[int, int]:
-    above, below = number.numerator, number.denominator
-    return above * pow(below, -1, P) % P, above * pow(below, -1, Q) % Q
+    numerator, denominator = number.numerator, number.denominator
+    return numerator * pow(denominator, -1, P) % P, numerator * pow(denominator, -1, Q) % Q
 
 
 # ---------------------------------------------------------------- degrees and exponentials
-def _few(exponents: Exponents) -> Exponents:
-    if len(exponents) > MOST_EXPONENTIALS:
-        raise Inconclusive(f"more than {MOST_EXPONENTIALS} exponentials in one number")
+def _check_count(exponents: Exponents) -> Exponents:
+    if len(exponents) > MAX_EXPONENTIALS:
+        raise Inconclusive(f"more than {MAX_EXPONENTIALS} exponentials in one number")
     return exponents
 
 
-def _spread(a: Exponents, b: Exponents) -> Exponents:
-    """The exponentials of a product."""
+def _product_exponents(a: Exponents, b: Exponents) -> Exponents:
+    """The exponentials of a product of polynomials."""
     if a is _NONE or a == _NONE:
         return b
     if b is _NONE or b == _NONE:
         return a
-    return _few(frozenset((x + y) % Q for x in a for y in b))
+    return _check_count(frozenset((x + y) % Q for x in a for y in b))
 
 
 def _times(a: tuple[int, Exponents], b: tuple[int, Exponents]) -> tuple[int, Exponents]:
     if b is _NOTHING:
         return a
-    return a[0] + b[0], _spread(a[1], b[1])
+    return a[0] + b[0], _product_exponents(a[1], b[1])
 
 
-def _product(a: Below, b: Below) -> Below:
+def _product(a: Denominators, b: Denominators) -> Denominators:
     powers = {key: (power, d, e) for key, power, d, e in a}
     for key, power, d, e in b:
         powers[key] = (power + powers[key][0] if key in powers else power, d, e)
     return tuple(sorted(((key, *rest) for key, rest in powers.items()), key=_by_residue))
 
 
-def _common(a: Below, b: Below) -> Below:
+def _common(a: Denominators, b: Denominators) -> Denominators:
     powers = {key: (power, d, e) for key, power, d, e in a}
     for key, power, d, e in b:
         powers[key] = (max(power, powers[key][0]) if key in powers else power, d, e)
@@ -364,8 +386,8 @@ def _by_residue(entry: tuple[int, int, int, Exponents]) -> int:
     return entry[0]
 
 
-def _missing(has: Below, wanted: Below) -> tuple[int, Exponents]:
-    """Degree and exponentials of what a numerator is multiplied by when its denominators grow."""
+def _cofactor(has: Denominators, wanted: Denominators) -> tuple[int, Exponents]:
+    """Degree and exponentials of the factor that extends a fraction from its denominators to the wanted ones."""
     if not wanted or has is wanted:
         return _NOTHING
     powers = {key: power for key, power, _, _ in has}
@@ -377,17 +399,19 @@ def _missing(has: Below, wanted: Below) -> tuple[int, Exponents]:
 
 
 def error_bound(one: Residue, other: Residue) -> float:
-    """How likely a trial shows these two alike where they are values of different functions, at most."""
-    left = _times((one.degree, one.exponents), _missing((), other.below))
-    right = _times((other.degree, other.exponents), _missing((), one.below))
+    """A bound on the probability that two different functions have these equal values in a trial."""
+    left = _times((one.degree, one.exponents), _cofactor((), other.denominators))
+    right = _times((other.degree, other.exponents), _cofactor((), one.denominators))
     degree = max(left[0], right[0], one.height, other.height, 1)
     exponentials = len(left[1] | right[1]) if one.q is None or other.q is None else 0
-    bound = _vanishes(degree, exponentials) + sum(_vanishes(d, k) for _, d, k in one.slips | other.slips)
+    bound = _zero_probability(degree, exponentials) + sum(
+        _zero_probability(d, k) for _, d, k in one.accidental_zeros | other.accidental_zeros
+    )
     return min(1.0, bound * 8.0 ** len(one.roots | other.roots))
 
 
-def _vanishes(degree: int, exponentials: int) -> float:
-    """How likely a polynomial that is not 0 is 0 at a draw, at most."""
+def _zero_probability(degree: int, exponentials: int) -> float:
+    """A bound on the probability that a nonzero polynomial is 0 at a random point."""
     if not exponentials:
         return degree / Q
     return 8 * degree * exponentials**4 / Q + Q ** (-1 / exponentials**2)

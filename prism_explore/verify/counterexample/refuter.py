@@ -1,16 +1,16 @@
-"""The refuter: runs program and candidate on random numbers at small sizes and looks for a difference.
+"""The refuter: runs program and candidate on random inputs at small sizes and searches for a difference.
 
 It shares no code with the prover except the graphs. The interpreter runs both graphs in float64 at two assignments of
-sizes: every axis of the program gets its own small extent, every grid size and loop range is at least 2, and no two
-sizes are equal. So a map to the wrong dim of equal extent, a factor that is 1 by accident, or a forgotten block shows.
-The first sizes are shared by all candidates (`shared_trials`); where the two do not agree there, or the candidate does
-not run, it is tried at sizes of its own (`shapes.concretize`).
+sizes. Every axis of the program gets its own small extent, every grid size and loop range is at least 2, and all sizes
+are different. So a map to a wrong dim of equal extent, a factor that is 1 by accident, or a missing block is detected.
+The first sizes are shared by all candidates (`shared_trials`). A candidate that differs there or does not run there is
+tried at sizes of its own (`shapes.concretize`).
 
 The numbers in shapes are extents of axes: 4096 becomes another extent, the same wherever that axis occurs, while
-constants in formulas stay. A candidate that type-checks only because two axes are equally long is outside the family;
-it is run with those axes equal, and that is reported.
+constants in formulas stay. A candidate that type-checks only because two axes have equal extents is outside the family;
+it is run with equal extents, and this is reported.
 
-A candidate that survives may be tried once more in exact arithmetic (`exact_trials`), with a bound on the error rate.
+A candidate that survives may also be tried in exact arithmetic (`exact_trials`), with a bound on the error rate.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from prism_explore.verify.counterexample.float_errors import (
     with_total_division,
     worst_place,
 )
-from prism_explore.verify.counterexample.high_precision import NoDecimal
+from prism_explore.verify.counterexample.high_precision import NotReal
 from prism_explore.verify.counterexample.inputs import POSITIVE_RANGE, RANGE, draw_inputs, masks_of
 from prism_explore.verify.counterexample.prime_fields import Inconclusive
-from prism_explore.verify.counterexample.shared_trials import FLOATS, ROUNDING, SharedTrial
+from prism_explore.verify.counterexample.shared_trials import EQUAL_FLOATS, ROUNDING, SharedTrial
 from prism_explore.verify.shapes.concretize import TINY, Extents, Fixed
 from prism_explore.verify.shapes.instance import Instance
 from prism_explore.verify.shapes.pair import Pair
@@ -56,22 +56,24 @@ TOLERANCE = 1e-9
 CLEAR_DIFFERENCE = 1e-6
 """A larger relative difference is not explained by rounding."""
 FEW_ADDITIONS = 2_000
-"""A trial with no more additions is repeated in high precision, in a few milliseconds; else the smallest sizes are."""
-MOST_ADDITIONS = 110_000
-"""The same at given sizes, which takes about 0.2 s; a larger trial is not repeated."""
+"""Trials with at most so many additions are repeated in high precision at the same sizes, in a few milliseconds.
+
+Longer ones are repeated at the smallest sizes."""
+MAX_ADDITIONS = 110_000
+"""The same at the given sizes, which takes about 0.2 s; a longer trial is not repeated."""
 LARGEST_ERROR_RATE = 0.5
-"""An exact trial with a larger error probability is not worth its time."""
+"""Exact trials with a larger error probability are not used."""
 TARGET_ERROR_RATE = 1e-3
 EXACT_TRIALS = 3
-"""At most so many, until their joint error probability is below `TARGET_ERROR_RATE`."""
+"""The largest number of exact trials; fewer are made where their joint error probability is small enough."""
 SMALL_ELEMENTS, CACHED, CACHED_LARGE = 1 << 13, 512, 4
-"""Results of the program that are cached: with inputs of up to so many elements (64 KiB), and with larger ones."""
-MOST_SHARED_TRIALS = 12
-"""Choices of sizes and seeds that candidates share."""
+"""Inputs of up to `SMALL_ELEMENTS` (64 KiB) are small; so many results for small and for large inputs are cached."""
+MAX_SHARED_TRIALS = 12
+"""The number of cached shared trials, one per choice of sizes and seed."""
 CACHE_ELEMENTS = 1 << 21
-"""Elements that are cached per such choice, 16 MiB."""
+"""The number of cached elements per shared trial, 16 MiB."""
 EXACT_CACHE_ELEMENTS = 1 << 14
-"""The same for residues, about half as much memory."""
+"""The same for residues, about 8 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,25 +82,25 @@ class Survived:
 
     trials: tuple[Trial, ...]
     coinciding: tuple[str, ...] = ()
-    """Axes that had to be equally long for the candidate to type-check."""
+    """Axes that must have equal extents for the candidate to type-check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untried:
-    """No trial could be made, and why."""
+    """No trial was possible, with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class UncertainDifference:
-    """They differ, but at sizes where a number in either graph may not mean what it means at the given ones."""
+    """The two sides differ at sizes at which a number in a graph may not have its meaning at the given sizes."""
 
     counterexample: Counterexample
 
 
 _SharedRun: TypeAlias = tuple[tuple[tuple[str, int], ...], float, tuple[float, float]]
-"""A run at shared sizes: the sizes, the relative error, and the range of the inputs."""
+"""The result of a run at shared sizes: the sizes, the relative error, and the range of the inputs."""
 Attempt: TypeAlias = Counterexample | Survived | Untried
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -106,7 +108,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class _Doubtful:
-    """The two sides differ, perhaps only by errors of floats."""
+    """The two sides differ, perhaps only by floating-point errors."""
 
 
 class Refuter:
@@ -126,8 +128,8 @@ class Refuter:
         self._last_shared_run: tuple[SGraph, tuple[int, int], _SharedRun | None] | None = None
 
     def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt | UncertainDifference:
-        """Run both sides at `instances` assignments of sizes, up to the first difference."""
-        if common := _all(self._shared_trial(candidate, seed + n, n) for n in range(instances)):
+        """Run both sides at `instances` assignments of sizes, until they differ."""
+        if common := _all_or_none(self._shared_trial(candidate, seed + n, n) for n in range(instances)):
             return Survived(common)
         pair = self._pair(candidate)
         if isinstance(pair, str):
@@ -150,28 +152,28 @@ class Refuter:
         return Survived(tuple(trials), pair.coinciding)
 
     def is_doubtful(self, candidate: SGraph) -> bool:
-        """Whether a result at small extents may not hold at the given ones."""
+        """Whether a result at small extents may differ from that at the given extents."""
         pair = self._pair(candidate)
         return not isinstance(pair, str) and self._extents.is_doubtful(pair)
 
     def constant_may_be_extent(self, candidate: SGraph) -> bool:
-        """Whether a constant in either graph may depend on given extents, so that other extents show nothing.
+        """Whether a constant in either graph may depend on given extents; then trials at other extents prove nothing.
 
-        Examples are the 1/4096 of a mean, or 1/8 for a root of 64: all their prime factors are those of extents.
+        Examples: 1/4096 in a mean, and 1/8 for a root of 64. All their prime factors are prime factors of extents.
         """
         return self._extents.constant_may_be_extent(candidate)
 
     def constant_may_explain_difference(self, candidate: SGraph, seed: int) -> bool:
         """Whether such a constant may explain a clear difference at the shared sizes."""
-        judged = self._run_shared(candidate, seed, 0) if self.constant_may_be_extent(candidate) else None
-        return judged is not None and judged[1] > CLEAR_DIFFERENCE
+        run = self._run_shared(candidate, seed, 0) if self.constant_may_be_extent(candidate) else None
+        return run is not None and run[1] > CLEAR_DIFFERENCE
 
     def attempt_at_given_sizes(self, candidate: SGraph, seed: int) -> Attempt:
         """One trial with the given size for every extent that a constant or a view may depend on.
 
-        A factor 1/4096 is a mean over 4096 elements and no other number; a difference at other extents refutes
-        nothing. The other axes stay small. Where a constant may depend on several extents, each is tried; all extents
-        are the given ones only where that does not decide.
+        For example, a factor 1/4096 is a mean only over 4096 elements, so a difference at another extent refutes
+        nothing. The other axes stay small. Where a constant may depend on several extents, each of them is tried. All
+        extents are the given ones only where these trials do not decide.
         """
         pair = self._pair(candidate)
         if isinstance(pair, str):
@@ -183,16 +185,16 @@ class Refuter:
             if isinstance(outcome, Survived):
                 return outcome
             outcomes.append(outcome)
-        *alone, together = outcomes or [Untried("nothing is spoken of")]
-        if isinstance(together, Counterexample):
-            return together
-        counterexamples = [o for o in alone if isinstance(o, Counterexample)]
-        if counterexamples and len(counterexamples) == len(alone) and self._extents.has_one_constant(pair):
+        if outcomes and isinstance(outcomes[-1], Counterexample):  # the last choice fixes all of these extents
+            return outcomes[-1]
+        single = outcomes[:-1]
+        counterexamples = [o for o in single if isinstance(o, Counterexample)]
+        if counterexamples and len(counterexamples) == len(single) and self._extents.has_one_constant(pair):
             return counterexamples[0]
         return self._at_given_sizes(pair, seed)
 
     def attempt_exact(self, candidate: SGraph, seed: int) -> Attempt:
-        """Trials in prime fields at the smallest sizes; see `prime_fields`.
+        """Run trials in prime fields at the smallest sizes; see `prime_fields`.
 
         A difference is a counterexample only where all laws of the functions in the graphs hold in the fields.
         """
@@ -214,7 +216,7 @@ class Refuter:
             return Untried(instance)
         trials = []
         for n in range(EXACT_TRIALS):
-            outcome = self._exact(instance, seed + n)
+            outcome = self._exact_trial(instance, seed + n)
             if not isinstance(outcome, Trial):
                 return outcome
             trials.append(outcome)
@@ -234,7 +236,7 @@ class Refuter:
             return Untried(instance)
         match counterexample.arithmetic:
             case "prime fields":
-                outcome = self._exact(instance, counterexample.seed)
+                outcome = self._exact_trial(instance, counterexample.seed)
             case "decimals":
                 outcome = self._in_high_precision(instance, counterexample.seed, counterexample.input_range)
             case "float64":
@@ -242,30 +244,31 @@ class Refuter:
         return Survived((outcome,)) if isinstance(outcome, Trial) else outcome
 
     def _pair(self, candidate: SGraph) -> Pair | str:
-        """The equations of a candidate, cached for repeated calls."""
+        """The size equations of a candidate; the last result is cached."""
         if self._last is None or self._last[0] is not candidate:
             self._last = candidate, self._extents.pair(candidate)
         return self._last[1]
 
     # ------------------------------------------------------------ trials at shared sizes
     def _shared_trial(self, candidate: SGraph, seed: int, turn: int) -> Trial | None:
-        """A trial at shared sizes; None where the two do not agree there, for whatever reason.
+        """A trial at shared sizes; None where the two sides do not agree there.
 
-        Its error is an upper bound: values that differ by rounding are shared.
+        Its error is an upper bound, because values that differ only by rounding are shared.
         """
-        judged = self._run_shared(candidate, seed, turn)
-        if judged is None or judged[1] > TOLERANCE:
+        run = self._run_shared(candidate, seed, turn)
+        if run is None or run[1] > TOLERANCE:
             return None
-        return Trial(judged[0], seed, max(judged[1], ROUNDING), judged[2])
+        sizes, error, between = run
+        return Trial(sizes, seed, max(error, ROUNDING), between)
 
     def _run_shared(self, candidate: SGraph, seed: int, turn: int) -> _SharedRun | None:
-        """The result of a run at shared sizes, cached for a second call."""
+        """The result of a run at shared sizes; None where the candidate does not run there. The last one is cached."""
         last, at = self._last_shared_run, (seed, turn)
         if last is not None and last[0] is candidate and last[1] == at:
             return last[2]
-        found = _cached(self._shared_trials, MOST_SHARED_TRIALS, at, lambda: self._make_shared_trial(seed, turn))
-        judged = None if found is None else found[0].compare(candidate, partial(largest_error, found[1]))
-        result = None if judged is None or found is None else (*judged, found[2])
+        found = _cached(self._shared_trials, MAX_SHARED_TRIALS, at, lambda: self._make_shared_trial(seed, turn))
+        compared = None if found is None else found[0].compare(candidate, partial(largest_error, found[1]))
+        result = None if compared is None or found is None else (*compared, found[2])
         self._last_shared_run = candidate, at, result
         return result
 
@@ -278,28 +281,32 @@ class Refuter:
             if side.finite.any():
                 with np.errstate(all="ignore"):
                     values = run_recording(instance.program, side.inputs, instance.symbols, [])
-                return SharedTrial(self.program.graph, instance, values, CACHE_ELEMENTS, turn, FLOATS), side, between
+                return (
+                    SharedTrial(self.program.graph, instance, values, CACHE_ELEMENTS, turn, EQUAL_FLOATS),
+                    side,
+                    between,
+                )
         return None
 
     def _shared_exact_trial(self, candidate: SGraph, seed: int) -> Trial | None:
-        """The same in prime fields."""
-        cut_twice = self._extents.tiny_fixed_sizes(candidate)
-        key = seed, *sorted(cut_twice.items())
+        """A trial at shared sizes in prime fields; None where it proves nothing."""
+        fixed = self._extents.tiny_fixed_sizes(candidate)
+        key = seed, *sorted(fixed.items())
         found = _cached(
-            self._shared_exact_trials, MOST_SHARED_TRIALS, key, lambda: self._make_shared_exact_trial(seed, cut_twice)
+            self._shared_exact_trials, MAX_SHARED_TRIALS, key, lambda: self._make_shared_exact_trial(seed, fixed)
         )
         if found is None:
             return None
-        common, drawn = found
+        trial, drawn = found
         try:
-            judged = common.compare(
-                candidate, lambda value: _bound(exact_trials.compare_results(drawn.expected, value))
+            compared = trial.compare(
+                candidate, lambda value: _finite_bound(exact_trials.compare_results(drawn.expected, value))
             )
         except Inconclusive:
             return None
-        if judged is None or judged[1] > LARGEST_ERROR_RATE:
+        if compared is None or compared[1] > LARGEST_ERROR_RATE:
             return None
-        return Trial(judged[0], seed, 0.0, (0.0, 0.0), "prime fields", judged[1])
+        return Trial(compared[0], seed, 0.0, (0.0, 0.0), "prime fields", compared[1])
 
     def _make_shared_exact_trial(
         self, seed: int, fixed: Mapping[str, int]
@@ -308,14 +315,14 @@ class Refuter:
         instance = pair if isinstance(pair, str) else self._extents.instance(pair, TINY, fixed)
         if isinstance(instance, str):
             return None
-        drawn = self._drawn(instance, seed)
+        drawn = self._draw_cached(instance, seed)
         if isinstance(drawn, str):
             return None
         return SharedTrial(
-            self.program.graph, instance, drawn.values, EXACT_CACHE_ELEMENTS, 0, prime_fields.ALIKE, tiny=True
+            self.program.graph, instance, drawn.values, EXACT_CACHE_ELEMENTS, 0, prime_fields.EQUAL_RESIDUES, tiny=True
         ), drawn
 
-    # ------------------------------------------------------------ floats
+    # ------------------------------------------------------------ trials in float64 and in high precision
     def _at_given_sizes(self, pair: Pair, seed: int) -> Attempt:
         outcome = self._with_fixed_sizes(pair, self._extents.given_sizes(pair), seed)
         return Untried(f"at the given extents {outcome.reason}") if isinstance(outcome, Untried) else outcome
@@ -337,18 +344,18 @@ class Refuter:
     def _float_trial(
         self, pair: Pair, instance: Instance, seed: int, between: tuple[float, float]
     ) -> Trial | Counterexample | Untried:
-        """A trial on floats, repeated in high precision where these are in doubt; a long one at the smallest sizes."""
+        """A trial in float64; where it does not decide, in high precision, at the smallest sizes if it is long."""
         outcome = self._compare(instance, seed, between)
         if not isinstance(outcome, _Doubtful):
             return outcome
         additions = sum(high_precision.additions(op) * numbers for op, numbers in instance.work)
-        if pair.literal and additions > MOST_ADDITIONS:
-            return Untried(f"at {_text(instance.sizes)} it may be that of floats, and decimals take too long")
+        if pair.literal and additions > MAX_ADDITIONS:
+            return Untried(f"at {_sizes_text(instance.sizes)} it may be that of floats, and decimals take too long")
         if pair.literal or additions <= FEW_ADDITIONS:
             return self._in_high_precision(instance, seed, between)
         smaller = self._extents.instance(pair, TINY)
         if isinstance(smaller, str):
-            return Untried(f"at {_text(instance.sizes)} the difference may be that of floats")
+            return Untried(f"at {_sizes_text(instance.sizes)} the difference may be that of floats")
         return self._in_high_precision(smaller, seed, between)
 
     def _compare(
@@ -360,26 +367,26 @@ class Refuter:
         side = _cached(sides, most, key, lambda: self._run_program(instance, seed, between))
         if not side.finite.any():
             return Untried("the program has no finite value on random inputs")
-        passed: list[Array] = []
+        recorded: list[Array] = []
         with np.errstate(all="ignore"):
             try:
-                found = run_recording(instance.candidate, side.inputs, instance.symbols, passed)[
+                found = run_recording(instance.candidate, side.inputs, instance.symbols, recorded)[
                     instance.candidate.output
                 ]
             except (ShapeError, ValueError, OverflowError) as error:
-                return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
+                return Untried(f"it does not run at {_sizes_text(instance.sizes)}: {error}")
             error = relative_errors(side.expected, found, np.abs(side.expected - found), side.scale)
         largest = float(error.max())
         if largest <= TOLERANCE:
             return Trial(instance.sizes, seed, largest, between)
         races = not isfinite(largest) and has_race(instance, side)
         if not isfinite(largest) and not races:
-            total, passed = with_total_division(instance.candidate), []
+            total, recorded = with_total_division(instance.candidate), []
             with np.errstate(all="ignore"):
-                found = run_recording(total, side.inputs, instance.symbols, passed)[total.output]
+                found = run_recording(total, side.inputs, instance.symbols, recorded)[total.output]
                 error = relative_errors(side.expected, found, np.abs(side.expected - found), side.scale)
             largest = float(error.max())
-        trustworthy = isfinite(largest) and side.trustworthy and is_trustworthy(passed, instance.candidate)
+        trustworthy = isfinite(largest) and side.trustworthy and is_trustworthy(recorded, instance.candidate)
         if not races and (largest < CLEAR_DIFFERENCE or not trustworthy):
             return _Doubtful()
         worst = worst_place(error)
@@ -396,38 +403,38 @@ class Refuter:
         try:
             with np.errstate(all="ignore"):
                 both = high_precision.run_both(*graphs, inputs, instance.symbols, limit)
-        except NoDecimal as stuck:
-            return Untried(f"at {_text(instance.sizes)} floats are in doubt, and {stuck}")
+        except NotReal as stuck:
+            return Untried(f"at {_sizes_text(instance.sizes)} floats are in doubt, and {stuck}")
         except (ShapeError, ValueError) as error:
-            return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
+            return Untried(f"it does not run at {_sizes_text(instance.sizes)}: {error}")
         scale, known = scale_of(both.expected), ~np.isnan(both.found)
         with np.errstate(all="ignore"):
             error = np.where(known, relative_errors(both.expected, both.found, both.difference, scale), 0.0)
         largest = float(error.max())
         if largest <= TOLERANCE and not known[np.isfinite(both.expected)].all():
-            return Untried(f"at {_text(instance.sizes)} the candidate has values that are no real numbers")
+            return Untried(f"at {_sizes_text(instance.sizes)} the candidate has values that are no real numbers")
         if largest <= TOLERANCE:
             return Trial(instance.sizes, seed, largest, between, "decimals")
         if both.largest * high_precision.ROUNDING > largest * scale:
-            return Untried(f"at {_text(instance.sizes)} rounding on the way may be all of the difference")
+            return Untried(f"at {_sizes_text(instance.sizes)} rounding on the way may be all of the difference")
         worst = worst_place(error)
         expected, found = float(both.expected[worst]), float(both.found[worst])
         return Counterexample(instance.sizes, seed, worst, expected, found, largest, between, "decimals")
 
     def _run_program(self, instance: Instance, seed: int, between: tuple[float, float]) -> Expected:
         inputs = draw_inputs(instance.shapes, seed, between, self._masks)
-        passed: list[Array] = []
+        recorded: list[Array] = []
         with np.errstate(all="ignore"):
             try:
-                expected = run_recording(instance.program, inputs, instance.symbols, passed)[instance.program.output]
-            except OverflowError:  # a constant that no float can be
+                expected = run_recording(instance.program, inputs, instance.symbols, recorded)[instance.program.output]
+            except OverflowError:  # a constant that is too large for a float
                 expected = np.full((1,), np.nan)
-            trustworthy = is_trustworthy(passed, instance.program)
+            trustworthy = is_trustworthy(recorded, instance.program)
             bounded = bool((np.abs(expected) < UNBOUNDED).all())
             return Expected(inputs, expected, np.isfinite(expected), scale_of(expected), trustworthy, bounded)
 
-    # ------------------------------------------------------------ fields
-    def _drawn(self, instance: Instance, seed: int) -> exact_trials.Draw | str:
+    # ------------------------------------------------------------ trials in prime fields
+    def _draw_cached(self, instance: Instance, seed: int) -> exact_trials.Draw | str:
         def draw() -> exact_trials.Draw | str:
             try:
                 return exact_trials.draw(instance.program, instance.shapes, instance.symbols, seed)
@@ -436,8 +443,8 @@ class Refuter:
 
         return _cached(self._draws, CACHED, (*instance.key, seed), draw)
 
-    def _exact(self, instance: Instance, seed: int) -> Trial | Counterexample | Untried:
-        drawn = self._drawn(instance, seed)
+    def _exact_trial(self, instance: Instance, seed: int) -> Trial | Counterexample | Untried:
+        drawn = self._draw_cached(instance, seed)
         if isinstance(drawn, str):
             return Untried(f"{drawn} in the program")
         try:
@@ -445,7 +452,7 @@ class Refuter:
         except Inconclusive as stuck:
             return Untried(f"{stuck.reason} in the candidate")
         except (ShapeError, ValueError) as error:
-            return Untried(f"it does not run at {_text(instance.sizes)}: {error}")
+            return Untried(f"it does not run at {_sizes_text(instance.sizes)}: {error}")
         if isinstance(bound, exact_trials.Differs):
             if exact_trials.is_incomplete(instance.program) or exact_trials.is_incomplete(instance.candidate):
                 return Untried("prime fields know too little of a function that occurs")
@@ -453,12 +460,12 @@ class Refuter:
                 instance.sizes, seed, bound.place, bound.expected, bound.found, inf, (0.0, 0.0), "prime fields"
             )
         if bound > LARGEST_ERROR_RATE:
-            return Untried(f"an exact trial at {_text(instance.sizes)} errs with probability up to {bound:.1g}")
+            return Untried(f"an exact trial at {_sizes_text(instance.sizes)} errs with probability up to {bound:.1g}")
         return Trial(instance.sizes, seed, 0.0, (0.0, 0.0), "prime fields", bound)
 
 
-def _all(trials: Iterable[Trial | None]) -> tuple[Trial, ...]:
-    """All trials, or none if one is missing; those after the first missing one are not run."""
+def _all_or_none(trials: Iterable[Trial | None]) -> tuple[Trial, ...]:
+    """All trials; none if one is missing. Trials after the first missing one are not run."""
     found: list[Trial] = []
     for trial in trials:
         if trial is None:
@@ -471,12 +478,12 @@ def _is_certain(trials: list[Trial]) -> bool:
     return prod(t.error_bound or 0.0 for t in trials) <= TARGET_ERROR_RATE
 
 
-def _bound(found: float | exact_trials.Differs) -> float:
+def _finite_bound(found: float | exact_trials.Differs) -> float:
     return inf if isinstance(found, exact_trials.Differs) else found
 
 
 def _cached(cache: dict[_Key, _Value], most: int, key: _Key, make: Callable[[], _Value]) -> _Value:
-    """The cached value of a key, computed where it is missing; a full cache is cleared first."""
+    """The cached value of a key; computed if it is missing, after a full cache was cleared."""
     if key not in cache:
         if len(cache) >= most:
             cache.clear()
@@ -484,10 +491,10 @@ def _cached(cache: dict[_Key, _Value], most: int, key: _Key, make: Callable[[], 
     return cache[key]
 
 
-def _text(sizes: tuple[tuple[str, int], ...]) -> str:
+def _sizes_text(sizes: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{s}={n}" for s, n in sizes)
 
 
 def replay(counterexample: Counterexample, program: TensorProgram, candidate: SGraph) -> Attempt:
-    """Run a counterexample again: a `Counterexample` with the same numbers where the two still differ."""
+    """Run a counterexample again; returns an equal `Counterexample` if the two sides still differ."""
     return Refuter(program).replay(counterexample, candidate)

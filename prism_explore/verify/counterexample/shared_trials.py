@@ -1,11 +1,11 @@
-"""Trials at sizes that all candidates of a program share, so that equal values are computed once.
+"""Trials at sizes that all candidates of a program share, so that equal values are computed only once.
 
-Each axis of the program has one small extent with many divisors, the same for every candidate. Grid sizes and loop
+Each axis of the program has one small extent with many divisors, the same for all candidates. Grid sizes and loop
 ranges are chosen kernel by kernel among the divisors of the dims that they tile: all at least 2, all different, and no
-tile a single element long. Values are cached by `ir.interpreter.memoized`.
+tile has extent 1. Values are cached by `ir.interpreter.memoized`.
 
-Only agreement counts at these sizes. A candidate that does not run there, that names extents as numbers, or that
-differs from the program is tried again by the refuter, at sizes of its own.
+Only agreement counts at these sizes. The refuter tries a candidate again, at sizes of its own, if it differs from the
+program here, does not run here, or contains extents as numbers.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from prism_explore.ir.ops import BlockGraph, Load
 from prism_explore.support.caches import memoize
 from prism_explore.verify.shapes.instance import Instance
 
-CUTS = range(2, 13)
+TILING_SIZES = range(2, 13)
 """Candidates for grid sizes and loop ranges."""
 CACHED_CHOICES = 2048
-"""Choices of sizes that are cached."""
+"""The number of cached choices of sizes."""
 MANY_SIZES = 4
-"""From so many grid sizes and loop ranges on, some may be equal where no different numbers fit."""
+"""From so many grid sizes and loop ranges on, some may be equal if no different numbers fit."""
 
 ROUNDING = 1e-12
-"""Relative: sums of the few terms of a trial, added in another order, mostly differ by less."""
+"""A relative difference: sums of the few terms of a trial, added in another order, mostly differ by less."""
 
 Sizes: TypeAlias = tuple[tuple[str, int], ...]
 Known: TypeAlias = dict[tuple[object, ...], tuple[int, ...]]
-"""Sizes for grid dims and loops (empty where none fit), by their count, the dims that they tile, and earlier sizes."""
-Whole: TypeAlias = Sequence[tuple[int, tuple[int, ...]]]
-"""Remaining extents of dims, and which of the open sizes tile them."""
+"""Sizes of grid dims and loops (empty if none fit), by their number, the extents that they tile, and earlier sizes."""
+TiledExtents: TypeAlias = Sequence[tuple[int, tuple[int, ...]]]
+"""The remaining extents of dims, and the open sizes, by number, that tile each."""
 
 
 def _sample(value: Array) -> str:
@@ -49,15 +49,15 @@ def _sample(value: Array) -> str:
 
 
 def _same(one: Array, other: Array) -> bool:
-    """Whether all numbers are equal up to rounding; a NaN equals nothing."""
+    """Whether all numbers are equal up to rounding; NaN is equal to nothing."""
     return bool(((np.abs(one - other) <= ROUNDING * np.abs(other)) | (one == other)).all())
 
 
-FLOATS = ValueEquality(_sample, _same)
+EQUAL_FLOATS = ValueEquality(_sample, _same)
 
 
 class SharedTrial:
-    """One choice of extents and inputs, on which candidates are run one after the other."""
+    """One choice of extents and inputs, on which candidates are run."""
 
     def __init__(
         self,
@@ -66,162 +66,170 @@ class SharedTrial:
         values: Sequence[Array],
         most: int,
         turn: int,
-        alike: ValueEquality,
+        equality: ValueEquality,
         *,
         tiny: bool = False,
     ) -> None:
-        """Start with the values of the program.
+        """Store the values of the program in the cache.
 
         Args:
             program: the program that candidates implement.
             instance: the extents.
-            values: every tensor of the program.
-            most: elements that are cached.
-            turn: which of the fitting sizes is tried first.
-            alike: which values count as equal.
+            values: those of all tensors of the program.
+            most: the number of cached elements.
+            turn: the number of the fitting size that is tried first.
+            equality: which values count as equal.
             tiny: whether all sizes are 2.
         """
-        self._shared = MemoizedInterpreter(program, instance.program, values, instance.symbols, most, alike)
+        self._shared = MemoizedInterpreter(program, instance.program, values, instance.symbols, most, equality)
         self._instance, self._turn, self._tiny = instance, turn, tiny
         self._extents = [number for _, number in instance.sizes]
-        self._known: Known = {}
+        self._choices: Known = {}
 
     def compare(self, candidate: SGraph, error_of: Callable[[Array], float]) -> tuple[Sizes, float] | None:
-        """Run a candidate: its sizes and the error of its result; None where it does not run at these sizes."""
-        if len(self._known) >= CACHED_CHOICES:
-            self._known.clear()
-        cuts = Cuts(self._instance.symbols, self._extents, self._known, self._turn, tiny=self._tiny)
+        """Run a candidate; returns its sizes and the error of its result, or None where it does not run."""
+        if len(self._choices) >= CACHED_CHOICES:
+            self._choices.clear()
+        tiling = TilingSizes(self._instance.symbols, self._extents, self._choices, self._turn, tiny=self._tiny)
         shared = self._shared
         try:
             with np.errstate(all="ignore"):
-                result = shared.run(candidate, cuts)
+                result = shared.run(candidate, tiling)
                 if result not in shared.caller_cache:
                     shared.caller_cache[result] = error_of(shared.values[result])
         except (ShapeError, ValueError, OverflowError):
             return None
-        chosen = tuple(cuts.chosen.items())
-        return (*self._named(frozenset(s for s, _ in chosen)), *chosen), shared.caller_cache[result]
+        chosen = tuple(tiling.chosen.items())
+        return (*self._axis_names(frozenset(s for s, _ in chosen)), *chosen), shared.caller_cache[result]
 
-    def _named(self, cuts: frozenset[str]) -> Sizes:
-        """The program's axes, under names that no grid dim or loop has."""
-        if not any(name in cuts for name, _ in self._instance.sizes):
+    def _axis_names(self, tiling: frozenset[str]) -> Sizes:
+        """The extents of the program's axes, under names that no grid dim or loop has."""
+        if not any(name in tiling for name, _ in self._instance.sizes):
             return self._instance.sizes
-        spelled = ((name, (f"{name}_{k}" for k in count(1))) for name, _ in self._instance.sizes)
-        names = [name if name not in cuts else next(s for s in others if s not in cuts) for name, others in spelled]
+        variants = ((name, (f"{name}_{k}" for k in count(1))) for name, _ in self._instance.sizes)
+        names = [
+            name if name not in tiling else next(s for s in others if s not in tiling) for name, others in variants
+        ]
         return tuple(zip(names, self._extents, strict=True))
 
 
-class Cuts:
+class TilingSizes:
     """Chooses the grid sizes and loop ranges of one candidate, kernel by kernel."""
 
     def __init__(
         self, given: Mapping[str, int], extents: Sequence[int], known: Known, turn: int, *, tiny: bool = False
     ) -> None:
-        """Start with the sizes of the program's symbols.
+        """Begin with the sizes of the program's symbols.
 
         Args:
             given: these sizes.
-            extents: of the program's axes; no chosen size may equal one.
+            extents: those of the program's axes; no chosen size may be equal to one.
             known: cached choices for the same extents and turn.
-            turn: which of the fitting sizes is tried first.
+            turn: the number of the fitting size that is tried first.
             tiny: whether all chosen sizes are 2, and tiles may be 1.
         """
         self.sizes = dict(given)
         self._extents = frozenset[int]() if tiny else frozenset(extents)
         self._known, self._turn, self._tiny = known, turn, tiny
         self.chosen: dict[str, int] = {}
-        """The sizes that were chosen here."""
+        """The sizes chosen so far."""
 
     def __call__(self, block: BlockGraph, shapes: Sequence[tuple[int, ...]]) -> Mapping[str, int]:
-        """The sizes of a block graph's symbols, by the shapes of its kernel's operands.
+        """Choose the sizes of a block graph's symbols, given the shapes of its kernel's operands.
 
         Raises:
             ShapeError: no sizes fit.
         """
-        cuts = _symbols(block)
-        open_cuts = [*dict.fromkeys([s for s in cuts if s is not None and s not in self.sizes])]
-        if open_cuts:
-            whole, before = self._whole(block, shapes, cuts, open_cuts), tuple(self.chosen.values())
-            key = len(open_cuts), *whole, *before
+        tiling = _symbols(block)
+        open_sizes = [*dict.fromkeys([s for s in tiling if s is not None and s not in self.sizes])]
+        if open_sizes:
+            extents, earlier = self._tiled_extents(block, shapes, tiling, open_sizes), tuple(self.chosen.values())
+            key = len(open_sizes), *extents, *earlier
             fits = self._known.get(key)
             if fits is None:
-                many = len(before) + len(open_cuts) >= MANY_SIZES
-                fits = self._choose(len(open_cuts), whole, before) or (
-                    many and self._choose(len(open_cuts), whole, before, alike=True)
+                many = len(earlier) + len(open_sizes) >= MANY_SIZES
+                fits = self._choose(len(open_sizes), extents, earlier) or (
+                    many and self._choose(len(open_sizes), extents, earlier, allow_equal=True)
                 )
                 self._known[key] = fits = fits or ()
             if not fits:
                 raise ShapeError("no numbers cut these extents")
-            chosen = dict(zip(open_cuts, fits, strict=True))
+            chosen = dict(zip(open_sizes, fits, strict=True))
             self.sizes.update(chosen)
             self.chosen.update(chosen)
         return self.sizes
 
-    def _whole(
-        self, block: BlockGraph, shapes: Sequence[tuple[int, ...]], cuts: Sequence[str | None], open_cuts: list[str]
+    def _tiled_extents(
+        self, block: BlockGraph, shapes: Sequence[tuple[int, ...]], tiling: Sequence[str | None], open_sizes: list[str]
     ) -> list[tuple[int, tuple[int, ...]]]:
-        """The remaining extent of each dim that is tiled, and which open sizes tile it, each pair once."""
+        """The remaining extents of the tiled dims, and the open sizes that tile them, each pair once."""
         found: dict[tuple[int, tuple[int, ...]], None] = {}
         parallel = block.parallel
-        for operand, d, along in _cut_dims(block):
-            number, which = 1, list[int]()
+        for operand, d, along in _tiled_dims(block):
+            number, tiling_numbers = 1, list[int]()
             for n in along:
-                symbol = cuts[n]
-                if symbol in open_cuts:
-                    which.append(open_cuts.index(symbol))
+                symbol = tiling[n]
+                if symbol in open_sizes:
+                    tiling_numbers.append(open_sizes.index(symbol))
                 else:
                     number *= parallel[n].size.value(self.sizes)
             left, rest = divmod(shapes[operand][d], number)
             if rest:
                 raise ShapeError(f"{number} tiles of {shapes[operand][d]} elements")
-            if which:
-                found[left, tuple(which)] = None
+            if tiling_numbers:
+                found[left, tuple(tiling_numbers)] = None
         return [*found]
 
     def _choose(
-        self, count: int, whole: Whole, before: tuple[int, ...], given: tuple[int, ...] = (), *, alike: bool = False
+        self,
+        count: int,
+        extents: TiledExtents,
+        earlier: tuple[int, ...],
+        given: tuple[int, ...] = (),
+        *,
+        allow_equal: bool = False,
     ) -> tuple[int, ...] | None:
-        """Sizes for `count` grid dims and loops, first those given; `alike` allows equal ones. None where none fit."""
-        cut = len(given)
-        if cut == count:
+        """Sizes of `count` grid dims and loops that begin with the given ones; None where none fit."""
+        tile = len(given)
+        if tile == count:
             return given
-        of_it = gcd(*(left for left, cuts in whole if cut in cuts))
-        taken = self._extents.union(() if alike else (*before, *given))
-        fit = [n for n in ((2,) if self._tiny else CUTS) if of_it % n == 0 and (self._tiny or n not in taken)]
-        start = (self._turn + (len(before) + cut) * alike) % len(fit) if fit else 0
+        divisor = gcd(*(left for left, tiling in extents if tile in tiling))
+        taken = self._extents.union(() if allow_equal else (*earlier, *given))
+        fit = [n for n in ((2,) if self._tiny else TILING_SIZES) if divisor % n == 0 and (self._tiny or n not in taken)]
+        start = (self._turn + (len(earlier) + tile) * allow_equal) % len(fit) if fit else 0
         for number in (*fit[start:], *fit[:start]):
             rest = [
-                (left // number, tuple(c for c in cuts if c != cut)) if cut in cuts else (left, cuts)
-                for left, cuts in whole
+                (left // number, tuple(c for c in tiling if c != tile)) if tile in tiling else (left, tiling)
+                for left, tiling in extents
             ]
             if not self._tiny and any(left < 2 for left, _ in rest):
                 continue
-            found = self._choose(count, rest, before, (*given, number), alike=alike)
+            found = self._choose(count, rest, earlier, (*given, number), allow_equal=allow_equal)
             if found is not None:
                 return found
         return None
 
 
 @memoize(512)
-def _cut_dims(block: BlockGraph) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
-    """The dims that loads tile, each once: operand, dim, and which grid dims and loop tile it."""
+def _tiled_dims(block: BlockGraph) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+    """The dims that loads tile, each once: operand, dim, and the grid dims and loop that tile it."""
     found: dict[tuple[int, int, tuple[int, ...]], None] = {}
     for node in block.nodes:
         if isinstance(node.op, Load):
             along = (*(node.op.imap or ()), node.op.fmap)
             for d in dict.fromkeys(d for d in along if d is not None):
-                found[node.op.operand, d, tuple(n for n, cut in enumerate(along) if cut == d)] = None
+                found[node.op.operand, d, tuple(n for n, dim in enumerate(along) if dim == d)] = None
     return tuple(found)
 
 
 @memoize(512)
 def _symbols(block: BlockGraph) -> tuple[str | None, ...]:
-    """Per size of the grid and the loop, the symbol that it is."""
+    """The symbol of each grid size and of the loop range; None where it is no symbol."""
     return tuple(_symbol(p.size) for p in block.parallel)
 
 
 def _symbol(size: Dim) -> str | None:
-    """The symbol that a size consists of; None for any other size."""
+    """The symbol, if a size is one symbol; else None."""
     if len(size.terms) == 1:
         ((powers, coefficient),) = size.terms
         if coefficient == 1 and len(powers) == 1 and powers[0][1] == 1:

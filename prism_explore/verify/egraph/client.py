@@ -1,7 +1,7 @@
 """Client of the egglog process (`server`): starts it, sends requests, enforces limits, pools processes.
 
-Limits hold whatever egglog does: a process that exceeds its time is killed, and one that exceeds its memory ends; both
-are ordinary results.
+Limits hold even if egglog does not respond: a process that exceeds its time limit is killed, and one that exceeds its
+memory limit ends. Both are ordinary results.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ from prism_explore.verify.egraph.limits import (
     Proved,
     Saturated,
     Saturation,
-    Snapshot,
-    SnapshotClass,
     Step,
     StopReason,
     TimeLimit,
@@ -53,8 +51,8 @@ class Problem:
 class EgglogClient:
     """A client of one egglog process; a context manager.
 
-    The process starts with the first request, and again after it was killed. It applies the rows that `axioms.AXIOMS`
-    and `axioms.CONDITIONS` had when the client was made. For one thread at a time.
+    The process starts with the first request, and again after it was killed. It uses the rows that `axioms.AXIOMS` and
+    `axioms.CONDITIONS` have when the client is created. A client serves one thread at a time.
     """
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -117,10 +115,12 @@ class EgglogClient:
         )
         table = {
             "axioms": [
-                {"name": a.name, "left": a.left, "right": a.right, "when": a.when, "both_ways": a.both_ways}
+                {"name": a.name, "left": a.left, "right": a.right, "when": a.conditions, "both_ways": a.both_ways}
                 for a in self.axioms
             ],
-            "conditions": [{"name": c.name, "given": c.given, "follows": c.follows} for c in self._conditions],
+            "conditions": [
+                {"name": c.name, "premises": c.premises, "conclusion": c.conclusion} for c in self._conditions
+            ],
         }
         with suppress(BrokenPipeError):  # the first request reports a process that ended
             self._send(table)
@@ -135,19 +135,17 @@ class EgglogClient:
         goal: Problem,
         limits: Limits,
         axioms: tuple[str, ...] = (),
-        snapshot: int = 0,
         on_step: Callable[[Step], None] | None = None,
-        joining: bool = False,
+        unite_only: bool = False,
     ) -> Saturation:
         """Apply axioms until both sides are in one class or a limit is reached.
 
         Args:
             goal: the two sides and the facts.
-            limits: of the run.
-            axioms: names; all if empty.
-            snapshot: how many e-nodes of the final e-graph to return; 0 for none.
+            limits: the limits of the run.
+            axioms: the names of the axioms; all of them if empty.
             on_step: called after each iteration.
-            joining: axioms unite terms of the facts only, and add none.
+            unite_only: whether axioms only unite terms of the facts, and add none.
         """
         steps: list[Step] = []
 
@@ -156,27 +154,26 @@ class EgglogClient:
             if on_step is not None:
                 on_step(steps[-1])
 
-        done = self._request("prove", goal, limits, axioms, snapshot, receive, joining)
-        picture = done.get("snapshot")
-        return Saturation(_stop(done, limits), tuple(steps), _picture(picture) if picture else None)
+        done = self._request("prove", goal, limits, axioms, receive, unite_only)
+        return Saturation(_stop_reason(done, limits), tuple(steps))
 
-    def minimize(self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = ()) -> Saturation:
-        """Prove, then leave axioms out one after the other as long as the rest suffices."""
-        done = self._request("minimize", goal, limits, axioms, 0, None)
+    def minimize(self, goal: Problem, limits: Limits) -> Saturation:
+        """Prove, then leave out axioms one after the other as long as the others suffice."""
+        done = self._request("minimize", goal, limits, (), None)
         steps = tuple(_step(s) for s in done.get("steps", ()))
-        return Saturation(_stop(done, limits), steps, None, tuple(done.get("axioms", ())))
+        return Saturation(_stop_reason(done, limits), steps, tuple(done.get("axioms", ())))
 
     def replay(self, goal: Problem, limits: Limits) -> Saturation:
         """Run a goal whose facts are a complete egglog program, rules included."""
-        return Saturation(_stop(self._request("replay", goal, limits, (), 0, None), limits))
+        return Saturation(_stop_reason(self._request("replay", goal, limits, (), None), limits))
 
     def trace(
-        self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = (), joining: bool = False
+        self, goal: Problem, limits: Limits, axioms: tuple[str, ...] = (), unite_only: bool = False
     ) -> tuple[StopReason, tuple[dict[str, Any], ...]]:
-        """Apply axioms one at a time; the e-graph at the start and after each that changed it, see `engine`."""
+        """Apply axioms one at a time; returns the e-graph at the start and after each change, see `trace`."""
         steps: list[dict[str, Any]] = []
-        done = self._request("trace", goal, limits, axioms, 0, steps.append, joining)
-        return _stop(done, limits), tuple(steps)
+        done = self._request("trace", goal, limits, axioms, steps.append, unite_only)
+        return _stop_reason(done, limits), tuple(steps)
 
     def _request(
         self,
@@ -184,9 +181,8 @@ class EgglogClient:
         goal: Problem,
         limits: Limits,
         axioms: tuple[str, ...],
-        snapshot: int,
         on_step: Callable[[dict[str, Any]], None] | None,
-        joining: bool = False,
+        unite_only: bool = False,
     ) -> dict[str, Any]:
         self.uses += 1
         self.start()
@@ -201,8 +197,7 @@ class EgglogClient:
             "iterations": limits.iterations,
             "nodes": limits.nodes,
             "seconds": limits.seconds,
-            "snapshot": snapshot,
-            "joining": joining,
+            "unite_only": unite_only,
         }
         try:
             if not self._ready:
@@ -212,7 +207,7 @@ class EgglogClient:
                     return {"stop": "crashed", "detail": f"the prover's process did not start within {STARTING_S:g} s"}
                 self._ready = True
             self._send(request)
-            # A run that ends in time answers within the limit of its process.
+            # The process ends a run at its limit itself; it is killed only after the grace time.
             for part in self._answers(process, limits.seconds + GRACE_S):
                 if "done" in part:
                     return part["done"]
@@ -288,11 +283,11 @@ def _cpu_of(process: int) -> float | None:
 
 # ---------------------------------------------------------------- pool
 class Pool:
-    """Idle egglog processes, kept because starting one takes longer than most requests.
+    """A pool of idle egglog processes, because starting one takes longer than most requests.
 
-    Each is used by one caller at a time; if none is idle, another starts. A returned process waits for the next caller;
-    up to `kept` of them wait. They end with the interpreter, or by `close`. A process that has answered `MAX_REQUESTS`
-    requests is replaced, because egglog does not free all of its memory.
+    Each process serves one caller at a time; if none is idle, another starts. Up to `kept` returned processes stay idle
+    until they are used again. They end with the interpreter, or by `close`. A process is replaced after `MAX_REQUESTS`
+    requests, because egglog does not free all of its memory.
     """
 
     def __init__(self, kept: int = 2) -> None:
@@ -351,7 +346,7 @@ WALL_FACTOR = 60
 """Wall time of a request in multiples of its CPU time limit, on a busy machine."""
 
 
-def _stop(done: dict[str, Any], limits: Limits) -> StopReason:
+def _stop_reason(done: dict[str, Any], limits: Limits) -> StopReason:
     match done["stop"]:
         case "proved":
             return Proved()
@@ -371,10 +366,3 @@ def _stop(done: dict[str, Any], limits: Limits) -> StopReason:
 
 def _step(plain: dict[str, Any]) -> Step:
     return Step(plain["iteration"], plain["nodes"], plain["classes"], tuple(plain["matches"].items()))
-
-
-def _picture(plain: dict[str, Any]) -> Snapshot:
-    classes = tuple(
-        SnapshotClass(c["id"], tuple((n["op"], tuple(n["children"])) for n in c["nodes"])) for c in plain["classes"]
-    )
-    return Snapshot(tuple(plain["roots"]), classes, plain["all_nodes"], plain["all_classes"])

@@ -7,7 +7,6 @@ belongs to the thread that made it and never leaves the function that made it.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,6 @@ from typing import Any, TypeAlias, cast
 from egglog import bindings
 
 from prism_explore.verify.axiom_schema import CONSTRUCTORS, SIGNATURE, Axiom, Condition
-from prism_explore.verify.egraph.limits import readable
 from prism_explore.verify.egraph.trace import trace
 
 Plain: TypeAlias = dict[str, Any]
@@ -27,12 +25,11 @@ Plain: TypeAlias = dict[str, Any]
 MINIMIZE_NODES = 1_000_000
 """E-nodes that may be built to find out which axioms can be left out."""
 
-_MARK = '(relation side (String Expr)) (side "left" $left) (side "right" $right)'
 _STEP = "(run-schedule (saturate (run conditions)) (run axioms))"
 
 
 class RuleLibrary:
-    """The rules of a table of axioms, parsed once; parsed commands can run on any e-graph."""
+    """The parsed rules of a table of axioms; parsed commands can run on any e-graph."""
 
     def __init__(self, axioms: Sequence[Axiom], conditions: Sequence[Condition]) -> None:
         """Parse the rules of these rows."""
@@ -42,7 +39,7 @@ class RuleLibrary:
         self.signature = parser.parse_program(SIGNATURE)
         self.conditions = {c.name: parser.parse_program(c.rule()) for c in conditions}
         self.rules = {a.name: parser.parse_program(a.rules()) for a in axioms}
-        self.joining = {a.name: parser.parse_program(a.joining) for a in axioms}
+        self.unite_rules = {a.name: parser.parse_program(a.unite_rule) for a in axioms}
         self.step = parser.parse_program(_STEP)
         self.check = parser.parse_program("(check (= $left $right))")
         self._parsed: tuple[str, list[Any]] = "", []
@@ -53,13 +50,13 @@ class RuleLibrary:
         """The rules of a table as the client sends it."""
         return cls(
             [Axiom(a["name"], a["left"], a["right"], "", tuple(a["when"]), a["both_ways"]) for a in table["axioms"]],
-            [Condition(c["name"], tuple(c["given"]), c["follows"], "") for c in table["conditions"]],
+            [Condition(c["name"], tuple(c["premises"]), c["conclusion"], "") for c in table["conditions"]],
         )
 
     def parse(self, program: str) -> list[Any]:
-        """A program's commands, one on each line; the result for the last program is cached.
+        """The commands of a program with one command per line; the result for the last program is cached.
 
-        Each line is parsed on its own, because every token that egglog parses holds a copy of the text it came from.
+        Each line is parsed separately, because every token of egglog's parser holds a copy of the parsed text.
         """
         if self._parsed[0] != program:
             parser = bindings.EGraph()
@@ -68,7 +65,7 @@ class RuleLibrary:
         return self._parsed[1]
 
     def applicable(self, names: tuple[str, ...], stated: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The axioms that can ever match a goal in which these words occur, and the conditions that they need."""
+        """The axioms that can match in a goal with these words, and the conditions that they need."""
         if (names, stated) not in self._applicable:
             self._applicable[names, stated] = self._find_applicable(names, stated)
         return self._applicable[names, stated]
@@ -76,25 +73,29 @@ class RuleLibrary:
     def _find_applicable(
         self, names: tuple[str, ...], stated: frozenset[str]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        there = set(stated)
+        present = set(stated)
         rows = [a for a in self.axioms if a.name in names]
         while True:
-            matching = [a for a in rows if any(_needs(side, *a.when) <= there for side in a.sides)]
-            grown = there | {word for a in matching for side in (a.left, a.right) for word in _words(side)}
-            if grown == there:
+            matching = [a for a in rows if any(_required_words(side, *a.conditions) <= present for side in a.sides)]
+            extended = present | {word for a in matching for side in (a.left, a.right) for word in _words(side)}
+            if extended == present:
                 break
-            there = grown
-        needed = {word for a in matching for fact in a.when for word in _words(fact)}
+            present = extended
+        needed = {word for a in matching for fact in a.conditions for word in _words(fact)}
         while True:
-            conditions = [c for c in self.all_conditions if _words(c.follows) & needed and _needs(*c.given) <= there]
-            more = needed | {word for c in conditions for fact in c.given for word in _words(fact)}
+            conditions = [
+                c
+                for c in self.all_conditions
+                if _words(c.conclusion) & needed and _required_words(*c.premises) <= present
+            ]
+            more = needed | {word for c in conditions for fact in c.premises for word in _words(fact)}
             if more == needed:
                 return tuple(a.name for a in matching), tuple(c.name for c in conditions)
             needed = more
 
 
-_STATED = frozenset((*CONSTRUCTORS, "digits", "renamed", "stated"))
-"""Words that a rule finds only where the goal contains them or another rule adds them."""
+_GROUND_WORDS = frozenset((*CONSTRUCTORS, "digits", "renamed", "stated"))
+"""Words that exist in an e-graph only if the goal contains them or a rule adds them."""
 
 
 @cache
@@ -102,8 +103,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\((\w+)", text))
 
 
-def _needs(*patterns: str) -> frozenset[str]:
-    return frozenset[str]().union(*map(_words, patterns)) & _STATED
+def _required_words(*patterns: str) -> frozenset[str]:
+    return frozenset[str]().union(*map(_words, patterns)) & _GROUND_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +117,11 @@ class Goal:
     iterations: int
     nodes: int
     deadline: float
-    """By `time.process_time`: CPU time of this process."""
+    """In CPU time of this process (`time.process_time`)."""
 
     @classmethod
     def of(cls, request: Plain, now: float) -> Goal:
-        """The goal of a request that arrived now."""
+        """The goal of a request; `now` is the CPU time of its arrival."""
         return cls(
             str(request["facts"]),
             str(request["left"]),
@@ -132,15 +133,15 @@ class Goal:
 
     @property
     def program(self) -> str:
-        """The facts and both sides as text of egglog."""
+        """The facts and both sides as an egglog program."""
         return f"{self.facts}\n(let $left {self.left})\n(let $right {self.right})"
 
     @property
     def restated(self) -> str:
-        """Every named term made once more and united with its name.
+        """A program that makes every named term again and unites it with its name.
 
-        The terms are made before the union: egglog 13.2 may unite a term that is written in a `union` with one of its
-        own arguments.
+        The terms are made before the union, because egglog 13.2 may unite a term inside a `union` with one of its own
+        arguments.
         """
         named = [(m[1], m[2]) for m in _LET.finditer(self.program)]
         return "\n".join(f"(let {name}.again {term})\n(union {name} {name}.again)" for name, term in named)
@@ -153,7 +154,7 @@ def answer(request: Plain, library: RuleLibrary) -> Iterator[Plain]:
     """The answer to a request: `step` objects while it runs, then one `done`.
 
     prove      apply `axioms` (all where the list is empty) until both sides are equal or a limit is reached;
-               with `joining`, they only unite terms of the facts, and add none
+               with `unite_only`, they only unite terms of the facts, and add none
     minimize   the same, then leave axioms out as long as the rest suffices
     replay     `facts` is a complete egglog program with its own rules; run it
     trace      apply `axioms` one at a time, and report the complete e-graph after each that changed it
@@ -162,8 +163,8 @@ def answer(request: Plain, library: RuleLibrary) -> Iterator[Plain]:
     names = tuple(request["axioms"]) or tuple(library.rules)
     match request["do"]:
         case "prove":
-            rules = library.joining if request.get("joining") else library.rules
-            yield from _prove(goal, library, names, rules, int(request.get("snapshot", 0)))
+            rules = library.unite_rules if request.get("unite_only") else library.rules
+            yield from _prove(goal, library, names, rules)
         case "minimize":
             yield {"done": _minimize(goal, library, names)}
         case "replay":
@@ -180,7 +181,7 @@ def answer(request: Plain, library: RuleLibrary) -> Iterator[Plain]:
 def _graph(
     goal: Goal, library: RuleLibrary, axioms: Sequence[str], rules: Mapping[str, list[Any]] | None = None
 ) -> bindings.EGraph:
-    matching, conditions = library.applicable(tuple(axioms), _words(goal.program) & _STATED)
+    matching, conditions = library.applicable(tuple(axioms), _words(goal.program) & _GROUND_WORDS)
     graph = bindings.EGraph()
     commands = list(library.signature)
     for name in conditions:
@@ -192,7 +193,7 @@ def _graph(
 
 
 def _saturate(graph: bindings.EGraph, goal: Goal, library: RuleLibrary) -> Iterator[tuple[str, Plain]]:
-    """Iterations up to the last one: pairs of the reason to stop (empty: continue) and the step."""
+    """Run iterations; yields for each the reason to stop (empty where it continues) and the step."""
 
     def proved() -> bool:
         try:
@@ -211,7 +212,7 @@ def _saturate(graph: bindings.EGraph, goal: Goal, library: RuleLibrary) -> Itera
         step = {"iteration": iteration, **size, "matches": _matches(report.num_matches_per_rule, library)}
         lost = not report.updated and not restated and not proved()
         if lost:
-            # Rebuilding may lose a term whose arguments became equal to another's; making it again unites the two.
+            # Rebuilding may lose a term that became congruent to another one; making it again unites the two.
             graph.run_program(*graph.parse_program(goal.restated))
             restated = True
         if proved():
@@ -235,7 +236,7 @@ def _graph_size(graph: bindings.EGraph) -> Plain:
 
 
 def _matches(counted: Mapping[str, int], library: RuleLibrary) -> dict[str, int]:
-    """Matches per axiom, both directions together, in the order of the table."""
+    """The number of matches per axiom, of both directions together, in the order of the table."""
     both = {a.name: counted.get(a.name, 0) + counted.get(f"{a.name}, backwards", 0) for a in library.axioms}
     return {name: n for name, n in both.items() if n}
 
@@ -252,14 +253,13 @@ def _run(steps: Iterator[tuple[str, Plain]]) -> tuple[str, list[Plain]]:
 
 
 def _prove(
-    goal: Goal, library: RuleLibrary, axioms: tuple[str, ...], rules: Mapping[str, list[Any]], shown: int
+    goal: Goal, library: RuleLibrary, axioms: tuple[str, ...], rules: Mapping[str, list[Any]]
 ) -> Iterator[Plain]:
     graph = _graph(goal, library, axioms, rules)
     for stop, step in _saturate(graph, goal, library):
         yield {"step": step}
         if stop:
-            picture = _snapshot(graph, shown) if shown else None
-            yield {"done": {"stop": stop, "snapshot": picture}}
+            yield {"done": {"stop": stop}}
             return
 
 
@@ -293,37 +293,3 @@ def _minimize(goal: Goal, library: RuleLibrary, axioms: tuple[str, ...]) -> Plai
         if chunk == 1:
             return {"stop": "proved", "steps": steps, "axioms": kept}
         chunk //= 2
-
-
-def _snapshot(graph: bindings.EGraph, shown: int) -> Plain:
-    """The classes nearest to both sides, each complete, up to `shown` nodes; and the totals."""
-    graph.run_program(*graph.parse_program(_MARK))
-    rows = json.loads(graph.serialize([]).to_json())["nodes"]
-    classes: dict[str, list[tuple[str, list[str]]]] = {}
-    for row in rows.values():
-        if row["op"] not in CONSTRUCTORS:
-            continue
-        below = [rows[child] for child in row["children"]]
-        label = " ".join([row["op"], *(readable(b["op"]) for b in below if b["op"] not in CONSTRUCTORS)])
-        to = [b["eclass"] for b in below if b["op"] in CONSTRUCTORS]
-        classes.setdefault(row["eclass"], []).append((label, to))
-    marks = [[rows[child] for child in row["children"]] for row in rows.values() if row["op"] == "side"]
-    roots = [whole["eclass"] for _, whole in sorted(marks, key=lambda pair: pair[0]["op"])]
-    queue, seen, out, drawn = list(dict.fromkeys(roots)), set(roots), list[Plain](), 0
-    for name in queue:
-        nodes = sorted(classes.get(name, []))
-        if drawn + len(nodes) > shown:
-            continue
-        drawn += len(nodes)
-        out.append({"id": name, "nodes": [{"op": label, "children": to} for label, to in nodes]})
-        for _, to in nodes:
-            for child in to:
-                if child not in seen:
-                    seen.add(child)
-                    queue.append(child)
-    return {
-        "roots": roots,
-        "classes": out,
-        "all_nodes": sum(map(len, classes.values())),
-        "all_classes": len(classes),
-    }

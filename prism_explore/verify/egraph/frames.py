@@ -17,7 +17,7 @@ from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.egraph.limits import StopReason, explain, readable
 
 Key: TypeAlias = tuple[str, tuple[str, ...], tuple[int, ...]]
-"""Operator, literals, the numbers of the children's classes."""
+"""Operator, literals, and the numbers of the children's classes."""
 Row: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], str]
 """Operator, literals, children's classes and own class, with egglog's current ids."""
 
@@ -86,7 +86,7 @@ class Frame:
         return sum(len(c.nodes) for c in self.classes)
 
     @property
-    def has_met(self) -> bool:
+    def is_proved(self) -> bool:
         """Whether both sides are in one class."""
         return self.roots[0] == self.roots[1]
 
@@ -136,11 +136,11 @@ class Growth:
         return found
 
     def text(self) -> str:
-        """All changes frame by frame, and the classes at the end."""
+        """The changes of each frame, and the final classes."""
         lines = [f"{self.subject}: {self.operation}", f"  = {self.value}"]
         for f in self.frames:
             what = (
-                f"iteration {f.iteration}, {f.axiom}, {_count(f.matches, 'match', 'matches')}" if f.axiom else "put in"
+                f"iteration {f.iteration}, {f.axiom}, {_count(f.matches, 'match', 'matches')}" if f.axiom else "input"
             )
             lines.append(f"  frame {f.number}: {what}; {_count(f.nodes, 'node', 'nodes')} in {len(f.classes)} classes")
             if f.added and f.axiom:
@@ -152,12 +152,12 @@ class Growth:
             return "\n".join((*lines, f"  no e-graph: {explain(self.stop)}"))
         last = self.frames[-1]
         left, right = last.roots
-        met = (
+        outcome = (
             f"both sides are in {left}"
-            if last.has_met
+            if last.is_proved
             else f"left is in {left}, right in {right}: {explain(self.stop)}"
         )
-        lines.append(f"  {met}")
+        lines.append(f"  {outcome}")
         for c in last.classes:
             shown = (" ".join((n.label, *((n.children and (f"({', '.join(n.children)})",)) or ()))) for n in c.nodes)
             lines.append(f"    {c.id} = {' = '.join(shown)}")
@@ -172,32 +172,32 @@ def _count(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
 
 
-def follow(steps: Iterable[Mapping[str, Any]]) -> tuple[Frame, ...]:
+def make_frames(steps: Iterable[Mapping[str, Any]]) -> tuple[Frame, ...]:
     """The frames of a trace's steps."""
-    names = _Names()
+    names = _FrameBuilder()
     return tuple(names.frame(number, step) for number, step in enumerate(steps))
 
 
-class _Names:
+class _FrameBuilder:
     """Numbers of classes and nodes; where two merge, the smaller number stays."""
 
     def __init__(self) -> None:
         self._same = UnionFind[int]()
         self._nodes: dict[Key, tuple[int, int]] = {}
-        """Per node, its own number and its class's."""
+        """The number of each node and of its class."""
         self._classes = self._created = 0
 
     def frame(self, number: int, step: Mapping[str, Any]) -> Frame:
         """The next frame."""
-        rows = [(str(op), tuple(lits), tuple(below), str(own)) for op, lits, below, own in step["nodes"]]
+        rows = [(str(op), tuple(literals), tuple(below), str(own)) for op, literals, below, own in step["nodes"]]
         before = {key: own for key, (_, own) in self._nodes.items()}
-        of, absorbed = self._recognise(rows)
-        new = self._name_new(rows, of)
+        of, absorbed = self._match_known(rows)
+        new = self._number_new(rows, of)
         added_nodes: list[int] = []
         grouped: dict[int, list[tuple[int, Key]]] = {}
         missing: list[tuple[Key, int]] = []
-        for op, lits, below, own in rows:
-            key = (op, lits, tuple(self._find(of[b]) for b in below))
+        for op, literals, below, own in rows:
+            key = (op, literals, tuple(self._find(of[b]) for b in below))
             if key in self._nodes:
                 grouped.setdefault(self._find(of[own]), []).append((self._nodes[key][0], key))
             else:
@@ -224,28 +224,28 @@ class _Names:
             (left, right),
         )
 
-    def _recognise(self, rows: list[Row]) -> tuple[dict[str, int], list[int]]:
-        """The numbers of egglog's classes that existed before, and the numbers that were absorbed."""
+    def _match_known(self, rows: list[Row]) -> tuple[dict[str, int], list[int]]:
+        """The numbers of egglog's classes that existed before, and the absorbed numbers."""
         of: dict[str, int] = {}
         absorbed: list[int] = []
         moved = True
         while moved:
             moved = False
-            for op, lits, below, own in rows:
+            for op, literals, below, own in rows:
                 if any(b not in of for b in below):
                     continue
-                known = self._nodes.get((op, lits, tuple(self._find(of[b]) for b in below)))
+                known = self._nodes.get((op, literals, tuple(self._find(of[b]) for b in below)))
                 if known is None:
                     continue
                 if own not in of:
                     of[own] = self._find(known[1])
                     moved = True
                 elif self._find(of[own]) != self._find(known[1]):
-                    absorbed += self._join(of[own], known[1])
+                    absorbed += self._merge(of[own], known[1])
                     moved = True
         return of, sorted(absorbed)
 
-    def _join(self, one: int, other: int) -> list[int]:
+    def _merge(self, one: int, other: int) -> list[int]:
         """Merge two classes and all that follow by congruence; returns the absorbed numbers."""
         absorbed: list[int] = []
         pending = [(one, other)]
@@ -256,23 +256,23 @@ class _Names:
                 continue
             absorbed.append(younger)
             again: dict[Key, tuple[int, int]] = {}
-            for (op, lits, below), (number, own) in self._nodes.items():
-                key = (op, lits, tuple(map(self._find, below)))
+            for (op, literals, below), (number, own) in self._nodes.items():
+                key = (op, literals, tuple(map(self._find, below)))
                 known = again.setdefault(key, (number, own))
                 if known[1] != own:
                     pending.append((known[1], own))
-                again[key] = min(known, (number, own))  # of two nodes that became equal the older stays
+                again[key] = min(known, (number, own))  # of two equal nodes the older one stays
             self._nodes = again
         return absorbed
 
-    def _name_new(self, rows: list[Row], of: dict[str, int]) -> list[int]:
+    def _number_new(self, rows: list[Row], of: dict[str, int]) -> list[int]:
         """Assign numbers to new classes, operands first; returns them."""
         new: list[int] = []
         while True:
             ready: dict[str, Key] = {}
-            for op, lits, below, own in rows:
+            for op, literals, below, own in rows:
                 if own not in of and all(b in of for b in below):
-                    key = (op, lits, tuple(self._find(of[b]) for b in below))
+                    key = (op, literals, tuple(self._find(of[b]) for b in below))
                     ready[own] = min(ready.get(own, key), key)
             if not ready:
                 return new
@@ -287,12 +287,12 @@ class _Names:
         groups: dict[int, list[int]] = {}
         for younger in absorbed:
             groups.setdefault(self._find(younger), []).append(younger)
-        alike: dict[Key, list[int]] = {}
-        for (op, lits, below), own in before.items():
-            alike.setdefault((op, lits, tuple(map(self._find, below))), []).append(own)
+        congruent: dict[Key, list[int]] = {}
+        for (op, literals, below), own in before.items():
+            congruent.setdefault((op, literals, tuple(map(self._find, below))), []).append(own)
         for survivor, others in sorted(groups.items()):
             merged = UnionFind((survivor, *others))
-            for owners in alike.values():
+            for owners in congruent.values():
                 for other in owners[1:]:
                     merged.union(owners[0], other)
             follows = len({merged.find(c) for c in (survivor, *others)}) == 1
@@ -303,5 +303,5 @@ class _Names:
 
 
 def _node(number: int, key: Key) -> ENode:
-    op, lits, below = key
-    return ENode(f"n{number}", op, lits, tuple(f"e{c}" for c in below))
+    op, literals, below = key
+    return ENode(f"n{number}", op, literals, tuple(f"e{c}" for c in below))

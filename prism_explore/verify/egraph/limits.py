@@ -30,19 +30,19 @@ class Proved:
 
 @dataclass(frozen=True, slots=True)
 class Saturated:
-    """No axiom adds anything more and the sides are in different classes: these axioms do not prove it."""
+    """The e-graph is saturated and the two sides are in different classes: these axioms do not prove the equation."""
 
 
 @dataclass(frozen=True, slots=True)
 class IterationLimit:
-    """The last allowed iteration is over."""
+    """The limit of iterations was reached."""
 
     iterations: int
 
 
 @dataclass(frozen=True, slots=True)
 class NodeLimit:
-    """The e-graph has more nodes than allowed."""
+    """The limit of e-nodes was exceeded."""
 
     nodes: int
 
@@ -79,7 +79,7 @@ StopReason: TypeAlias = Proved | Saturated | IterationLimit | NodeLimit | TimeLi
 
 
 def explain(stop: StopReason) -> str:
-    """The reason as text that completes *not proved:*."""
+    """The reason as a text; part of the file format."""
     match stop:
         case Proved():
             return "proved"
@@ -111,50 +111,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotClass:
-    """An e-class: its stable id and its e-nodes, each a label and the ids of the classes below."""
-
-    id: str
-    nodes: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The part of an e-graph nearest to the two sides, in complete classes."""
-
-    roots: tuple[str, ...]
-    """The classes of the left and the right side; equal if proved."""
-    classes: tuple[SnapshotClass, ...]
-    all_nodes: int
-    all_classes: int
-
-    @property
-    def shown_nodes(self) -> int:
-        """How many e-nodes are included."""
-        return sum(len(c.nodes) for c in self.classes)
-
-    @property
-    def left_out(self) -> str:
-        """How much is not included, as text; empty if everything is."""
-        nodes, classes = self.all_nodes - self.shown_nodes, self.all_classes - len(self.classes)
-        if not nodes and not classes:
-            return ""
-        return f"{nodes} of {self.all_nodes} e-nodes and {classes} of {self.all_classes} e-classes are not shown"
-
-
-@dataclass(frozen=True, slots=True)
 class Saturation:
     """The result of a run: why it stopped, its iterations, and the axioms that it needed."""
 
     stop: StopReason
     steps: tuple[Step, ...] = ()
-    snapshot: Snapshot | None = None
     axioms: tuple[str, ...] = ()
     """If requested: axioms that suffice, none of which can be left out within the limits."""
 
     @property
     def equal(self) -> bool:
-        """Whether the two sides were proved equal; False is no proof that they differ."""
+        """Whether both sides were proved equal; False is no proof that they differ."""
         return isinstance(self.stop, Proved)
 
 

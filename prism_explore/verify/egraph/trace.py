@@ -1,8 +1,8 @@
 """Trace of equality saturation: the complete e-graph after each axiom.
 
-Only `server` imports this module, in its own process. A search applies all axioms at once, so it cannot attribute a
-merge to one of them. Here the axioms are applied one at a time, in the order of the table: every change since the last
-frame is due to the frame's axiom and congruence. The schedule differs from the search's; the axioms are the same.
+Only `server` imports this module, in its own process. A search applies all axioms in one iteration, so a merge cannot
+be attributed to one of them. Here the axioms are applied one at a time, in the order of the table, so every change
+since the last step follows from one axiom and congruence. The axioms are those of a search; only the schedule differs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Plain: TypeAlias = dict[str, Any]
 
 
 def trace(request: Plain, axioms: Sequence[Axiom], conditions: Sequence[Condition]) -> Iterator[Plain]:
-    """One `step` for the start and for every axiom that changed something, then `done`.
+    """Yield a `step` for the start and for every axiom that changed something, then `done`.
 
     The request is one of `engine.answer`. A step has `iteration`, `axiom` (empty for the start), `matches`, `nodes`
     (rows of operator, literals, classes of the children, own class) and `roots` (the classes of both sides).
@@ -33,10 +33,10 @@ def trace(request: Plain, axioms: Sequence[Axiom], conditions: Sequence[Conditio
     graph = bindings.EGraph()
     lines = [" ".join(SIGNATURE.split()), *(c.rule() for c in conditions)]
     for n, a in enumerate(rows):
-        written = a.joining if request.get("joining") else a.rules()
-        lines += [f"(ruleset axiom{n})", *written.replace(":ruleset axioms", f":ruleset axiom{n}").splitlines()]
+        rules = a.unite_rule if request.get("unite_only") else a.rules()
+        lines += [f"(ruleset axiom{n})", *rules.replace(":ruleset axioms", f":ruleset axiom{n}").splitlines()]
     lines += [*str(request["facts"]).splitlines(), f"(let $left {request['left']})", f"(let $right {request['right']})"]
-    for line in lines:  # line by line: every token that egglog parses holds a copy of the text it came from
+    for line in lines:  # line by line, because every token of egglog's parser holds a copy of the parsed text
         graph.run_program(*parser.parse_program(line))
     steps = [
         parser.parse_program(f"(run-schedule (saturate (run conditions)) (run axiom{n}))") for n in range(len(rows))
@@ -44,7 +44,7 @@ def trace(request: Plain, axioms: Sequence[Axiom], conditions: Sequence[Conditio
     last = _rows(graph)
     yield {"step": {"iteration": 0, "axiom": "", "matches": 0, **last}}
     for iteration in range(1, int(request["iterations"]) + 1):
-        grew = False
+        changed = False
         for axiom, step in zip(rows, steps, strict=True):
             if last["roots"][0] == last["roots"][1]:
                 yield {"done": {"stop": "proved"}}
@@ -56,7 +56,7 @@ def trace(request: Plain, axioms: Sequence[Axiom], conditions: Sequence[Conditio
                 continue
             now = _rows(graph)
             if now != last:
-                grew = True
+                changed = True
                 last = now
                 yield {"step": {"iteration": iteration, "axiom": axiom.name, "matches": matches, **now}}
             stop = "nodes" if len(now["nodes"]) > int(request["nodes"]) else ""
@@ -64,7 +64,7 @@ def trace(request: Plain, axioms: Sequence[Axiom], conditions: Sequence[Conditio
             if stop:
                 yield {"done": {"stop": stop}}
                 return
-        if not grew:
+        if not changed:
             proved = last["roots"][0] == last["roots"][1]
             yield {"done": {"stop": "proved" if proved else "saturated"}}
             return
@@ -73,8 +73,8 @@ def trace(request: Plain, axioms: Sequence[Axiom], conditions: Sequence[Conditio
 
 def _rows(graph: bindings.EGraph) -> Plain:
     """Every e-node, and the classes of the two sides."""
-    whole = json.loads(graph.serialize([]).to_json())
-    nodes = whole["nodes"]
+    serialized = json.loads(graph.serialize([]).to_json())
+    nodes = serialized["nodes"]
     rows: list[tuple[str, list[str], list[str], str]] = []
     for node in nodes.values():
         if node["op"] not in CONSTRUCTORS:
@@ -83,5 +83,7 @@ def _rows(graph: bindings.EGraph) -> Plain:
         literals = [b["op"] for b in below if b["op"] not in CONSTRUCTORS]
         classes = [b["eclass"] for b in below if b["op"] in CONSTRUCTORS]
         rows.append((node["op"], literals, classes, node["eclass"]))
-    called = {word: name for name, data in whole["class_data"].items() for word in str(data.get("let", "")).split(", ")}
+    called = {
+        word: name for name, data in serialized["class_data"].items() for word in str(data.get("let", "")).split(", ")
+    }
     return {"nodes": sorted(rows), "roots": [called["$left"], called["$right"]]}

@@ -1,10 +1,10 @@
 """The algebra of normal forms: sums, products, powers, functions and substitution.
 
-Every operation takes forms in normal form and returns one. Results are cached by the texts of the operands: of a symbol
-only that it is a positive integer is assumed, so a result holds for all candidates.
+Every operation maps normal forms to a normal form. Results are cached by the keys of the operands. A result holds for
+all candidates, because symbols are only assumed to be positive integers.
 
-Work is counted in steps. Where the budget ends, `NoNormalForm` names the limit; it is caught inside this package and
-becomes the verdict `Unknown`.
+Work is counted in steps. Where the budget ends, `NoNormalForm` is raised with the limit; it is caught inside this
+package and becomes the verdict `Unknown`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from prism_explore.verify.normal_form.bound_names import (
     Collapsed,
     Naming,
     OpenOperand,
-    by_key,
-    checked,
-    moves_one_to_one,
+    check_number,
+    is_bijective,
+    sort_key,
 )
 from prism_explore.verify.normal_form.bound_names import NoNormalForm as NoNormalForm
 from prism_explore.verify.normal_form.forms import (
@@ -54,16 +54,16 @@ from prism_explore.verify.normal_form.forms import (
 from prism_explore.verify.normal_form.functions import apply, exp
 from prism_explore.verify.normal_form.index import MOVED, Index, Var
 from prism_explore.verify.normal_form.indicators import (
-    Known,
+    Constant,
     band,
     common_bands,
     intersection,
     interval,
-    joined,
+    merge_adjacent,
 )
 from prism_explore.verify.normal_form.maxima import maximum, running
 from prism_explore.verify.normal_form.powers import ROOT, power
-from prism_explore.verify.normal_form.sums import canonical_sum, join_adjacent_sums
+from prism_explore.verify.normal_form.sums import canonical_sum, merge_adjacent_sums
 
 _HALF = Fraction(1, 2)
 _Operands = TypeVarTuple("_Operands")
@@ -77,24 +77,26 @@ class _Tensor:
     form: NormalForm
     steps: int
     candidate: int
-    """The last candidate whose budget paid for it."""
+    """The last candidate whose budget was charged for it."""
 
 
 class Algebra(Naming):
     """Operations on normal forms, with a cache and a budget."""
 
-    def __init__(self, budget: Budget | None = None, *, spell_out: bool = False, integers: Sequence[Dim] = ()) -> None:
-        """An algebra with an empty cache; other settings need another algebra.
+    def __init__(
+        self, budget: Budget | None = None, *, expand_definitions: bool = False, integers: Sequence[Dim] = ()
+    ) -> None:
+        """Begin with an empty cache. Other settings need another algebra, because results are cached.
 
         Args:
             budget: the limits for one candidate.
-            spell_out: whether named functions are replaced by their definitions (rules F1, F7).
+            expand_definitions: whether named functions are replaced by their definitions (rules F1, F7).
             integers: sizes that are integers by the conditions of a candidate (rule I6).
         """
         super().__init__(budget, integers)
-        self.spell_out = spell_out
+        self.expand_definitions = expand_definitions
         self._cache: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
-        """Per operation and operands, the result and the number of steps that it took."""
+        """The result of each operation and its number of steps, by operation and operands."""
         self._tensor_cache: dict[tuple[Hashable, ...], _Tensor] = {}
         self._candidate = 0
 
@@ -110,37 +112,37 @@ class Algebra(Naming):
 
     def cached_tensor(
         self,
-        what: tuple[Hashable, ...],
+        key: tuple[Hashable, ...],
         make: Callable[[*_Operands], NormalForm],
-        *of: *_Operands,
+        *args: *_Operands,
     ) -> NormalForm:
-        """The result of a graph's operator; as `cached`, but equal tensors of one candidate cost their steps once."""
-        known = self._tensor_cache.get(what)
-        if known is None:
-            began = self.steps
-            known = self._tensor_cache[what] = _Tensor(make(*of), self.steps - began, self._candidate)
-        elif known.candidate != self._candidate:
-            known.candidate = self._candidate
-            self.spend(known.steps)
-        return known.form
+        """The result of a graph's operator: as `cached`, but equal tensors of one candidate are charged only once."""
+        cached = self._tensor_cache.get(key)
+        if cached is None:
+            start = self.steps
+            cached = self._tensor_cache[key] = _Tensor(make(*args), self.steps - start, self._candidate)
+        elif cached.candidate != self._candidate:
+            cached.candidate = self._candidate
+            self.spend(cached.steps)
+        return cached.form
 
-    def cached(self, what: tuple[Hashable, ...], make: Callable[[*_Operands], _Made], *of: *_Operands) -> _Made:
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[*_Operands], _Made], *args: *_Operands) -> _Made:
         """The result of an operation, computed once.
 
-        It costs the same steps each time, so that no verdict depends on earlier ones.
+        Each call is charged the same steps, so that no verdict depends on earlier ones.
 
         Args:
-            what: the operation and all that its result depends on, forms by their keys.
+            key: the operation and everything on which its result depends; forms by their keys.
             make: computes the result.
-            of: the arguments of `make`.
+            args: the arguments of `make`.
         """
-        known = self._cache.get(what)
-        if known is not None:
-            self.spend(known[1])
-            return known[0]
-        began = self.steps
-        result = make(*of)
-        self._cache[what] = result, self.steps - began
+        cached = self._cache.get(key)
+        if cached is not None:
+            self.spend(cached[1])
+            return cached[0]
+        start = self.steps
+        result = make(*args)
+        self._cache[key] = result, self.steps - start
         return result
 
     # ------------------------------------------------------------ ring
@@ -172,25 +174,25 @@ class Algebra(Naming):
         return self.collect((*a.terms, *b.terms))
 
     def collect(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
-        """A sum of any terms (rules R1, B2, C2)."""
+        """A sum of arbitrary terms (rules R1, B2, C2)."""
         total: dict[str, tuple[Term, Number]] = {}
-        special, pieces = False, 0
+        special, partial_sums = False, 0
         for t, c in terms:
             known = total.get(t.key)
             total[t.key] = (t, number(c + known[1])) if known else (t, c)
             special = special or t.guarded or t.masked
-            pieces += bool(t.bound) and MOVED in t.key
+            partial_sums += bool(t.bound) and MOVED in t.key
         found = list(total.values())
         while special:
             found = self._merge_masks([(t, 1 if t.masked else c) for t, c in found])
-            fewer = joined(found, self.integers)
-            if fewer is None:
+            merged_terms = merge_adjacent(found, self.integers)
+            if merged_terms is None:
                 break
-            return self.collect(fewer)
-        if pieces > 1:
-            fewer = join_adjacent_sums(self, found)
-            if fewer is not None:
-                return self.collect(fewer)
+            return self.collect(merged_terms)
+        if partial_sums > 1:
+            merged_terms = merge_adjacent_sums(self, found)
+            if merged_terms is not None:
+                return self.collect(merged_terms)
         return self.ordered(found)
 
     def scale(self, a: NormalForm, by: Number) -> NormalForm:
@@ -217,7 +219,7 @@ class Algebra(Naming):
             return a
         for one, other in ((a, b), (b, a)):
             if len(one.terms) == 1 and one.terms[0][0] is UNIT:
-                return self.scale(other, checked(one.terms[0][1]))
+                return self.scale(other, check_number(one.terms[0][1]))
         return self.cached(("mul", a.key, b.key), self._product, a, b)
 
     def _product(self, a: NormalForm, b: NormalForm) -> NormalForm:
@@ -228,11 +230,11 @@ class Algebra(Naming):
             bound, factors = self.open_term(s)
             for t, d in b.terms:
                 more, others = self.open_term(t)
-                total += self.term((*bound, *more), (*factors, *others), checked(c * d)).terms
+                total += self.term((*bound, *more), (*factors, *others), check_number(c * d)).terms
         return self.collect(total)
 
     def sum(self, a: NormalForm, over: Index) -> NormalForm:
-        """Σ of a over an index variable (rules S1 to S8); over 0, which stands for a dim of size 1, just a."""
+        """Σ of a over an index variable (rules S1 to S8); over the index 0 of a dim of size 1, a itself."""
         if not isinstance(over, Var):
             return a
         return self.cached(("sum", a.key, over.key), self._sum, a, over)
@@ -246,10 +248,10 @@ class Algebra(Naming):
 
     # ------------------------------------------------------------ powers
     def power(self, n: NormalForm, q: Number) -> NormalForm:
-        """n to a rational power (rules P1 to P5, F5); to the power 0 it is 1 where n is not 0.
+        """n to a rational power (rules P1 to P5, F5); to the power 0, it is 1 where n is not 0.
 
         Raises:
-            NoNormalForm: 0 to a negative power, or of what may be minus infinity.
+            NoNormalForm: 0 has a negative power, or n may be minus infinity.
         """
         q = number(q)
         if q == 1:
@@ -271,7 +273,7 @@ class Algebra(Naming):
         """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7).
 
         Raises:
-            NoNormalForm: of what may be minus infinity.
+            NoNormalForm: n may be minus infinity.
         """
         return apply(self, function, n)
 
@@ -281,11 +283,11 @@ class Algebra(Naming):
         return maximum(self, pieces)
 
     def max_over(self, n: NormalForm, *over: Index) -> NormalForm:
-        """The maximum over index variables; over 0, which stands for a dim of size 1, just the form."""
+        """The maximum over index variables; over the index 0 of a dim of size 1, the form itself."""
         names = [v for v in over if isinstance(v, Var)]
-        return self.cached(("max", n.key, *[v.key for v in names]), self._greatest, n, names)
+        return self.cached(("max", n.key, *[v.key for v in names]), self._max_over, n, names)
 
-    def _greatest(self, n: NormalForm, over: Sequence[Var]) -> NormalForm:
+    def _max_over(self, n: NormalForm, over: Sequence[Var]) -> NormalForm:
         bound = {v.name: self.fresh_index(v) for v in over}
         return maximum(self, [(tuple(bound.values()), self.rename_form(n, bound))])
 
@@ -304,8 +306,8 @@ class Algebra(Naming):
         """1 where `low <= i < high`, else 0 (rules C1 to C3)."""
         return self.indicator(interval(i, low, high))
 
-    def indicator(self, value: InBand | Interval | Known) -> NormalForm:
-        """A 0/1 value as a form."""
+    def indicator(self, value: InBand | Interval | Constant) -> NormalForm:
+        """An indicator, or the number 0 or 1, as a form."""
         match value:
             case 0:
                 return NF_ZERO
@@ -320,7 +322,7 @@ class Algebra(Naming):
         return n if kept == NF_ONE else self.add(n, single(Bottom(kept)))
 
     def piecewise(self, pieces: Iterable[tuple[NormalForm, NormalForm]]) -> NormalForm:
-        """A value by cases: a sum of values, each times an indicator; at each position one of these is 1 (rule B3)."""
+        """A value by cases: a sum of values times indicators, one of which is 1 at each position (rule B3)."""
         pieces, total, kept = tuple(pieces), NF_ZERO, NF_ZERO
         for where, n in pieces:
             finite = NormalForm(tuple(p for p in n.terms if not p[0].masked)) if n.masked else n
@@ -328,11 +330,11 @@ class Algebra(Naming):
         if not any(n.masked for _, n in pieces):
             return total
         for where, n in pieces:
-            kept = self.add(kept, self.mul(where, self._kept(t for t, _ in n.terms if t.masked)))
+            kept = self.add(kept, self.mul(where, self._kept_indicator(t for t, _ in n.terms if t.masked)))
         return self.mask(total, kept)
 
-    def _kept(self, low: Iterable[Term]) -> NormalForm:
-        """The indicator of where none of some masked terms is minus infinity."""
+    def _kept_indicator(self, low: Iterable[Term]) -> NormalForm:
+        """The indicator that no term of some masked terms is minus infinity."""
         keep = NF_ONE
         for t in low:
             for a, _ in t.factors:
@@ -341,11 +343,11 @@ class Algebra(Naming):
         return keep
 
     def _merge_masks(self, terms: list[tuple[Term, Number]]) -> list[tuple[Term, Number]]:
-        """Several masks as one, which keeps the product of what they keep (rule B2)."""
+        """Several masks merged into one, whose `keep` is the product of theirs (rule B2)."""
         low = [t for t, _ in terms if t.masked]
         if len(low) < 2:
             return terms
-        return [*(p for p in terms if not p[0].masked), *single(Bottom(self._kept(low))).terms]
+        return [*(p for p in terms if not p[0].masked), *single(Bottom(self._kept_indicator(low))).terms]
 
     # ------------------------------------------------------------ substitution
     def substitute(self, n: NormalForm, by: Mapping[str, Index]) -> NormalForm:
@@ -356,7 +358,7 @@ class Algebra(Naming):
         return self.cached(("put", n.key, *sorted([(v, i.key) for v, i in used.items()])), self._substitute, n, used)
 
     def _substitute(self, n: NormalForm, used: Mapping[str, Index]) -> NormalForm:
-        if moves_one_to_one(used, n.free):
+        if is_bijective(used, n.free):
             with suppress(Collapsed):
                 return self.rename_form(n, used)
         total: list[tuple[Term, Number]] = []
@@ -372,7 +374,7 @@ class Algebra(Naming):
         return self.collect(total)
 
     def substitute_factors(self, factors: Iterable[Factor], by: Mapping[str, Index]) -> NormalForm:
-        """The same for a product."""
+        """The product of factors with free index variables replaced."""
         plain: list[Factor] = []
         rest: list[tuple[Atom, Number]] = []
         for a, e in factors:
@@ -398,11 +400,11 @@ class Algebra(Naming):
                     rest.append((a, e))
         result = self.term((), plain, 1)
         for a, e in rest:
-            result = self.mul(result, self.power(self._substituted(a, by), e))
+            result = self.mul(result, self.power(self._substitute_atom(a, by), e))
         return result
 
-    def _substituted(self, a: Atom, by: Mapping[str, Index]) -> NormalForm:
-        """The same for an atom that contains forms."""
+    def _substitute_atom(self, a: Atom, by: Mapping[str, Index]) -> NormalForm:
+        """An atom that contains forms, with free index variables replaced."""
         match a:
             case Exp(term):
                 return self.exp(self.substitute(NormalForm(((term, 1),)), by))
@@ -424,7 +426,7 @@ class Algebra(Naming):
                 inside = self.substitute(self.rename_form(inner, {v.name: fresh}), by)
                 return running(self, fresh, inside, self.substitute_index(at, by))
             case Read() | Size() | Prime() | Interval() | InBand():
-                raise AssertionError("these have no forms inside")
+                raise AssertionError("these contain no forms")
             case _:
                 assert_never(a)
 
@@ -453,7 +455,7 @@ class Algebra(Naming):
                 case InBand():
                     bands.append(a)
                 case Bottom():
-                    return self._masked(bound, merged.values(), coefficient)
+                    return self._masked_term(bound, merged.values(), coefficient)
                 case _ if e == 0:
                     if a.sign != 2:
                         kept.append((a, 0))
@@ -486,15 +488,15 @@ class Algebra(Naming):
             return result
         if bound:
             return canonical_sum(self, bound, kept, coefficient)
-        return NormalForm(((Term((), tuple(sorted(kept, key=by_key))), number(coefficient)),))
+        return NormalForm(((Term((), tuple(sorted(kept, key=sort_key))), number(coefficient)),))
 
-    def _masked(self, bound: Sequence[Var], factors: Iterable[Factor], coefficient: Number) -> NormalForm:
+    def _masked_term(self, bound: Sequence[Var], factors: Iterable[Factor], coefficient: Number) -> NormalForm:
         """Rule B2: a positive number times minus infinity; any other product with it has no normal form."""
-        whole = list(factors)
-        bottom = next(a for a, _ in whole if isinstance(a, Bottom))
-        if any(e != 1 for a, e in whole if isinstance(a, Bottom)) or sum(isinstance(a, Bottom) for a, _ in whole) > 1:
+        atoms = list(factors)
+        bottom = next(a for a, _ in atoms if isinstance(a, Bottom))
+        if any(e != 1 for a, e in atoms if isinstance(a, Bottom)) or sum(isinstance(a, Bottom) for a, _ in atoms) > 1:
             raise NoNormalForm("a power of a masked value (minus infinity)")
-        if coefficient < 0 or not all(isinstance(a, Bottom | Size | Prime) for a, _ in whole):
+        if coefficient < 0 or not all(isinstance(a, Bottom | Size | Prime) for a, _ in atoms):
             raise NoNormalForm("a masked value (minus infinity) is multiplied by what is no positive number")
         if any(v.name in bottom.free for v in bound):
             raise NoNormalForm("a masked value (minus infinity) is summed")
@@ -502,9 +504,9 @@ class Algebra(Naming):
 
     # ------------------------------------------------------------ equality
     def equal_when_cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:
-        """Whether a - b becomes 0 when provably positive denominators are cleared.
+        """Whether a - b becomes 0 after provably positive denominators are cleared.
 
-        Multiplication by a positive number changes no zero, so True is a proof; False shows nothing.
+        True is a proof, because multiplication by a positive number preserves zeros; False proves nothing.
         """
         difference = self.sub(a, b)
         for _ in range(rounds):

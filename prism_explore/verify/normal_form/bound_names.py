@@ -1,6 +1,6 @@
-"""Names of bound indices: fresh ones when a sum or a maximum is opened, canonical ones when it is closed.
+"""Names of bound indices: fresh names when a sum or a maximum is opened, canonical names when it is closed.
 
-A binder is opened under a fresh name, because a substituted term may contain the canonical one. Canonical names are
+A binder is opened with fresh names, because a substituted term may contain the canonical ones. Canonical names are
 b<height>.<number>, where the height is the nesting depth of binders, so renaming alone never captures a variable.
 """
 
@@ -39,18 +39,18 @@ from prism_explore.verify.normal_form.index import Digit, Index, Radix, Var, ext
 from prism_explore.verify.normal_form.indicators import band, interval
 
 OpenOperand: TypeAlias = tuple[tuple[Var, ...], NormalForm]
-"""An operand of a maximum under fresh names."""
+"""The bound indices of an operand of a maximum, under fresh names, and its form."""
 _Closed = TypeVar("_Closed", Term, MaxOperand)
 
 DEEP = "the graph is too deep"
 CHARACTERS_PER_STEP = 250
-"""One step of work per so many characters of a form's text."""
-_LARGEST_NUMBER = 2_048
-"""Bits."""
+"""Each so many characters of a form's key count as one step."""
+_MAX_BITS = 2_048
+"""The largest size of a number."""
 
 
 class NoNormalForm(Exception):
-    """There is no normal form; `limit` is the reason. Caught inside this package."""
+    """There is no normal form, for the reason `limit`; caught inside this package."""
 
     def __init__(self, limit: str) -> None:
         super().__init__(limit)
@@ -62,29 +62,29 @@ class Budget:
     """Limits of the work for one candidate."""
 
     steps: int = 10_000
-    """Factors and renamings while terms are built; long ones count by their length."""
+    """Factors and renamings while terms are built; long terms count more."""
     terms: int = 256
     """Terms in one normal form."""
     depth: int = 64
     """Nesting of functions, powers, maxima and digits, which bounds the recursion over a form."""
     orders: int = 720
-    """Orders that are tried for bound indices that cannot be distinguished."""
+    """Orders of indistinguishable bound indices that are tried."""
     cache_entries: int = 20_000
-    """Cached results before the caches are cleared."""
+    """Cached results at which the caches are cleared."""
 
 
 class Collapsed(Exception):
-    """A replacement of indices changes the structure of a form; caught by the caller that made it."""
+    """A replacement of indices changes the structure of a form; caught by the caller."""
 
 
-def checked(c: Number) -> Number:
-    """The number, unless it is too large.
+def check_number(c: Number) -> Number:
+    """A number, unless it is too large.
 
     Raises:
-        NoNormalForm: it has more than 2048 bits; repeated squares grow without bound.
+        NoNormalForm: it has more than 2048 bits, as after repeated squaring.
     """
-    if c.numerator.bit_length() + c.denominator.bit_length() > _LARGEST_NUMBER:
-        raise NoNormalForm(f"a number of more than {_LARGEST_NUMBER} bits")
+    if c.numerator.bit_length() + c.denominator.bit_length() > _MAX_BITS:
+        raise NoNormalForm(f"a number of more than {_MAX_BITS} bits")
     return number(c)
 
 
@@ -92,7 +92,7 @@ class Naming:
     """Opens and closes binders within a budget."""
 
     def __init__(self, budget: Budget | None = None, integers: Sequence[Dim] = ()) -> None:
-        """`integers`: sizes that are positive integers, as the conditions of a proof say; see rules I6 and S6."""
+        """`integers`: sizes that are positive integers by the conditions of a proof; see rules I6 and S6."""
         self.budget = budget or Budget()
         self.integers = tuple(integers)
         self.steps = 0
@@ -109,7 +109,7 @@ class Naming:
         if self.steps > self.budget.steps:
             raise NoNormalForm(f"the normal form took more than {self.budget.steps} steps")
 
-    def bounded(self, n: NormalForm) -> NormalForm:
+    def check_depth(self, n: NormalForm) -> NormalForm:
         """A tensor's form, unless it nests too deep.
 
         Raises:
@@ -122,21 +122,21 @@ class Naming:
         return n
 
     def fresh_index(self, of: Var) -> Var:
-        """An index of the same extent that occurs nowhere."""
+        """An index of the same extent with an unused name."""
         return Var(self.fresh_name(), of.extent)
 
     def fresh_name(self) -> str:
-        """A name that occurs nowhere; all have one length, because work is counted by the length of texts."""
+        """An unused name; all have the same length, because work is counted by the length of keys."""
         self._fresh += 1
         return f"~{self._fresh:04}"
 
     def substitute_index(self, i: Index, by: Mapping[str, Index]) -> Index:
-        """An index with others in place of its variables."""
+        """An index with its variables replaced."""
         return index.substitute(i, by, self.integers)
 
     def ordered(self, terms: Iterable[tuple[Term, Number]]) -> NormalForm:
-        """A sum of terms, no two alike."""
-        kept = tuple(sorted([p for p in terms if p[1]], key=by_key))
+        """A sum of different terms, in order."""
+        kept = tuple(sorted([p for p in terms if p[1]], key=sort_key))
         if len(kept) > self.budget.terms:
             raise NoNormalForm(f"a normal form of more than {self.budget.terms} terms")
         result = NormalForm(kept)
@@ -168,12 +168,12 @@ class Naming:
         used = [v for v in by if v in a.free]
         if not used:
             return a
-        memo = (a.key, f"{used[0]}>{by[used[0]].key}" if len(used) == 1 else _renaming(used, by))
+        memo = (a.key, f"{used[0]}>{by[used[0]].key}" if len(used) == 1 else _renaming_key(used, by))
         known = self._rename_cache.get(memo)
         if known is not None:
             self.spend(known[1])
             return known[0]
-        began = self.steps
+        start = self.steps
         self.spend(1 + len(a.key) // CHARACTERS_PER_STEP)
         match a:
             case Read(tensor, indices):
@@ -185,7 +185,7 @@ class Naming:
             case Opaque(function, args):
                 result = Opaque(function, tuple(self.rename_form(n, by) for n in args))
             case InBand(low, high, row, column):
-                result = _same_band(low, high, self.substitute_index(row, by), self.substitute_index(column, by))
+                result = _rename_band(low, high, self.substitute_index(row, by), self.substitute_index(column, by))
             case Interval(i, low, high):
                 value = interval(self.substitute_index(i, by), low, high)
                 if not isinstance(value, Interval):
@@ -201,7 +201,7 @@ class Naming:
                 raise AssertionError("sizes and primes have no index")
             case _:
                 assert_never(a)
-        self._rename_cache[memo] = result, self.steps - began
+        self._rename_cache[memo] = result, self.steps - start
         return result
 
     def _rename_term(self, t: Term, by: Mapping[str, Index]) -> Term:
@@ -209,7 +209,7 @@ class Naming:
             return t
         factors = [(self.rename(a, by), e) for a, e in t.factors]
         if t.order_is_stable:
-            return Term(t.bound, tuple(sorted(factors, key=by_key)))
+            return Term(t.bound, tuple(sorted(factors, key=sort_key)))
         return self.close(t.bound, factors)
 
     def _rename_operand(self, p: MaxOperand, by: Mapping[str, Index]) -> MaxOperand:
@@ -224,14 +224,14 @@ class Naming:
 
     # ------------------------------------------------------------ closing
     def close(self, bound: Sequence[Var], factors: Sequence[Factor]) -> Term:
-        """The term with canonical bound names: the smallest text over all orders that the structure leaves open."""
+        """The term with canonical bound names: the smallest key over all orders that the structure permits."""
         if not bound:
-            return Term((), tuple(sorted(factors, key=by_key)))
+            return Term((), tuple(sorted(factors, key=sort_key)))
         height = 1 + max([a.height for a, _ in factors], default=0)
         if len(bound) == 1:
             only = Var(f"b{height}.0", bound[0].extent)
             to: dict[str, Index] = {bound[0].name: only}
-            return Term((only,), tuple(sorted([(self.rename(a, to), e) for a, e in factors], key=by_key)))
+            return Term((only,), tuple(sorted([(self.rename(a, to), e) for a, e in factors], key=sort_key)))
 
         places = [(a.key, str(e)) for a, e in factors]
 
@@ -239,9 +239,11 @@ class Naming:
             return "*".join(sorted([f"{self.rename(a, by).key}^{e}" for a, e in factors if v.name in a.free]))
 
         def renamed(new: tuple[Var, ...], by: Mapping[str, Index], order_is_stable: bool) -> Term:
-            return Term(new, tuple(sorted([(self.rename(a, by), e) for a, e in factors], key=by_key)), order_is_stable)
+            return Term(
+                new, tuple(sorted([(self.rename(a, by), e) for a, e in factors], key=sort_key)), order_is_stable
+            )
 
-        return self._least(bound, height, len(factors), places, shape, renamed)
+        return self._smallest_order(bound, height, len(factors), places, shape, renamed)
 
     def close_operand(self, bound: Sequence[Var], inner: NormalForm) -> MaxOperand:
         """An operand of a maximum with canonical bound names."""
@@ -254,9 +256,9 @@ class Naming:
         def renamed(new: tuple[Var, ...], by: Mapping[str, Index], order_is_stable: bool) -> MaxOperand:
             return MaxOperand(new, self.rename_form(inner, by), order_is_stable)
 
-        return self._least(bound, 1 + inner.height, len(inner.terms), [(inner.key, "")], shape, renamed)
+        return self._smallest_order(bound, 1 + inner.height, len(inner.terms), [(inner.key, "")], shape, renamed)
 
-    def _least(
+    def _smallest_order(
         self,
         bound: Sequence[Var],
         height: int,
@@ -288,24 +290,26 @@ _NAME = re.compile(r"(?<![\w.~])[A-Za-z~][\w.]*:")
 
 
 def _distinguished_by_reads(bound: Sequence[Var], places: Sequence[tuple[str, str]]) -> list[list[Var]] | None:
-    """Bound indices ordered by their positions in tensors, independent of names; None where two are not distinguished.
+    """Bound indices ordered by their positions in tensors, independent of names; None where two have the same.
 
     Args:
         bound: the indices.
-        places: per factor its key, and what else belongs to it.
+        places: the key of each factor, and its exponent.
     """
     seen: dict[str, Var] = {}
     for v in bound:
         mark, found = f"{v.name}:", list[str]()
-        for key, more in places:
+        for key, suffix in places:
             if mark in key:
-                found += [erased(place.replace(mark, "?")) + more for place in _READ.findall(key) if mark in place]
+                found += [
+                    without_names(place.replace(mark, "?")) + suffix for place in _READ.findall(key) if mark in place
+                ]
         seen[f"{'*'.join(sorted(found))} {v.extent}"] = v
     return [[seen[text]] for text in sorted(seen)] if len(seen) == len(bound) else None
 
 
 def _refined_groups(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Index]], str]) -> list[list[Var]]:
-    """Bound indices in groups that their occurrences distinguish, in an order independent of names."""
+    """Bound indices in groups with different occurrences, in an order independent of names."""
     colour = {v.name: f"?{v.extent}" for v in bound}
     for _ in range(3):
         seen: dict[str, str] = {}
@@ -327,8 +331,8 @@ def _refined_groups(bound: Sequence[Var], shape: Callable[[Var, Mapping[str, Ind
     return [groups[c] for c in sorted(groups)]
 
 
-def _same_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
-    if row == column:  # only in `_refined_groups`, where two indices have one name
+def _rename_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
+    if row == column:  # only in `_refined_groups`, where two indices may have the same name
         return InBand(low, high, row, column)
     value = band(low, high, row, column)
     if not isinstance(value, InBand):
@@ -336,11 +340,11 @@ def _same_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> 
     return value
 
 
-def moves_one_to_one(by: Mapping[str, Index], free: frozenset[str]) -> bool:
+def is_bijective(by: Mapping[str, Index], free: frozenset[str]) -> bool:
     """Whether a replacement of indices is one to one.
 
-    Each new index occurs in one replacement only, as a part of a number, or in several that are all its digits, each
-    once; and in no index that is not replaced.
+    Each new index occurs in one replacement only, as a part of a number, or in several that are together all its
+    digits, each once; and it is not free outside of them.
     """
     seen: set[str] = set()
     digits: dict[str, list[Digit]] = {}
@@ -367,15 +371,15 @@ def moves_one_to_one(by: Mapping[str, Index], free: frozenset[str]) -> bool:
     return True
 
 
-def erased(key: str) -> str:
+def without_names(key: str) -> str:
     """A key without the names in it."""
     return _NAME.sub("_:", key)
 
 
-def _renaming(used: list[str], by: Mapping[str, Index]) -> str:
+def _renaming_key(used: list[str], by: Mapping[str, Index]) -> str:
     return ";".join(sorted([f"{v}>{by[v].key}" for v in used]))
 
 
-def by_key(pair: tuple[Atom, Number] | tuple[Term, Number]) -> str:
+def sort_key(pair: tuple[Atom, Number] | tuple[Term, Number]) -> str:
     """The order of factors and of terms."""
     return pair[0].key

@@ -1,8 +1,10 @@
 """Cut points for large graphs: a tensor that program and candidate share becomes a new input of both.
 
-The normal form of a full transformer block contains every earlier step many times. Where a kernel of the candidate
-computes a tensor of the program, both sides may use a name for it: if the results are equal for every value of that
-tensor, they are equal for this one. The converse need not hold, so a difference after a cut shows nothing.
+The normal form of a full transformer block contains every earlier tensor many times. Where a kernel of the candidate
+computes a tensor of the program, both sides may use a name for it. If the results are equal for every value of that
+tensor, they are equal for its actual value. The converse need not hold, so a difference after a cut proves nothing.
+
+Source: cut points in combinational equivalence checking.
 """
 
 from __future__ import annotations
@@ -24,43 +26,46 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.verify.normal_form.algebra import Algebra, Budget, NoNormalForm
 from prism_explore.verify.normal_form.forms import NormalForm
-from prism_explore.verify.normal_form.functions import DEFINED
+from prism_explore.verify.normal_form.functions import DEFINED_FUNCTIONS
 from prism_explore.verify.normal_form.lower_graph import Lowered, assumptions, lower, lower_tensor
 
-WORTH_A_CUT = 100
-"""A form with a shorter text is not replaced by a name."""
-TOO_LONG = 3_000
-"""Tensors that depend on a form with a longer text are lowered after a cut only."""
+MIN_CUT_CHARACTERS = 100
+"""A form with a shorter key is not replaced by a name."""
+MAX_CHARACTERS = 3_000
+"""Tensors that depend on a form with a longer key are lowered only after a cut."""
 LENGTH_FACTORS = (1, 2)
-"""How many times longer than the wanted form the program's intermediate forms may be; tried in turn."""
+"""How many times longer than the wanted form the intermediate forms of the program may be; tried in order."""
 
 
-def meet(
-    program: SGraph, candidate: SGraph, budget: Budget, *, cut: bool = True, whole: bool = True
+def find_equal_forms(
+    program: SGraph, candidate: SGraph, budget: Budget, *, with_cuts: bool = True, without_cuts: bool = True
 ) -> tuple[Lowered, Lowered] | None:
     """Forms of both graphs with equal results; None where they were not found within the budget.
 
-    Tried in order: with the graphs' conditions on sizes; with cuts, too; with functions replaced by definitions, too
-    (earlier where the graphs have different ones). Each attempt has its own budget.
+    All attempts use the graphs' conditions on sizes, and each has its own budget. Their order: full forms; forms with
+    cut points; the same with functions replaced by definitions. The last attempt is made before the second one if the
+    two graphs have different functions with definitions.
 
     Args:
         program: a graph without custom kernels.
         candidate: a graph whose maps are closed.
-        budget: of each attempt.
-        cut: whether to try the later ones.
-        whole: whether to try the first one.
+        budget: the limits of each attempt.
+        with_cuts: whether to try lowering with cut points.
+        without_cuts: whether to try lowering without them.
 
     Raises:
         ShapeError: a graph is ill-formed.
     """
     conditions = (*candidate.conditions(), *program.conditions())
-    mine, theirs = _defined(program), _defined(candidate)
-    tried = [(_lower_both, False), (lower_with_cuts, False)]
-    if mine or theirs:
-        tried.insert(2 if mine == theirs else 1, (lower_with_cuts, True))
-    for ways, spell_out in tried[not whole : None if cut else 1]:
+    defined = _defined_functions(program), _defined_functions(candidate)
+    attempts = [(_lower_both, False), (lower_with_cuts, False)]
+    if any(defined):
+        attempts.insert(2 if defined[0] == defined[1] else 1, (lower_with_cuts, True))
+    for lower_graphs, expand_definitions in attempts[not without_cuts : None if with_cuts else 1]:
         try:
-            wanted, found = ways(program, candidate, Algebra(budget, spell_out=spell_out, integers=conditions))
+            wanted, found = lower_graphs(
+                program, candidate, Algebra(budget, expand_definitions=expand_definitions, integers=conditions)
+            )
         except NoNormalForm:
             continue
         if wanted.values[program.output] == found.values[candidate.output]:
@@ -68,10 +73,10 @@ def meet(
     return None
 
 
-def _defined(graph: SGraph) -> frozenset[str]:
+def _defined_functions(graph: SGraph) -> frozenset[str]:
     """The functions in a graph that have definitions."""
     functions = {node.op.fn for _, node in walk(graph) if isinstance(node.op, Unary | Binary | Scalar)}
-    return frozenset(functions & (DEFINED | {"max", "min"}))
+    return frozenset(functions & (DEFINED_FUNCTIONS | {"max", "min"}))
 
 
 def _lower_both(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[Lowered, Lowered]:
@@ -80,31 +85,29 @@ def _lower_both(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[L
 
 
 def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tuple[Lowered, Lowered]:
-    """The normal forms of both graphs, over the inputs and the cut tensors.
-
-    They may be compared with each other only.
+    """The normal forms of both graphs, over the inputs and the cut tensors; comparable only with each other.
 
     Args:
         program: a graph without custom kernels.
         candidate: a graph whose maps are closed.
-        algebra: what builds the forms.
+        algebra: builds the forms.
 
     Raises:
         NoNormalForm: a race, or the budget ended.
         ShapeError: a graph is ill-formed.
     """
-    known = _Program(program, algebra)
+    known = _ProgramForms(program, algebra)
     types = candidate.types()
 
-    def instead(n: int, form: NormalForm) -> NormalForm:
+    def replace(n: int, form: NormalForm) -> NormalForm:
         return form if isinstance(candidate.nodes[n].op, Input) else known.name_for(form, types[n].dims)
 
-    found = lower(candidate, algebra, instead)
+    found = lower(candidate, algebra, replace)
     return Lowered(known.all_forms(), {}, assumptions(program)), found
 
 
-class _Program:
-    """The program's forms as far as they are short, and its tensors that are cut."""
+class _ProgramForms:
+    """The forms of a program, lowered as far as they are short, and the names of its cut tensors."""
 
     def __init__(self, graph: SGraph, algebra: Algebra) -> None:
         self._graph = graph
@@ -114,18 +117,18 @@ class _Program:
         self._names: dict[int, NormalForm] = {}
 
     def name_for(self, form: NormalForm, dims: tuple[Dim, ...]) -> NormalForm:
-        """A name for a form that a tensor of the program has; else the form itself."""
-        if len(form.key) < WORTH_A_CUT:
+        """The name of a tensor of the program with this form; the form itself where there is none."""
+        if len(form.key) < MIN_CUT_CHARACTERS:
             return form
         for times in LENGTH_FACTORS:
-            self._advance(min(times * len(form.key), TOO_LONG))
+            self._advance(min(times * len(form.key), MAX_CHARACTERS))
             same = [n for n, f in self._forms.items() if f == form and self._dims[n] == dims]
             if same:
                 return self._cut(same, dims)
         return form
 
     def _cut(self, same: list[int], dims: tuple[Dim, ...]) -> NormalForm:
-        """A name for equal tensors; forms that depend on them are dropped and lowered again."""
+        """Name equal tensors; forms that depend on them are dropped, to be lowered again."""
         name = self._algebra.read(f"%{same[0]}", dims)
         changed = set(same)
         for n, node in enumerate(self._graph.nodes):

@@ -6,7 +6,7 @@
     found.disagreement               the first tensors that differ, if nothing proves the results equal
     found.lemma("k3.b5").frames      the e-graph of one tensor's lemma, frame by frame
     found.lemma("goal").frames       the same for the two results
-    found.lemma("goal").frames[-1].to_json()      as egglog serialises it
+    found.lemma("goal").frames[-1].to_json()      in egglog's serialization format
 
 Names. A tensor is program.%5, k3 (kernel level) or k3.b7 (block level of the custom kernel k3). A class of tensors
 is c1, c2, ... in order of appearance, or has the id that a proof gave it. `egraph.frames` names the nodes of an
@@ -29,12 +29,12 @@ from prism_explore.ir.text import show_node
 from prism_explore.pipeline.stages import EClass, Verified
 from prism_explore.verify.certificate.certify import Obligation, obligations
 from prism_explore.verify.certificate.derivation.derive import derive
-from prism_explore.verify.certificate.saturation import problem, replay
+from prism_explore.verify.certificate.saturation import replay_problem, search_problem
 from prism_explore.verify.egraph.client import EgglogClient
-from prism_explore.verify.egraph.frames import Growth, follow
+from prism_explore.verify.egraph.frames import Growth, make_frames
 from prism_explore.verify.egraph.limits import Limits, NotStated
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
-from prism_explore.verify.normal_form.cut_points import meet
+from prism_explore.verify.normal_form.cut_points import find_equal_forms
 from prism_explore.verify.normal_form.forms import NormalForm, show
 from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_index, position, var
 from prism_explore.verify.normal_form.lower_graph import Lowered, lower
@@ -64,14 +64,16 @@ class Disagreement:
     """Such as k2.b4; empty where the program has all of the candidate's tensors."""
     candidate_operation: str
     reason: str = ""
-    """Why a side has no normal form at all, where one has none."""
+    """Why a side has no normal form; empty where both have one."""
 
     def __str__(self) -> str:
         if self.reason:
             return f"the candidate has no normal form: {self.reason}"
         sides = ((self.program, self.program_operation), (self.candidate, self.candidate_operation))
-        said = [f"{tensor} = {operation}" for tensor, operation in sides if tensor]
-        return f"the first that the other side lacks: {'; '.join(said)}" if said else "every tensor is on both sides"
+        tensors = [f"{tensor} = {operation}" for tensor, operation in sides if tensor]
+        return (
+            f"the first that the other side lacks: {'; '.join(tensors)}" if tensors else "every tensor is on both sides"
+        )
 
 
 @dataclass(frozen=True)
@@ -100,15 +102,15 @@ class Equalities:
         tiles: dict[str, list[str]] = {}
         for tile in self.tiles:
             tiles.setdefault(tile.of, []).append(tile.tensor)
-        whole = [c._replace(members=(*c.members, *tiles.get(c.id, ()))) for c in self.classes]
-        both = {c.id for c in whole if len({_of_program(m) for m in c.members}) == 2}
-        of = {m: c.id for c in whole for m in c.members}
+        full = [c._replace(members=(*c.members, *tiles.get(c.id, ()))) for c in self.classes]
+        both = {c.id for c in full if len({_of_program(m) for m in c.members}) == 2}
+        of = {m: c.id for c in full for m in c.members}
         used: set[str] = set()
         for graph, prefix in ((self.program.graph, "program.%"), (self.sgraph, "k")):
             for tensor, (operands, _) in _tensors(graph, prefix):
                 if of.get(tensor) in both:
                     used.update(of[a] for a in operands if a in of and of[a] != of[tensor])
-        return tuple(c for c in whole if c.id in both - used)
+        return tuple(c for c in full if c.id in both - used)
 
     @property
     def tensors(self) -> tuple[str, ...]:
@@ -117,7 +119,7 @@ class Equalities:
 
     @cached_property
     def _obligations(self) -> tuple[Obligation, ...] | NoNormalForm:
-        """The lemmas to be proved, or why there are none."""
+        """The obligations of the lemmas, or why there are none."""
         try:
             return tuple(obligations(self.program, self.sgraph))
         except NoNormalForm as stuck:
@@ -147,14 +149,14 @@ class Equalities:
         obligation = next((x for x in self._obligations if x.tensor == tensor), None)
         if obligation is not None:
             if obligation.statement is None:
-                return Growth(tensor, obligation.operation, obligation.value, NotStated(obligation.trouble), ())
-            found = None if searched or obligation.statement.trivial else derive(obligation.statement)
+                return Growth(tensor, obligation.operation, obligation.value, NotStated(obligation.failure), ())
+            found = None if searched or obligation.statement.is_trivial else derive(obligation.statement)
             with EgglogClient(limits.memory_bytes) as client:
                 if found is not None:
-                    stop, steps = client.trace(replay(found), limits, found.axioms, joining=True)
+                    stop, steps = client.trace(replay_problem(found), limits, found.axioms, unite_only=True)
                 else:
-                    stop, steps = client.trace(problem(obligation.statement), limits)
-            return Growth(tensor, obligation.operation, obligation.value, stop, follow(steps))
+                    stop, steps = client.trace(search_problem(obligation.statement), limits)
+            return Growth(tensor, obligation.operation, obligation.value, stop, make_frames(steps))
         raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
 
     def text(self) -> str:
@@ -168,10 +170,10 @@ class Equalities:
             tiles.setdefault(tile.of, []).append(tile.tensor)
         lines = [f"{self.candidate}: {len(self.classes)} classes of equal tensors, {len(self.shared)} with both sides"]
         for c in self.classes:
-            mine = [m.removeprefix("program.") for m in c.members if _of_program(m)]
-            theirs = [m for m in c.members if not _of_program(m)]
-            parts = [f"program {', '.join(mine)}"] if mine else []
-            parts += [f"candidate {', '.join(theirs)}"] if theirs else []
+            own = [m.removeprefix("program.") for m in c.members if _of_program(m)]
+            other = [m for m in c.members if not _of_program(m)]
+            parts = [f"program {', '.join(own)}"] if own else []
+            parts += [f"candidate {', '.join(other)}"] if other else []
             parts += [f"tiles {', '.join(tiles[c.id])}"] if c.id in tiles else []
             lines += [f"{c.id} = {c.term}", f"    {'; '.join(parts)}"]
         lines.append("the results are equal" if self.disagreement is None else str(self.disagreement))
@@ -183,14 +185,14 @@ class Equalities:
         Returns:
             The object.
         """
-        parting = self.disagreement
+        difference = self.disagreement
         return {
             "candidate": self.candidate,
             "classes": [{"id": c.id, "term": c.term, "members": list(c.members)} for c in self.classes],
             "tiles": [{"tensor": t.tensor, "of": t.of} for t in self.tiles],
             "disagreement": None
-            if parting is None
-            else {"program": parting.program, "candidate": parting.candidate, "reason": parting.reason},
+            if difference is None
+            else {"program": difference.program, "candidate": difference.candidate, "reason": difference.reason},
         }
 
 
@@ -211,17 +213,17 @@ def equalities(
         classes: those of a proof; without them tensors are grouped by normal form.
     """
     algebra = Algebra()
-    whose = "the program: "
+    side = "the program: "
     try:
         wanted = lower(program.graph, algebra)
         algebra.restart()
-        whose = ""
+        side = ""
         found = lower(sgraph, algebra)
     except NoNormalForm as stuck:
-        met = meet(program.graph, sgraph, algebra.budget, whole=False)
-        if met is None:
-            return _without_forms(program, sgraph, candidate, f"{whose}{stuck.limit}")
-        wanted, found = met
+        shared = find_equal_forms(program.graph, sgraph, algebra.budget, without_cuts=False)
+        if shared is None:
+            return _without_forms(program, sgraph, candidate, f"{side}{stuck.limit}")
+        wanted, found = shared
         algebra.restart()
     return compare_lowered(program, sgraph, wanted, found, algebra, candidate, classes)
 
@@ -235,18 +237,18 @@ def compare_lowered(
     candidate: str = "",
     classes: tuple[EClass, ...] = (),
 ) -> Equalities:
-    """The same for two graphs that this algebra has lowered."""
-    named = {m: c.id for c in classes for m in c.members}
+    """The equal tensors of two graphs that an algebra has lowered."""
+    class_of = {m: c.id for c in classes for m in c.members}
     forms = dict(_named_forms(wanted, found))
     if not classes:
-        classes = _grouped(forms)
-        named = {m: c.id for c in classes for m in c.members}
-    wholes = {forms[m].key: c.id for c in classes for m in c.members if "." not in m.removeprefix("program.")}
-    tiles = tuple(_tiles(sgraph, found, wholes, named, algebra))
-    goal = named.get(f"program.%{program.graph.output}")
-    equal = goal is not None and goal == named.get(f"k{sgraph.output}")
-    parting = None if equal else _first_difference(program, sgraph, classes, tiles)
-    return Equalities(candidate, classes, tiles, parting, program, sgraph)
+        classes = _group_by_form(forms)
+        class_of = {m: c.id for c in classes for m in c.members}
+    full_tensors = {forms[m].key: c.id for c in classes for m in c.members if "." not in m.removeprefix("program.")}
+    tiles = tuple(_tiles(sgraph, found, full_tensors, class_of, algebra))
+    goal = class_of.get(f"program.%{program.graph.output}")
+    equal = goal is not None and goal == class_of.get(f"k{sgraph.output}")
+    difference = None if equal else _first_difference(program, sgraph, classes, tiles)
+    return Equalities(candidate, classes, tiles, difference, program, sgraph)
 
 
 def of_verified(verified: Verified) -> Equalities:
@@ -272,7 +274,7 @@ def _named_forms(wanted: Lowered, found: Lowered) -> Iterator[tuple[str, NormalF
             yield f"k{n}.b{m}", inner
 
 
-def _grouped(forms: Mapping[str, NormalForm]) -> tuple[EClass, ...]:
+def _group_by_form(forms: Mapping[str, NormalForm]) -> tuple[EClass, ...]:
     groups: dict[str, tuple[NormalForm, list[str]]] = {}
     for member, form in forms.items():
         groups.setdefault(form.key, (form, []))[1].append(member)
@@ -281,7 +283,7 @@ def _grouped(forms: Mapping[str, NormalForm]) -> tuple[EClass, ...]:
 
 # ---------------------------------------------------------------- tiles
 def _tiles(
-    sgraph: SGraph, found: Lowered, wholes: Mapping[str, str], named: Mapping[str, str], algebra: Algebra
+    sgraph: SGraph, found: Lowered, full_tensors: Mapping[str, str], class_of: Mapping[str, str], algebra: Algebra
 ) -> Iterator[Tile]:
     types = sgraph.types()
     for n, block in sgraph.customs:
@@ -291,22 +293,22 @@ def _tiles(
             tensor = f"k{n}.b{m}"
             if isinstance(block.nodes[m].op, Store):
                 continue
-            for whole in _wholes(block, form, tiles[m].dims, algebra):
-                of = wholes.get(whole.key)
-                if of is not None and of != named[tensor]:
+            for full in _full_tensors(block, form, tiles[m].dims, algebra):
+                of = full_tensors.get(full.key)
+                if of is not None and of != class_of[tensor]:
                     yield Tile(tensor, of)
                     break
 
 
-def _wholes(block: BlockGraph, form: NormalForm, tile: tuple[Dim, ...], algebra: Algebra) -> Iterator[NormalForm]:
-    """The tensors of which a form may be a tile: every assignment of blocks and iterations to its dims."""
+def _full_tensors(block: BlockGraph, form: NormalForm, tile: tuple[Dim, ...], algebra: Algebra) -> Iterator[NormalForm]:
+    """The full tensors of which a form may be a tile: one for every assignment of blocks and iterations to dims."""
     cuts = [(grid_index(g), p.size) for g, p in enumerate(block.grid)]
     cuts += [(LOOP, block.loop.size)] if block.loop is not None else []
-    met = [(name, size) for name, size in cuts if name in form.free]
-    for where in product(range(len(tile)), repeat=len(met)):
+    shared = [(name, size) for name, size in cuts if name in form.free]
+    for where in product(range(len(tile)), repeat=len(shared)):
         by: dict[str, Index] = {}
         for d in set(where):
-            along = [cut for cut, at in zip(met, where, strict=True) if at == d]
+            along = [cut for cut, at in zip(shared, where, strict=True) if at == d]
             size = tile[d]
             for _, times in along:
                 size = size * times
@@ -329,22 +331,22 @@ def _first_difference(
     part_of: dict[str, list[str]] = {}
     for tile in tiles:
         part_of.setdefault(tile.of, []).append(tile.tensor)
-    met: set[str] = set()
+    shared: set[str] = set()
     for c in classes:
         members = (*c.members, *part_of.get(c.id, ()))
         if len({_of_program(m) for m in members}) == 2:
-            met.update(members)
-    first = _first_unshared(dict(_tensors(program.graph, "program.%")), met)
-    other = _first_unshared(dict(_tensors(sgraph, "k")), met)
+            shared.update(members)
+    first = _first_unshared(dict(_tensors(program.graph, "program.%")), shared)
+    other = _first_unshared(dict(_tensors(sgraph, "k")), shared)
     return Disagreement(*first, *other)
 
 
-def _first_unshared(tensors: Mapping[str, tuple[tuple[str, ...], str]], met: set[str]) -> tuple[str, str]:
-    """The first tensor without an equal although all of its operands have one, and its operation."""
+def _first_unshared(tensors: Mapping[str, tuple[tuple[str, ...], str]], shared: set[str]) -> tuple[str, str]:
+    """The first unshared tensor whose operands are all shared, and its operation."""
     for tensor, (operands, operation) in tensors.items():
-        if tensor not in met and all(a in met for a in operands):
+        if tensor not in shared and all(a in shared for a in operands):
             return tensor, operation
-    return next(((t, operation) for t, (_, operation) in tensors.items() if t not in met), ("", ""))
+    return next(((t, operation) for t, (_, operation) in tensors.items() if t not in shared), ("", ""))
 
 
 def _tensors(graph: SGraph, prefix: str) -> Iterator[tuple[str, tuple[tuple[str, ...], str]]]:

@@ -8,10 +8,10 @@
 
 A tensor's form is a function of its position p0, p1, ..; inside a custom kernel also of the block's coordinates
 g0, .. and the loop's index l. Two tensors with the same form are equal for all sizes and all inputs. Bound indices have
-canonical names and everything is ordered by `key`, so that equality is a comparison of two texts.
+canonical names and everything is ordered by `key`, so that equality is a comparison of two strings.
 
-This module has the data, their signs and the printed form. `axioms.normal_form_rules` has the table of rules, and
-`algebra.Algebra`, which is the only one to build forms, applies them.
+This module has the data, their signs and the printed form. Only `algebra.Algebra` builds forms; it applies the rules,
+which `tests/verify/normal_form/rules.py` lists.
 
 Values are real numbers with the total convention x/0 = 0.
 """
@@ -36,7 +36,7 @@ _CLOSED: frozenset[str] = frozenset()
 
 
 def number(x: Number) -> Number:
-    """The same number, as an `int` where it is an integer."""
+    """A number, as an `int` if it is an integer."""
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 
@@ -46,7 +46,7 @@ class Signed(Keyed):
     __slots__ = ("sign",)
     sign: Sign
 
-    def _sign(self, sign: Sign) -> None:
+    def _set_sign(self, sign: Sign) -> None:
         object.__setattr__(self, "sign", sign)
 
 
@@ -60,8 +60,8 @@ class Read(Signed):
     def __post_init__(self) -> None:
         free = _CLOSED.union(*[i.free for i in self.indices])
         depth = max([i.depth for i in self.indices], default=0)
-        self._know(f"{self.tensor!r}[{','.join([i.key for i in self.indices])}]", free, 0, depth)
-        self._sign(0)
+        self._set_key(f"{self.tensor!r}[{','.join([i.key for i in self.indices])}]", free, 0, depth)
+        self._set_sign(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +71,8 @@ class Size(Signed):
     symbol: str
 
     def __post_init__(self) -> None:
-        self._know(f"#{self.symbol}", _CLOSED)
-        self._sign(2)
+        self._set_key(f"#{self.symbol}", _CLOSED)
+        self._set_sign(2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +82,8 @@ class Prime(Signed):
     value: int
 
     def __post_init__(self) -> None:
-        self._know(f"#{self.value}", _CLOSED)
-        self._sign(2)
+        self._set_key(f"#{self.value}", _CLOSED)
+        self._set_sign(2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,27 +93,27 @@ class Exp(Signed):
     term: Term
 
     def __post_init__(self) -> None:
-        self._know(f"exp{{{self.term.key}}}", self.term.free, self.term.height, self.term.depth + 1)
-        self._sign(2)
+        self._set_key(f"exp{{{self.term.key}}}", self.term.free, self.term.height, self.term.depth + 1)
+        self._set_sign(2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group(Signed):
-    """A sum as the base of a power whose exponent is no natural number."""
+    """A sum as the base of a power whose exponent is no positive integer."""
 
     inner: NormalForm
 
     def __post_init__(self) -> None:
-        self._know(f"{{{self.inner.key}}}", self.inner.free, self.inner.height, self.inner.depth + 1)
-        self._sign(self.inner.sign)
+        self._set_key(f"{{{self.inner.key}}}", self.inner.free, self.inner.height, self.inner.depth + 1)
+        self._set_sign(self.inner.sign)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opaque(Signed):
     """A function without rules: a name, arguments and a sign.
 
-    Those of `UNARY` that are symbols to the prover; and `sqrt`, `root3`, `root4`, .. for
-    roots of what may be negative: where it is not, the nonnegative root; elsewhere any number.
+    The functions are the symbols of `UNARY`, and `sqrt`, `root3`, `root4`, .. for roots of values that may be negative:
+    the nonnegative root where the value is not negative, and any number elsewhere.
     """
 
     function: str
@@ -122,17 +122,17 @@ class Opaque(Signed):
     def __post_init__(self) -> None:
         free = _CLOSED.union(*(a.free for a in self.args))
         key = f"@{self.function}{{{';'.join(a.key for a in self.args)}}}"
-        self._know(key, free, max(a.height for a in self.args), 1 + max(a.depth for a in self.args))
+        self._set_key(key, free, max(a.height for a in self.args), 1 + max(a.depth for a in self.args))
         row = UNARY.get(self.function)
         sign = row.sign if row is not None and row.is_symbol else ""
-        self._sign(2 if sign == "positive" else 1 if sign == "nonnegative" else 0)
+        self._set_sign(2 if sign == "positive" else 1 if sign == "nonnegative" else 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InBand(Signed):
     """1 where `low <= column - row <= high`, else 0; None is no bound.
 
-    An element of a band, which is a tensor given by a formula, so the tensor has no name. Its only exponent is 1.
+    This is an element of a band, a tensor that is given by a formula and has no name. Its only exponent is 1.
     """
 
     low: Dim | None
@@ -142,8 +142,8 @@ class InBand(Signed):
 
     def __post_init__(self) -> None:
         key = f"[{_bound(self.low)}<={self.column.key}-{self.row.key}<={_bound(self.high)}]"
-        self._know(key, self.row.free | self.column.free)
-        self._sign(1)
+        self._set_key(key, self.row.free | self.column.free)
+        self._set_sign(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,8 +155,8 @@ class Interval(Signed):
     high: Dim
 
     def __post_init__(self) -> None:
-        self._know(f"[{self.low}<={self.index.key}<{self.high}]", self.index.free)
-        self._sign(1)
+        self._set_key(f"[{self.low}<={self.index.key}<{self.high}]", self.index.free)
+        self._set_sign(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,8 +170,8 @@ class Bottom(Signed):
     keep: NormalForm
 
     def __post_init__(self) -> None:
-        self._know(f"bottom{{{self.keep.key}}}", self.keep.free, self.keep.height, self.keep.depth + 1)
-        self._sign(0)
+        self._set_key(f"bottom{{{self.keep.key}}}", self.keep.free, self.keep.height, self.keep.depth + 1)
+        self._set_sign(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,7 +187,7 @@ class MaxOperand(Keyed):
         free, height = self.inner.free, self.inner.height
         if self.bound:
             free, height = free.difference(v.name for v in self.bound), height + 1
-        self._know(f"[{','.join(v.key for v in self.bound)}]{self.inner.key}", free, height, self.inner.depth)
+        self._set_key(f"[{','.join(v.key for v in self.bound)}]{self.inner.key}", free, height, self.inner.depth)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,9 +199,9 @@ class Max(Signed):
     def __post_init__(self) -> None:
         free = _CLOSED.union(*(p.free for p in self.operands))
         key = f"max{{{';'.join(p.key for p in self.operands)}}}"
-        self._know(key, free, max(p.height for p in self.operands), 1 + max(p.depth for p in self.operands))
+        self._set_key(key, free, max(p.height for p in self.operands), 1 + max(p.depth for p in self.operands))
         signs = {p.inner.sign for p in self.operands}
-        self._sign(2 if 2 in signs else 1 if 1 in signs else 0)
+        self._set_sign(2 if 2 in signs else 1 if 1 in signs else 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,8 +215,8 @@ class Running(Signed):
     def __post_init__(self) -> None:
         free = self.inner.free - {self.var.name} | self.at.free
         key = f"run{{[{self.var.key}]{self.inner.key}}}@{self.at.key}"
-        self._know(key, free, self.inner.height + 1, self.inner.depth + 1)
-        self._sign(self.inner.sign)
+        self._set_key(key, free, self.inner.height + 1, self.inner.depth + 1)
+        self._set_sign(self.inner.sign)
 
 
 def _bound(d: Dim | None) -> str:
@@ -237,7 +237,7 @@ class Summed(Signed):
     masked: bool
     """Whether it may be minus infinity."""
 
-    def _mark(self, guarded: bool, masked: bool) -> None:
+    def _set_flags(self, guarded: bool, masked: bool) -> None:
         object.__setattr__(self, "guarded", guarded)
         object.__setattr__(self, "masked", masked)
 
@@ -250,7 +250,7 @@ class Term(Summed):
     factors: tuple[Factor, ...]
     """Ordered by the atoms' keys; no atom twice."""
     order_is_stable: bool = True
-    """Whether renaming free indices leaves the order of the bound ones as it is."""
+    """Whether renaming free indices never changes the order of the bound ones."""
 
     def __post_init__(self) -> None:
         words: list[str] = []
@@ -273,9 +273,9 @@ class Term(Summed):
         if self.bound:
             key = f"S[{','.join([v.key for v in self.bound])}]{key}"
             free, height = free.difference([v.name for v in self.bound]), height + 1
-        self._know(key, free, height, depth)
-        self._sign(2 if positive else 1 if even else 0)
-        self._mark(guarded, masked)
+        self._set_key(key, free, height, depth)
+        self._set_sign(2 if positive else 1 if even else 0)
+        self._set_flags(guarded, masked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,9 +297,9 @@ class NormalForm(Summed):
             least, most = min(least, sign), max(most, sign)
             guarded = guarded or t.guarded
             masked = masked or t.masked
-        self._know("+".join(words), _CLOSED.union(*[t.free for t, _ in self.terms]), height, depth)
-        self._sign(0 if not least else 2 if most == 2 else 1)
-        self._mark(guarded, masked)
+        self._set_key("+".join(words), _CLOSED.union(*[t.free for t, _ in self.terms]), height, depth)
+        self._set_sign(0 if not least else 2 if most == 2 else 1)
+        self._set_flags(guarded, masked)
 
 
 UNIT = Term((), ())

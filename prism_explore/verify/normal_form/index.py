@@ -1,23 +1,24 @@
 """Index terms: the position of a tensor's element along a dim, as a number in mixed radix.
 
 Element `p` of a tile of block `x` in iteration `i` is element `(x, i, p)` of the full dim, with the most significant
-digit first. Tiling a dim writes its index as such a number, and assembling tiles takes its digits. So partition and
-combination become arithmetic on indices, and cancel.
+digit first. Tiling a dim replaces its index by such a number, and combining tiles takes the digits of an index. So
+partition and combination are arithmetic on indices, and cancel.
 
     Radix(i1, .., in)      ((i1 * |i2| + i2) * |i3| + i3) ..
     Digit(i; P, Q, R)      (i div R) mod Q, where P * Q * R is exactly the extent of i
     Moved(i, c, n)         i + c, a position in a dim of size n, with c > 0 for slices, c < 0 for concatenations
 
-Terms are compared by their `key`, a text. Every extent is a positive integer wherever the programs have a meaning, and
-the rules rely on that. A moved index may lie outside its dim; then a factor `Interval` is 0 there.
+Terms are compared by their `key`, a string. The rules assume that every extent is a positive integer, which holds
+wherever the programs have a meaning. A `Moved` index may lie outside of its dim; there a factor `Interval` is 0.
 
-Source: mixed-radix positional notation; the rules are I1 to I9 of `index_rules.RULES`.
+Source: mixed-radix positional notation. The rules I1 to I9 are listed in `tests/verify/normal_form/index_rules.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias, assert_never
 
 from prism_explore.ir.dims import ONE, Dim
@@ -42,7 +43,7 @@ def grid_index(n: int) -> str:
 
 
 class Keyed:
-    """A term that is compared, hashed and ordered by its `key`, a complete text of it."""
+    """A term that is compared, hashed and ordered by its `key`, which determines it."""
 
     __slots__ = ("depth", "free", "height", "key")
     key: str
@@ -62,7 +63,7 @@ class Keyed:
     def __lt__(self, other: Keyed) -> bool:
         return self.key < other.key
 
-    def _know(self, key: str, free: frozenset[str], height: int = 0, depth: int = 0) -> None:
+    def _set_key(self, key: str, free: frozenset[str], height: int = 0, depth: int = 0) -> None:
         _set(self, "key", key)
         _set(self, "free", free)
         _set(self, "height", height)
@@ -70,7 +71,7 @@ class Keyed:
 
 
 _set = object.__setattr__
-"""Sets attributes of a frozen value while it is made."""
+"""Sets attributes of a frozen value during its construction."""
 _CLOSED: frozenset[str] = frozenset()
 
 
@@ -79,7 +80,7 @@ class Zero(Keyed):
     """The only index of a dim of size 1."""
 
     def __post_init__(self) -> None:
-        self._know("0", _CLOSED)
+        self._set_key("0", _CLOSED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +95,7 @@ class Var(Keyed):
     extent: Dim
 
     def __post_init__(self) -> None:
-        self._know(f"{self.name}:{self.extent}", frozenset((self.name,)))
+        self._set_key(f"{self.name}:{self.extent}", frozenset((self.name,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +106,7 @@ class Radix(Keyed):
 
     def __post_init__(self) -> None:
         free = _CLOSED.union(*[p.free for p in self.parts])
-        self._know(f"({','.join([p.key for p in self.parts])})", free, 0, max([p.depth for p in self.parts]))
+        self._set_key(f"({','.join([p.key for p in self.parts])})", free, 0, max([p.depth for p in self.parts]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,12 +120,12 @@ class Digit(Keyed):
 
     def __post_init__(self) -> None:
         cut = "|".join((str(self.before), str(self.size), str(self.after)))
-        self._know(f"{self.base.key}<{cut}>", self.base.free, 0, self.base.depth + 1)
+        self._set_key(f"{self.base.key}<{cut}>", self.base.free, 0, self.base.depth + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved(Keyed):
-    """`base + by`, as a place in a dim of size `size`; `by` may be negative, and no base is Moved."""
+    """`base + by`, as a position in a dim of size `size`; `by` may be negative, and `base` is no `Moved`."""
 
     base: Index
     by: Dim
@@ -132,7 +133,7 @@ class Moved(Keyed):
 
     def __post_init__(self) -> None:
         key = f"{self.base.key}{MOVED}{self.by}|{self.size}>"
-        self._know(key, self.base.free, 0, self.base.depth + 1)
+        self._set_key(key, self.base.free, 0, self.base.depth + 1)
 
 
 Index: TypeAlias = Zero | Var | Radix | Digit | Moved
@@ -269,11 +270,11 @@ def _window(
 
 
 def _cut(parts: tuple[Index, ...], border: Dim, known: Sequence[Dim]) -> tuple[Index, ...] | None:
-    """The same number with a border where the product of the leading parts is `border` (I6).
+    """The same number with a part split at a border, the product of the leading parts (I6).
 
     Args:
         parts: the number.
-        border: the product of the leading parts at the cut.
+        border: the product of the leading parts before the border.
         known: sizes that are integers wherever the number and its digits are well-defined.
     """
     prefix = ONE
@@ -338,24 +339,33 @@ def normalize_digits(i: Index, known: Sequence[Dim]) -> Index:
             assert_never(i)
 
 
-def evaluate_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) -> int:
-    """Its value for given values of its variables and symbols."""
+def collect_digits(i: Index, found: dict[str, dict[str, Digit]]) -> None:
+    """Add the digits of each variable in an index to `found`, by variable and key."""
     match i:
-        case Zero():
-            return 0
-        case Var(name, _):
-            return at[name]
+        case Zero() | Var():
+            pass
         case Radix(parts):
-            total = 0
             for p in parts:
-                total = total * extent(p).value(sizes) + evaluate_index(p, at, sizes)
-            return total
-        case Digit(base, _, size, after):
-            return evaluate_index(base, at, sizes) // after.value(sizes) % size.value(sizes)
-        case Moved(base, by, _):
-            return evaluate_index(base, at, sizes) + int(by.rational(sizes))
+                collect_digits(p, found)
+        case Digit(Var(name, _), _, _, _):
+            found.setdefault(name, {})[i.key] = i
+        case Digit(base, _, _, _) | Moved(base, _, _):
+            collect_digits(base, found)
         case _:
             assert_never(i)
+
+
+def digit_borders(digits: Iterable[Digit], extent: Dim) -> tuple[Dim, ...]:
+    """The borders at which digits split a number, from 1 to its extent; empty where they form no chain of divisors.
+
+    The last border need not be divisible: the last part is the weight of an existing digit, so it is an integer
+    wherever that digit is.
+    """
+    borders = {str(d): d for digit in digits for d in (digit.before, digit.before * digit.size)}
+    inner = [d for d in borders.values() if d not in (ONE, extent)]
+    inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
+    chain = (ONE, *inner, extent)
+    return chain if all(divides(x, y) for x, y in pairwise(chain[:-1])) else ()
 
 
 def show_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Indicators (0/1 values): intervals of an index, bands of two indices, and the rules C1 to C3, D1 to D3, F5 for them.
+"""Indicators (0/1 values): intervals of an index, bands of two indices, and their rules C1 to C3, D1 to D3 and F5.
 
 A comparison of sizes is used only where it holds for all positive integers.
 """
@@ -16,16 +16,16 @@ from prism_explore.verify.normal_form.forms import UNIT, Bottom, InBand, Interva
 from prism_explore.verify.normal_form.index import Index, Moved, Radix, extent, radix
 from prism_explore.verify.normal_form.size_facts import at_most, is_whole, quotient
 
-Known: TypeAlias = Literal[0, 1]
+Constant: TypeAlias = Literal[0, 1]
 
 
-def interval(i: Index, low: Dim, high: Dim) -> Interval | Known:
+def interval(i: Index, low: Dim, high: Dim) -> Interval | Constant:
     """Whether `low <= i < high` (rule C3), where the bounds may lie outside i's dim."""
     match i:
         case Moved(base, by, _):
             return interval(base, low - by, high - by)
         case Radix(parts):
-            rest = _weight(parts[1:])
+            rest = _extent_product(parts[1:])
             first, end = quotient(low, rest), quotient(high, rest)
             if first is not None and end is not None and is_whole(first) and is_whole(end):
                 return interval(parts[0], first, end)
@@ -42,17 +42,17 @@ def interval(i: Index, low: Dim, high: Dim) -> Interval | Known:
 
 
 def is_part(low: Dim, high: Dim, size: Dim, known: Sequence[Dim]) -> bool:
-    """Whether `low <= i < high` is a nonempty part of the dim, for all sizes that make its length an integer.
+    """Whether `low <= i < high` is a nonempty part of the dim, for all sizes at which its length is an integer.
 
     Args:
-        low: its first index.
-        high: the index after its last.
-        size: of the dim.
+        low: the first index of the interval.
+        high: the index after its last one.
+        size: the size of the dim.
         known: sizes that are positive integers by the conditions of a proof.
     """
     length = high - low
     some = at_most(ONE, length) or length in known or all(c > 0 for _, c in length.terms)
-    return some and _in_order((ZERO, low), known) and _in_order((high, size), known)
+    return some and _are_ordered((ZERO, low), known) and _are_ordered((high, size), known)
 
 
 def intersection(found: Sequence[Interval]) -> list[Interval] | None:
@@ -72,7 +72,7 @@ def intersection(found: Sequence[Interval]) -> list[Interval] | None:
     return [i for here in out.values() for i in here]
 
 
-def _in_order(places: Sequence[Dim], known: Sequence[Dim] = ()) -> bool:
+def _are_ordered(places: Sequence[Dim], known: Sequence[Dim] = ()) -> bool:
     return all(at_most(a, b) or b - a in known or b - a + ONE in known for a, b in pairwise(places))
 
 
@@ -84,14 +84,14 @@ def _smaller(a: Dim, b: Dim) -> Dim | None:
     return a if at_most(a, b) else b if at_most(b, a) else None
 
 
-def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand | Known:
+def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand | Constant:
     """Whether `low <= column - row <= high` (rules D2, D3)."""
     match row, column:
         case Moved(base, by, _), _:
             return band(_plus(low, by), _plus(high, by), base, column)
         case _, Moved(base, by, _):
             return band(_plus(low, ZERO - by), _plus(high, ZERO - by), row, base)
-        case Radix((a, *rest)), Radix((b, *others)) if a == b and _weight(rest) == _weight(others):
+        case Radix((a, *rest)), Radix((b, *others)) if a == b and _extent_product(rest) == _extent_product(others):
             return band(low, high, radix(rest), radix(others))
         case _:
             pass
@@ -107,7 +107,7 @@ def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand
         return 1
     if (low is not None and at_most(most + ONE, low)) or (high is not None and at_most(high + ONE, least)):
         return 0
-    return oriented(low, high, row, column)
+    return canonical_band(low, high, row, column)
 
 
 def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
@@ -115,7 +115,7 @@ def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
     out: list[InBand] = []
     for new in found:
         for n, old in enumerate(out):
-            met = _common(old, new)
+            met = _common_band(old, new)
             if met == 0:
                 return None
             if isinstance(met, InBand):
@@ -126,7 +126,7 @@ def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
     return out
 
 
-def _common(old: InBand, new: InBand) -> InBand | Known | None:
+def _common_band(old: InBand, new: InBand) -> InBand | Constant | None:
     """The intersection of two bands; None where it is not known to be a band."""
     if (new.row, new.column) == (old.row, old.column):
         low, high = new.low, new.high
@@ -153,12 +153,12 @@ def _plus(d: Dim | None, by: Dim) -> Dim | None:
     return None if d is None else d + by
 
 
-def _weight(parts: Sequence[Index]) -> Dim:
+def _extent_product(parts: Sequence[Index]) -> Dim:
     return prod((extent(p) for p in parts), start=ONE)
 
 
-def oriented(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
-    """The band, with the smaller one of its two equivalent formulas (rule D2)."""
+def canonical_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
+    """A band, by the smaller one of its two equivalent formulas (rule D2)."""
     below, above = (None if d is None else ZERO - d for d in (high, low))
     here, there = _texts(low, high), _texts(below, above)
     if there < here or (there == here and column.key < row.key):
@@ -174,55 +174,55 @@ Case: TypeAlias = tuple[Interval, tuple[tuple[tuple[Term, Number], ...], ...]]
 """An interval, and of each form the terms that apply there, without the interval's factor."""
 
 
-def cases(forms: Sequence[NormalForm], names: frozenset[str], only: Index | None = None) -> list[Case] | None:
+def split_cases(forms: Sequence[NormalForm], names: frozenset[str], only: Index | None = None) -> list[Case] | None:
     """Forms by cases of one index: intervals that partition its dim, and the terms of each form there (rule F5).
 
     Args:
         forms: some of them guarded.
         names: indices that must not occur in the intervals.
-        only: the index to tell apart by, if it is to be that one.
+        only: the index that is split, if it is given.
 
     Returns:
-        None where there is no such index, or where its intervals' borders are not provably ordered.
+        None where there is no such index, or where the borders of its intervals are not provably ordered.
     """
     found: dict[str, list[Interval]] = {}
     for n in forms:
         for t, _ in n.terms:
-            for i in _borders(t):
+            for i in _guarding_intervals(t):
                 if i.free.isdisjoint(names) and (only is None or i.index == only):
                     found.setdefault(i.index.key, []).append(i)
     for key in sorted(found):
-        cut = _cases_of(forms, found[key])
+        cut = _split_by_index(forms, found[key])
         if cut is not None:
             return cut
     return None
 
 
-def _guards(t: Term) -> list[Interval]:
+def _intervals_of(t: Term) -> list[Interval]:
     if not t.guarded:
         return []
     bound = {v.name for v in t.bound}
     return [a for a, _ in t.factors if isinstance(a, Interval) and a.free.isdisjoint(bound)]
 
 
-def _borders(t: Term) -> list[Interval]:
-    """The intervals of a term, or of the `keep` of a masked one."""
-    keep = _keep(t)
-    return _guards(t) if keep is None else [i for inner, _ in keep.terms for i in _guards(inner)]
+def _guarding_intervals(t: Term) -> list[Interval]:
+    """The intervals of a term, or of the `keep` of a masked term."""
+    keep = _mask_of(t)
+    return _intervals_of(t) if keep is None else [i for inner, _ in keep.terms for i in _intervals_of(inner)]
 
 
-def _keep(t: Term) -> NormalForm | None:
+def _mask_of(t: Term) -> NormalForm | None:
     """The `keep` of a masked term that is by cases; None for any other term."""
     if not (t.masked and t.guarded):
         return None
     return next(a.keep for a, _ in t.factors if isinstance(a, Bottom))
 
 
-def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Case] | None:
+def _split_by_index(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Case] | None:
     i = found[0].index
     borders = {str(d): d for d in (ZERO, extent(i), *(d for f in found for d in (f.low, f.high)))}
     chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if at_most(a, b) else 1))
-    if not _in_order(chain) or (chain[0], chain[-1]) != (ZERO, extent(i)):
+    if not _are_ordered(chain) or (chain[0], chain[-1]) != (ZERO, extent(i)):
         return None
     place = {str(d): n for n, d in enumerate(chain)}
     out: list[Case] = []
@@ -231,8 +231,8 @@ def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Ca
         for form in forms:
             kept: list[tuple[Term, Number]] = []
             for t, c in form.terms:
-                keep = _keep(t)
-                inside = _inside((t, c), i, place, n) if keep is None else _lowered(keep, i, place, n)
+                keep = _mask_of(t)
+                inside = _term_in_case((t, c), i, place, n) if keep is None else _mask_in_case(keep, i, place, n)
                 if inside is None:
                     return None
                 kept += inside
@@ -241,24 +241,26 @@ def _cases_of(forms: Sequence[NormalForm], found: Sequence[Interval]) -> list[Ca
     return out
 
 
-def _inside(of: tuple[Term, Number], i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
+def _term_in_case(
+    of: tuple[Term, Number], i: Index, place: Mapping[str, int], n: int
+) -> list[tuple[Term, Number]] | None:
     """A term in the n-th case, without its interval; None where it has two."""
     t, c = of
-    mine = [g for g in _guards(t) if g.index == i]
-    if len(mine) > 1:
+    own = [g for g in _intervals_of(t) if g.index == i]
+    if len(own) > 1:
         return None
-    if not mine:
+    if not own:
         return [of]
-    if not place[str(mine[0].low)] <= n < place[str(mine[0].high)]:
+    if not place[str(own[0].low)] <= n < place[str(own[0].high)]:
         return []
-    return [(Term(t.bound, tuple(f for f in t.factors if f[0] != mine[0])), c)]
+    return [(Term(t.bound, tuple(f for f in t.factors if f[0] != own[0])), c)]
 
 
-def _lowered(keep: NormalForm, i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
+def _mask_in_case(keep: NormalForm, i: Index, place: Mapping[str, int], n: int) -> list[tuple[Term, Number]] | None:
     """The mask in the n-th case; None where that is no single term."""
     found: list[tuple[Term, Number]] = []
     for p in keep.terms:
-        inside = _inside(p, i, place, n)
+        inside = _term_in_case(p, i, place, n)
         if inside is None:
             return None
         found += inside
@@ -269,21 +271,21 @@ def _lowered(keep: NormalForm, i: Index, place: Mapping[str, int], n: int) -> li
     return [(Term((), ((Bottom(NormalForm(tuple(found))), 1),)), 1)]
 
 
-def joined(terms: Sequence[tuple[Term, Number]], known: Sequence[Dim]) -> list[tuple[Term, Number]] | None:
-    """Two terms that differ only by adjacent intervals as one (rule C2); None where there are none.
+def merge_adjacent(terms: Sequence[tuple[Term, Number]], known: Sequence[Dim]) -> list[tuple[Term, Number]] | None:
+    """Merge two terms that differ only by adjacent intervals (rule C2); None where there are none.
 
     Args:
-        terms: of a sum.
+        terms: the terms of a sum.
         known: sizes that are positive integers by the conditions of a proof.
     """
     seen: dict[tuple[str, str, Number], list[tuple[int, Interval, Term]]] = {}
     for n, (t, c) in enumerate(terms):
-        for g in _guards(t) if not t.masked else ():
+        for g in _intervals_of(t) if not t.masked else ():
             rest = Term(t.bound, tuple(f for f in t.factors if f[0] != g))
             others = seen.setdefault((rest.key, g.index.key, c), [])
             for m, other, _ in others:
                 first, second = (g, other) if g.high == other.low else (other, g)
-                if first.high != second.low or not _in_order((first.low, first.high, second.high), known):
+                if first.high != second.low or not _are_ordered((first.low, first.high, second.high), known):
                     continue
                 whole = interval(g.index, first.low, second.high)
                 left = [p for k, p in enumerate(terms) if k not in (n, m)]

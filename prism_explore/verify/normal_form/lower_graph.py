@@ -1,4 +1,4 @@
-"""Lowering of graphs to normal forms: every tensor's element as a function of its position.
+"""Lowering of graphs to normal forms: the element of every tensor as a function of its position.
 
 Sizes stay symbolic. A custom kernel becomes arithmetic on indices:
 
@@ -54,11 +54,11 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import TensorType, broadcast
 from prism_explore.support.caches import memoize
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
-from prism_explore.verify.normal_form.compare import never_greater
+from prism_explore.verify.normal_form.compare import is_never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm
 from prism_explore.verify.normal_form.functions import by_definition
 from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_index, moved, position, radix, var
-from prism_explore.verify.normal_form.maxima import last
+from prism_explore.verify.normal_form.maxima import last_index
 
 _HALF = Fraction(1, 2)
 CONTRACTED = "m"
@@ -75,20 +75,20 @@ class Lowered:
     """A graph's normal forms."""
 
     values: tuple[NormalForm, ...]
-    """Per kernel-level tensor, over p0, p1, .."""
+    """The form of each kernel-level tensor, over p0, p1, .."""
     blocks: Mapping[int, tuple[NormalForm, ...]]
-    """Per custom kernel's position: one per block node, over p0, .., g0, .. and l; a store's is that result."""
+    """The forms of the block nodes of each custom kernel, over p0, .., g0, .. and l; that of a store is a result."""
     assumptions: tuple[str, ...] = ()
-    """Conditions on the inputs under which the forms are what the graph computes, as sentences."""
+    """Conditions on the inputs, as sentences, under which the forms are the values of the graph."""
 
 
-def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], NormalForm] | None = None) -> Lowered:
+def lower(graph: SGraph, algebra: Algebra, replace: Callable[[int, NormalForm], NormalForm] | None = None) -> Lowered:
     """The normal form of every tensor of a graph whose maps are closed.
 
     Args:
         graph: a program or a candidate.
-        algebra: what builds the forms.
-        instead: maps a kernel-level tensor and its form to the form that later nodes use.
+        algebra: builds the forms.
+        replace: maps a kernel-level tensor and its form to the form that later nodes use.
 
     Raises:
         NoNormalForm: a race, or the budget ended.
@@ -111,17 +111,17 @@ def lower(graph: SGraph, algebra: Algebra, instead: Callable[[int, NormalForm], 
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
-                values.append(algebra.bounded(_over_factors(op, node.args, graph.nodes, values, types, algebra)))
+                values.append(algebra.check_depth(_lower_factors(op, node.args, graph.nodes, values, types, algebra)))
             case op:
                 dims = [types[a].dims for a in node.args]
                 values.append(lower_tensor(op, [values[a] for a in node.args], dims, algebra))
-        if instead is not None:
-            values[n] = instead(n, values[n])
+        if replace is not None:
+            values[n] = replace(n, values[n])
     return Lowered(tuple(values), blocks, assumptions(graph))
 
 
 def assumptions(graph: SGraph) -> tuple[str, ...]:
-    """Conditions on the inputs under which the forms of a graph are what it computes, as sentences."""
+    """Conditions on the inputs, as sentences, under which the forms of a graph are its values."""
     return (KEEPS_AN_ENTRY,) if any(type(node.op) is Binary and node.op.fn == "mask" for _, node in walk(graph)) else ()
 
 
@@ -135,10 +135,10 @@ def lower_tensor(
         case Band(rows, columns, low, high, _):
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
         case _:
-            return algebra.bounded(_compute(op, values, dims, algebra))
+            return algebra.check_depth(_compute(op, values, dims, algebra))
 
 
-def _over_factors(
+def _lower_factors(
     op: Unary | Binary,
     args: Sequence[int],
     nodes: Sequence[Node],
@@ -148,8 +148,8 @@ def _over_factors(
 ) -> NormalForm:
     """The normal form of a root, an inverse or a quotient in a graph.
 
-    That of a product is the product of those of its factors (rules P2, P3), taken before the factors are multiplied
-    out: afterwards they cannot be recovered.
+    For a product, it is the product over its factors (rules P2, P3), which must be taken before the factors are
+    multiplied out, because they cannot be recovered afterwards.
     """
     if isinstance(op, Binary):
         value, dims = values[args[0]], types[args[0]].dims
@@ -169,7 +169,7 @@ def _over_factors(
 def _factors(
     at: int, nodes: Sequence[Node], values: Sequence[NormalForm], types: Sequence[TensorType], *, roots: bool
 ) -> list[int]:
-    """The sums whose product a tensor is (none negative for `roots`); the tensor itself where there are none."""
+    """The sums whose product a tensor is (nonnegative ones for `roots`); else the tensor itself."""
     op, args = nodes[at].op, nodes[at].args
     if op != Binary("mul") and not (op == MatMul() and types[args[0]].dims[-1].is_one):
         return [at]
@@ -204,31 +204,31 @@ def lower_block(
         match node.op:
             case Load(operand, imap, fmap) as load:
                 args, dims = [values[operand]], [types[n].dims]
-                what = ("load", imap, fmap, args[0].key, dims[0], cut)
-                out.append(algebra.cached_tensor(what, _load, block, load, args[0], dims[0], algebra))
+                key = ("load", imap, fmap, args[0].key, dims[0], cut)
+                out.append(algebra.cached_tensor(key, _load, block, load, args[0], dims[0], algebra))
             case Accumulate(fn, along) as op:
-                what = (op, args[0].key, dims[0], iterations)
-                out.append(algebra.cached_tensor(what, accumulate, fn, along, args[0], dims[0], block, algebra))
+                key = (op, args[0].key, dims[0], iterations)
+                out.append(algebra.cached_tensor(key, accumulate, fn, along, args[0], dims[0], block, algebra))
             case AccumulateRescaled(along) as op:
-                what = (op, args[0].key, args[1].key, dims[0], iterations)
+                key = (op, args[0].key, args[1].key, dims[0], iterations)
                 out.append(
-                    algebra.cached_tensor(what, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra)
+                    algebra.cached_tensor(key, accumulate_rescaled, along, args[0], args[1], dims[0], block, algebra)
                 )
             case RunningMax(along) as op:
-                what = (op, args[0].key, dims[0], iterations)
-                out.append(algebra.cached_tensor(what, _running_max, along, args[0], dims[0], block, algebra))
+                key = (op, args[0].key, dims[0], iterations)
+                out.append(algebra.cached_tensor(key, _running_max, along, args[0], dims[0], block, algebra))
             case Store(omap):
-                what = ("store", omap, args[0].key, dims[0], types[n].dims, cut)
+                key = ("store", omap, args[0].key, dims[0], types[n].dims, cut)
                 out.append(
-                    algebra.cached_tensor(what, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra)
+                    algebra.cached_tensor(key, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra)
                 )
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
-                out.append(_over_factors(op, node.args, block.nodes, out, types, algebra))
+                out.append(_lower_factors(op, node.args, block.nodes, out, types, algebra))
             case op:
                 out.append(_compute(op, args, dims, algebra))
-        algebra.bounded(out[n])
+        algebra.check_depth(out[n])
     return tuple(out)
 
 
@@ -246,7 +246,7 @@ def _running_max(
 
 
 def load_indices(block: BlockGraph, load: Load, tile: tuple[Dim, ...]) -> dict[str, Index]:
-    """Per position in a tile, its index in the full tensor."""
+    """The index in the full tensor, for each position in a tile."""
     found: dict[str, Index] = {}
     for d, size in enumerate(tile):
         parts = [
@@ -290,7 +290,7 @@ def accumulate_rescaled(
 ) -> NormalForm:
     """The value of a rescaled accumulator after the loop: exp(-m last) * Σ v * exp(m) (rule L1).
 
-    Shapes: the scale's dims are the sum's or 1, so that both have the same positions.
+    Each dim of the scale is equal to that of the sum or 1, so that both have the same positions.
     """
     if along is not None:
         value = algebra.sum(value, var(position(along), dims[along]))
@@ -298,7 +298,7 @@ def accumulate_rescaled(
         return value
     here = _loop_index(block)
     total = algebra.sum(algebra.mul(value, algebra.exp(scale)), here)
-    final = algebra.substitute(scale, {LOOP: last(block.loop.size)})
+    final = algebra.substitute(scale, {LOOP: last_index(block.loop.size)})
     return algebra.mul(algebra.exp(algebra.scale(final, -1)), total)
 
 
@@ -311,7 +311,7 @@ def _store(
     omap: tuple[int | None, ...],
     value: NormalForm,
     tile: tuple[Dim, ...],
-    whole: tuple[Dim, ...],
+    full_dims: tuple[Dim, ...],
     algebra: Algebra,
 ) -> NormalForm:
     mapped = [along for along in omap if along is not None]
@@ -320,17 +320,17 @@ def _store(
     for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
         if along is None and grid_index(g) in value.free:
             raise NoNormalForm(f"race: blocks along {p.name} would write different values to one place")
-    return algebra.substitute(value, store_indices(block, omap, tile, whole))
+    return algebra.substitute(value, store_indices(block, omap, tile, full_dims))
 
 
 def store_indices(
-    block: BlockGraph, omap: tuple[int | None, ...], tile: tuple[Dim, ...], whole: tuple[Dim, ...]
+    block: BlockGraph, omap: tuple[int | None, ...], tile: tuple[Dim, ...], full_dims: tuple[Dim, ...]
 ) -> dict[str, Index]:
-    """Per position of the result, the block that writes it and the position in its tile."""
+    """The block that writes each position of the result, and the position in its tile."""
     by: dict[str, Index] = {}
     for g, (p, along) in enumerate(zip(block.grid, omap, strict=True)):
         if along is not None:
-            here = var(position(along), whole[along])
+            here = var(position(along), full_dims[along])
             by[grid_index(g)] = digit(here, ONE, p.size, tile[along])
             by[position(along)] = digit(here, p.size, tile[along], ONE)
     return by
@@ -341,7 +341,7 @@ def lower_op(
 ) -> NormalForm:
     """The normal form of one compute operator's result.
 
-    Shapes: as `ir.ops.compute_dims` says; only literal ones broadcast, and those have no index at all.
+    The dims are those of `ir.ops.compute_dims`. Only literal dims of size 1 broadcast, and these have no index.
     """
     match op:
         case Unary(fn):
@@ -350,7 +350,7 @@ def lower_op(
             return _scalar(fn, values[0], value, algebra)
         case Binary(fn):
             rank = max(map(len, dims))
-            a, b = (shifted(v, d, rank, algebra) for v, d in zip(values, dims, strict=True))
+            a, b = (align_rank(v, d, rank, algebra) for v, d in zip(values, dims, strict=True))
             match fn:
                 case "add":
                     return algebra.add(a, b)
@@ -363,7 +363,7 @@ def lower_op(
                 case "max":
                     return algebra.maximum([((), a), ((), b)])
                 case "min":
-                    return _least(a, b, algebra)
+                    return _minimum(a, b, algebra)
                 case "mask":
                     return algebra.mask(a, b)
                 case _:
@@ -397,34 +397,34 @@ def _scalar(fn: ScalarFn, value: NormalForm, constant: Fraction, algebra: Algebr
         case "max":
             return algebra.maximum([((), value), ((), algebra.constant(constant))])
         case "min":
-            return _least(value, algebra.constant(constant), algebra)
+            return _minimum(value, algebra.constant(constant), algebra)
         case _:
             assert_never(fn)
 
 
-def _least(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
-    """min(a, b) = -max(-a, -b), or the lesser one where it is known (rules M4, M6)."""
+def _minimum(a: NormalForm, b: NormalForm, algebra: Algebra) -> NormalForm:
+    """min(a, b) = -max(-a, -b), or the lesser value where it is known (rules M4, M6)."""
     for low, high in ((a, b), (b, a)):
-        if never_greater(algebra, low, high):
+        if is_never_greater(algebra, low, high):
             return low
     return algebra.scale(algebra.maximum([((), algebra.scale(a, -1)), ((), algebra.scale(b, -1))]), -1)
 
 
 def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra) -> NormalForm:
     """A view: the operand at other indices."""
-    whole = dims[0]
-    put: dict[str, Index] = {}
+    full_dims = dims[0]
+    by: dict[str, Index] = {}
     match op:
         case Permute(order):
-            put |= {position(d): var(position(n), whole[d]) for n, d in enumerate(order)}
+            by |= {position(d): var(position(n), full_dims[d]) for n, d in enumerate(order)}
         case Reshape(wanted):
-            put |= _reshaped(whole, wanted, algebra.integers)
+            by |= reshape_indices(full_dims, wanted, algebra.integers)
         case Expand():
             pass
         case Slice(along, start, stop):
-            put[position(along)] = moved(var(position(along), stop - start), start, whole[along])
+            by[position(along)] = moved(var(position(along), stop - start), start, full_dims[along])
         case Concat(along):
-            here = var(position(along), whole[along] + dims[1][along])
+            here = var(position(along), full_dims[along] + dims[1][along])
             start, pieces = ZERO, list[tuple[NormalForm, NormalForm]]()
             for value, sizes in zip(values, dims, strict=True):
                 stop = start + sizes[along]
@@ -434,16 +434,18 @@ def _view(op: ViewOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ..
             return algebra.piecewise(pieces)
         case _:
             assert_never(op)
-    return algebra.substitute(values[0], put)
+    return algebra.substitute(values[0], by)
 
 
 @memoize(1024)
-def _reshaped(whole: tuple[Dim, ...], wanted: tuple[Dim, ...], integers: tuple[Dim, ...]) -> Mapping[str, Index]:
-    """Per dim of a tensor, the index of an element of its reshaped form."""
+def reshape_indices(
+    full_dims: tuple[Dim, ...], wanted: tuple[Dim, ...], integers: tuple[Dim, ...]
+) -> Mapping[str, Index]:
+    """The index along each dim of a tensor, for an element of the reshaped tensor."""
     flat = radix([var(position(n), size) for n, size in enumerate(wanted)])
-    before = [prod(whole[:d], start=ONE) for d in range(len(whole))]
-    behind = [prod(whole[d + 1 :], start=ONE) for d in range(len(whole))]
-    return {position(d): digit(flat, before[d], size, behind[d], integers) for d, size in enumerate(whole)}
+    before = [prod(full_dims[:d], start=ONE) for d in range(len(full_dims))]
+    after = [prod(full_dims[d + 1 :], start=ONE) for d in range(len(full_dims))]
+    return {position(d): digit(flat, before[d], size, after[d], integers) for d, size in enumerate(full_dims)}
 
 
 def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
@@ -466,7 +468,7 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
             return algebra.apply(fn, value)
 
 
-def shifted(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:
+def align_rank(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:
     """The same tensor with leading dims of size 1, up to `rank` dims."""
     by = rank - len(dims)
     if not by:

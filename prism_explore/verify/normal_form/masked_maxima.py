@@ -1,4 +1,4 @@
-"""Maxima that may be minus infinity at some positions, and 0/1 factors that vanish or stay together with them."""
+"""Maxima that may be minus infinity at some positions, and indicators that are 0 or 1 where these are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import chain, product
 
 from prism_explore.ir.dims import ZERO
 from prism_explore.verify.normal_form.algebra import Algebra
-from prism_explore.verify.normal_form.compare import fits
+from prism_explore.verify.normal_form.compare import match_index
 from prism_explore.verify.normal_form.forms import (
     Atom,
     Bottom,
@@ -63,21 +63,21 @@ def _may_fall(n: NormalForm, bound: frozenset[str]) -> bool:
 
 
 def _runs_over_full_dim(keep: NormalForm, bound: frozenset[str]) -> bool:
-    """Whether the bound indices run over a full dim of a mask: then some entry is kept, by the claim's condition.
+    """Whether the bound indices run over a full dim of a mask; then the claim's condition keeps some entry.
 
-    For a band it is checked, because a slice of a band is a band.
+    For a band this is checked, because a slice of a band is also a band.
     """
     for t, _ in keep.terms:
         for a, _ in t.factors:
             if isinstance(a, InBand) and not _has_entry(a, bound):
                 return False
-    mine = [i for i in indices_of_form(keep) if not i.free.isdisjoint(bound)]
+    over_bound = [i for i in indices_of_form(keep) if not i.free.isdisjoint(bound)]
     own = bound.union(*(i.free for i in indices_of_form(keep))) - (keep.free - bound)
-    return bool(mine) and all(_covers_dim(i, own) for i in mine)
+    return bool(over_bound) and all(_covers_dim(i, own) for i in over_bound)
 
 
 def _has_entry(a: InBand, bound: frozenset[str]) -> bool:
-    """Whether some column of every row is in a band, or some row of every column, at all sizes."""
+    """Whether, at all sizes, every row of a band has an entry, or every column."""
     low, high, row, column = a.low, a.high, extent(a.row), extent(a.column)
     if not _covers_dim(a.column, bound):
         low, high = (None if d is None else ZERO - d for d in (a.high, a.low))
@@ -97,7 +97,7 @@ def _covers_dim(i: Index, bound: frozenset[str]) -> bool:
 
 
 def is_low_wherever(a: NormalForm, m: Max | Running, algebra: Algebra) -> bool:
-    """Whether a is low wherever a maximum is: a is one of its entries, or a maximum of some of them."""
+    """Whether a is low wherever a maximum is low: a is one of its entries, or a maximum of some of them."""
     if any(x == m for x in low_maxima(a)):
         return True
     match m:
@@ -113,10 +113,10 @@ def is_low_wherever(a: NormalForm, m: Max | Running, algebra: Algebra) -> bool:
 
 
 def _is_low_with(a: NormalForm, entry: NormalForm, algebra: Algebra) -> bool:
-    """Whether a is low wherever an entry is."""
-    mine = {t.key for t, _ in a.terms if t.masked}
+    """Whether a is low wherever an entry is low."""
+    own = {t.key for t, _ in a.terms if t.masked}
     return all(
-        t.key in mine if t.masked else all(is_low_wherever(a, x, algebra) for x in low_maxima(NormalForm(((t, 1),))))
+        t.key in own if t.masked else all(is_low_wherever(a, x, algebra) for x in low_maxima(NormalForm(((t, 1),))))
         for t, _ in entry.terms
     )
 
@@ -129,7 +129,7 @@ def _instances(entry: NormalForm, a: NormalForm, bound: frozenset[str]) -> Itera
         for y in _masked_terms(a):
             by: dict[str, Index] = {}
             pairs = list(zip(_places(x), _places(y), strict=False))
-            if len(pairs) == len(_places(x)) and all(fits(i, j, bound, by) for i, j in pairs):
+            if len(pairs) == len(_places(x)) and all(match_index(i, j, bound, by) for i, j in pairs):
                 yield by
 
 
@@ -142,7 +142,7 @@ def _places(t: Term) -> list[Index]:
 
 
 def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozenset[str]]]:
-    """The indicators that keep the entries of a maximum, and its bound indices; empty where there is no such form."""
+    """The indicators that keep the entries of a maximum, with its bound indices; empty where there are none."""
     found: list[tuple[NormalForm, frozenset[str]]] = []
     for a in low_maxima(m):
         if not isinstance(a, Max):
@@ -159,13 +159,13 @@ def _entries(m: NormalForm, algebra: Algebra) -> list[tuple[NormalForm, frozense
 
 
 def _can_equal(pattern: NormalForm, bound: frozenset[str], wanted: NormalForm, algebra: Algebra) -> bool:
-    """Whether a product of indicators equals another one for some values of its indices."""
-    mine = list(indices_of_form(pattern))
+    """Whether a product of indicators is equal to another one for some values of its bound indices."""
+    own = list(indices_of_form(pattern))
     atoms = [a for t, _ in wanted.terms for a, _ in t.factors]
-    for theirs in product(*map(_index_orders, atoms)):
+    for other in product(*map(_index_orders, atoms)):
         by: dict[str, Index] = {}
-        pairs = list(zip(mine, chain(*theirs), strict=False))
-        if len(pairs) < len(mine) or not all(fits(i, j, bound, by) for i, j in pairs):
+        pairs = list(zip(own, chain(*other), strict=False))
+        if len(pairs) < len(own) or not all(match_index(i, j, bound, by) for i, j in pairs):
             continue
         if algebra.substitute(pattern, by) == wanted:
             return True
@@ -180,17 +180,17 @@ def _index_orders(a: Atom) -> list[list[Index]]:
 
 def _indicators(t: Term) -> tuple[NormalForm, tuple[Factor, ...]]:
     """The product of a term's factors that are 0 or 1, and the others."""
-    bits = tuple((a, e) for a, e in t.factors if isinstance(a, InBand) or e == 0)
-    return NormalForm(((Term((), bits), 1),)), tuple(f for f in t.factors if f not in bits)
+    indicators = tuple((a, e) for a, e in t.factors if isinstance(a, InBand) or e == 0)
+    return NormalForm(((Term((), indicators), 1),)), tuple(f for f in t.factors if f not in indicators)
 
 
 def keeps_an_entry(n: NormalForm) -> bool:
-    """Whether the claim's condition implies that not everything in a form is masked."""
+    """Whether the claim's condition implies that some summand of a form is not masked."""
     for t, _ in n.terms:
         bound = frozenset(v.name for v in t.bound)
-        bits = [a for a, e in t.factors if isinstance(a, InBand) or e == 0]
+        indicators = [a for a, e in t.factors if isinstance(a, InBand) or e == 0]
         groups = [a.inner for a, _ in t.factors if isinstance(a, Group)]
-        if all(_runs_over_full_dim(single(a), bound) for a in bits) and all(map(keeps_an_entry, groups)):
+        if all(_runs_over_full_dim(single(a), bound) for a in indicators) and all(map(keeps_an_entry, groups)):
             return True
     return False
 

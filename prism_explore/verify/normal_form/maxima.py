@@ -1,7 +1,7 @@
 """Maxima over bound indices, and running maxima over a loop: rules M1 to M6 and L2.
 
-A maximum has operands, each a form at all values of its own bound indices. Nested maxima are one: the maximum of
-max over k of a, and b, has the operands a (bound k) and b.
+A maximum has operands; each is a form at all values of its own bound indices. Nested maxima are flattened: max(max_k a,
+b) has the operands a, with the bound index k, and b.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.bound_names import Collapsed, OpenOperand
-from prism_explore.verify.normal_form.compare import without_lesser
+from prism_explore.verify.normal_form.compare import drop_dominated
 from prism_explore.verify.normal_form.forms import (
     NF_ZERO,
     UNIT,
@@ -29,21 +29,21 @@ from prism_explore.verify.normal_form.forms import (
     Term,
     single,
 )
-from prism_explore.verify.normal_form.functions import greater
+from prism_explore.verify.normal_form.functions import max_by_definition
 from prism_explore.verify.normal_form.index import MOVED, Index, Var, Zero, moved
-from prism_explore.verify.normal_form.indicators import cases, is_part
-from prism_explore.verify.normal_form.powers import content, without
+from prism_explore.verify.normal_form.indicators import is_part, split_cases
+from prism_explore.verify.normal_form.powers import content, divide_out
 from prism_explore.verify.normal_form.ring import Ring
-from prism_explore.verify.normal_form.sums import fuse, indices_of_form, place_of, split
+from prism_explore.verify.normal_form.sums import fuse, indices_of_form, offset_range, split
 
 
 @dataclass(frozen=True, slots=True)
 class _PartialOperand:
-    """An operand whose index runs over an interval of a dim, shifted so that it runs over the full dim."""
+    """An operand over an interval of a dim, with its index shifted so that it runs over the full dim."""
 
     at: int
     """Its position among the operands."""
-    whole: Var
+    full: Var
     """The dim's index."""
     over: tuple[Var, ...]
     """Its bound indices, the dim's among them."""
@@ -58,21 +58,21 @@ def maximum(ring: Ring, operands: Sequence[OpenOperand]) -> NormalForm:
     flat = _flatten(ring, operands)
     if any(n.guarded for _, n in flat):
         names = frozenset(v.name for bound, _ in flat for v in bound)
-        cut = cases([n for _, n in flat], names)
+        cut = split_cases([n for _, n in flat], names)
         if cut is not None:
             found: list[tuple[NormalForm, NormalForm]] = []
             for where, here in cut:
-                pieces = [(bound, ring.collect(terms)) for (bound, _), terms in zip(flat, here, strict=True)]
-                found.append((ring.indicator(where), maximum(ring, pieces)))
+                operands_here = [(bound, ring.collect(terms)) for (bound, _), terms in zip(flat, here, strict=True)]
+                found.append((ring.indicator(where), maximum(ring, operands_here)))
             return ring.piecewise(found)
-    while (fewer := _join_adjacent(ring, flat)) is not None:
-        flat = fewer
+    while (merged_operands := _merge_adjacent(ring, flat)) is not None:
+        flat = merged_operands
     if len(flat) > 1:
-        flat = without_lesser(ring, flat)
-    shared, flat = _shared(ring, flat)
-    g, outside, flat = _factored(ring, flat)
+        flat = drop_dominated(ring, flat)
+    shared, flat = _common_summands(ring, flat)
+    g, outside, flat = _common_factors(ring, flat)
     if g == 1 and not outside:
-        return ring.add(shared, _closed(ring, flat))
+        return ring.add(shared, _close(ring, flat))
     return ring.add(shared, ring.mul(ring.term((), outside, g), maximum(ring, flat)))
 
 
@@ -80,17 +80,17 @@ def running(ring: Ring, v: Var, inner: NormalForm, at: Index) -> NormalForm:
     """The greatest value of `inner` for v up to and including `at`; v is a fresh name."""
     if v.name not in inner.free:
         return inner
-    if at == last(v.extent):
+    if at == last_index(v.extent):
         return maximum(ring, [((v,), inner)])
-    shared, flat = _shared(ring, [((v,), inner)])
-    g, outside, flat = _factored(ring, flat)
+    shared, flat = _common_summands(ring, [((v,), inner)])
+    g, outside, flat = _common_factors(ring, flat)
     ((_, left),) = flat
     name = Var(f"b{left.height + 1}.0", v.extent)
     atom = Running(name, ring.rename_form(left, {v.name: name}), at)
     return ring.add(shared, ring.term((), [*outside, (atom, 1)], g))
 
 
-def last(size: index.Dim) -> Index:
+def last_index(size: index.Dim) -> Index:
     """The greatest index of a dim."""
     return moved(Zero(), size - ONE, size)
 
@@ -111,9 +111,9 @@ def _flatten(ring: Ring, operands: Sequence[OpenOperand]) -> list[OpenOperand]:
         if step is not None:
             by, sizes = step
             new = {old: ring.fresh_index(Var(old, size)) for old, size in sizes.items() if size != ONE}
-            put = {v: ring.substitute_index(i, {**new}) for v, i in by.items()}
+            by_new = {v: ring.substitute_index(i, {**new}) for v, i in by.items()}
             left = tuple(v for v in bound if v.name not in by)
-            pending.append(((*left, *new.values()), ring.substitute(n, put)))
+            pending.append(((*left, *new.values()), ring.substitute(n, by_new)))
             continue
         flat.append((bound, n))
     return flat
@@ -146,7 +146,7 @@ def _by_intervals(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Ope
         return None
     for v in bound:
         names = frozenset(w.name for w in bound if w is not v)
-        cut = cases([n], names, only=v)
+        cut = split_cases([n], names, only=v)
         if cut is None or not all(is_part(i.low, i.high, v.extent, ring.integers) for i, _ in cut):
             continue
         out: list[OpenOperand] = []
@@ -160,33 +160,33 @@ def _by_intervals(ring: Ring, bound: tuple[Var, ...], n: NormalForm) -> list[Ope
     return None
 
 
-def _join_adjacent(ring: Ring, flat: list[OpenOperand]) -> list[OpenOperand] | None:
-    """Rule M5: two operands over adjacent intervals of a dim as one; None where there are none."""
+def _merge_adjacent(ring: Ring, flat: list[OpenOperand]) -> list[OpenOperand] | None:
+    """Rule M5: merge two operands over adjacent intervals of a dim; None where there are none."""
     if sum(bool(bound) and MOVED in n.key for bound, n in flat) < 2:
         return None
     seen: list[_PartialOperand] = []
     for at, (bound, n) in enumerate(flat):
         for v in bound:
-            place = place_of(v, indices_of_form(n, bare=False))
+            place = offset_range(v, indices_of_form(n, bare=False))
             if place is None:
                 continue
             low, size = place
-            whole = ring.fresh_index(Var(v.name, size))
+            full = ring.fresh_index(Var(v.name, size))
             with suppress(Collapsed):
-                shifted = ring.rename_form(n, {v.name: moved(whole, ZERO - low, v.extent)})
-                over = tuple(whole if w is v else w for w in bound)
-                mine = _PartialOperand(at, whole, over, shifted, low, low + v.extent)
+                shifted = ring.rename_form(n, {v.name: moved(full, ZERO - low, v.extent)})
+                over = tuple(full if w is v else w for w in bound)
+                own = _PartialOperand(at, full, over, shifted, low, low + v.extent)
                 for other in seen:
-                    if other.at == at or (mine.low != other.high and other.low != mine.high):
+                    if other.at == at or (own.low != other.high and other.low != own.high):
                         continue
-                    both = _holds_on_both(ring, mine, other, flat)
+                    both = _holds_on_both(ring, own, other, flat)
                     if both is not None:
-                        start, stop = (other.low, mine.high) if other.high == mine.low else (mine.low, other.high)
+                        start, stop = (other.low, own.high) if other.high == own.low else (own.low, other.high)
                         here = ring.fresh_index(Var("k", stop - start))
-                        inner = ring.substitute(both.inner, {both.whole.name: moved(here, start, size)})
-                        joined = tuple(here if w is both.whole else w for w in both.over)
-                        return [(joined, inner), *(p for k, p in enumerate(flat) if k not in (at, other.at))]
-                seen.append(mine)
+                        inner = ring.substitute(both.inner, {both.full.name: moved(here, start, size)})
+                        merged = tuple(here if w is both.full else w for w in both.over)
+                        return [(merged, inner), *(p for k, p in enumerate(flat) if k not in (at, other.at))]
+                seen.append(own)
     return None
 
 
@@ -198,14 +198,14 @@ def _holds_on_both(
         return a
     for one, other in ((a, b), (b, a)):
         here = ring.fresh_index(Var("k", other.high - other.low))
-        placed = ring.substitute(one.inner, {one.whole.name: moved(here, other.low, one.whole.extent)})
-        over = tuple(here if w is one.whole else w for w in one.over)
+        placed = ring.substitute(one.inner, {one.full.name: moved(here, other.low, one.full.extent)})
+        over = tuple(here if w is one.full else w for w in one.over)
         if ring.close_operand(over, placed) == ring.close_operand(*flat[other.at]):
             return one
     return None
 
 
-def _shared(ring: Ring, flat: list[OpenOperand]) -> tuple[NormalForm, list[OpenOperand]]:
+def _common_summands(ring: Ring, flat: list[OpenOperand]) -> tuple[NormalForm, list[OpenOperand]]:
     """Rule M2: the common summands of all operands, and the operands without them."""
     first, *others = flat
     common: list[tuple[Term, Number]] = []
@@ -221,7 +221,7 @@ def _shared(ring: Ring, flat: list[OpenOperand]) -> tuple[NormalForm, list[OpenO
     return NormalForm(tuple(common)), rest
 
 
-def _factored(ring: Ring, flat: list[OpenOperand]) -> tuple[Number, tuple[Factor, ...], list[OpenOperand]]:
+def _common_factors(ring: Ring, flat: list[OpenOperand]) -> tuple[Number, tuple[Factor, ...], list[OpenOperand]]:
     """Rule M3: a number and the common factors of all operands, and the operands without them."""
     terms = [p for _, n in flat for p in n.terms if not p[0].masked]
     if not terms:
@@ -233,20 +233,20 @@ def _factored(ring: Ring, flat: list[OpenOperand]) -> tuple[Number, tuple[Factor
         common = tuple((a, e) for a, e in common if isinstance(a, Size | Prime))
     if g == 1 and not common:
         return 1, (), flat
-    return g, common, [(bound, without(ring, n, g, common)) for bound, n in flat]
+    return g, common, [(bound, divide_out(ring, n, g, common)) for bound, n in flat]
 
 
-def _closed(ring: Ring, flat: list[OpenOperand]) -> NormalForm:
-    """Rule M4, else the atom."""
-    pieces = {p.key: p for p in (ring.close_operand(bound, n) for bound, n in flat)}
-    numbers = [p.inner.terms[0][1] if p.inner.terms else 0 for p in pieces.values() if _is_number(p.inner)]
-    others = [p for p in pieces.values() if not _is_number(p.inner)]
+def _close(ring: Ring, flat: list[OpenOperand]) -> NormalForm:
+    """The maximum of operands without common parts (rule M4)."""
+    closed = {p.key: p for p in (ring.close_operand(bound, n) for bound, n in flat)}
+    numbers = [p.inner.terms[0][1] if p.inner.terms else 0 for p in closed.values() if _is_number(p.inner)]
+    others = [p for p in closed.values() if not _is_number(p.inner)]
     if numbers and not (max(numbers) <= 0 and any(p.inner.sign for p in others)):
         others.append(MaxOperand((), ring.constant(max(numbers))))
     if len(others) == 1 and not others[0].bound:
         return others[0].inner
-    if len(others) == 2 and ring.spell_out and not any(p.inner.masked for p in others):
-        return greater(ring, *(single(Max((p,))) if p.bound else p.inner for p in others))
+    if len(others) == 2 and ring.expand_definitions and not any(p.inner.masked for p in others):
+        return max_by_definition(ring, *(single(Max((p,))) if p.bound else p.inner for p in others))
     if len(others) == 2 and not any(p.bound or p.inner.masked for p in others):
         a, b = (p.inner for p in others)
         if not b.terms or not a.terms:

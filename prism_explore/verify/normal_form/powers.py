@@ -1,7 +1,7 @@
 """Powers of forms: rules P1 to P5.
 
-A power with an exponent that is no natural number has its base as an atom. Factors that may leave the base do so, and
-can cancel.
+A power whose exponent is no positive integer has its base as an atom. Factors are pulled out of the base where this is
+possible, so that they can cancel.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from math import floor, gcd, lcm
 
-from prism_explore.verify.normal_form.bound_names import checked, erased
+from prism_explore.verify.normal_form.bound_names import check_number, without_names
 from prism_explore.verify.normal_form.forms import (
     NF_ONE,
     Atom,
@@ -24,13 +24,13 @@ from prism_explore.verify.normal_form.forms import (
     number,
     single,
 )
-from prism_explore.verify.normal_form.indicators import cases
+from prism_explore.verify.normal_form.indicators import split_cases
 from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.sums import components
 
-_LARGEST_TRIAL_DIVISOR = 10_000
+LARGEST_TRIAL_DIVISOR = 10_000
 ROOT = "root"
-"""With a degree, the name of a root of a base that may be negative; of degree 2 it is sqrt."""
+"""The prefix of the name of a root of a base that may be negative; the degree follows. That of degree 2 is sqrt."""
 
 
 def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
@@ -46,9 +46,9 @@ def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
             result = ring.mul(result, n)
         return result
     if n.guarded and len(n.terms) > 1:
-        by_case = by_cases(ring, n, lambda piece: ring.power(piece, q))
-        if by_case is not None:
-            return by_case
+        split = by_cases(ring, n, lambda piece: ring.power(piece, q))
+        if split is not None:
+            return split
     if not isinstance(q, int) and not n.sign:
         name = "sqrt" if q.denominator == 2 else f"{ROOT}{q.denominator}"
         return ring.power(single(Opaque(name, (n,))), q.numerator)
@@ -58,7 +58,7 @@ def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
     if g == 1 and not common:
         return ring.term((), ((Group(n), q),), 1)
     outside = ring.term((), [(a, e * q) for a, e in common], 1)
-    return ring.mul(ring.mul(number_power(ring, g, q), outside), ring.power(without(ring, n, g, common), q))
+    return ring.mul(ring.mul(number_power(ring, g, q), outside), ring.power(divide_out(ring, n, g, common), q))
 
 
 def _power_of_product(ring: Ring, t: Term, c: Number, q: Number) -> NormalForm:
@@ -81,27 +81,27 @@ def _power_of_product(ring: Ring, t: Term, c: Number, q: Number) -> NormalForm:
 def content(
     terms: Sequence[tuple[Term, Number]], *, roots: bool, names: Iterable[str] = ()
 ) -> tuple[Number, tuple[Factor, ...]]:
-    """The number and factors that may leave a power of a sum (rule P5) or a maximum (rule M3).
+    """The number and the factors that can be pulled out of a power of a sum (rule P5) or a maximum (rule M3).
 
     Args:
         terms: the summands.
-        roots: whether they must not be negative.
-        names: indices that must not occur in them.
+        roots: whether the factors must not be negative.
+        names: indices that must not occur in the factors.
     """
     coefficients = [Fraction(c) for _, c in terms]
     g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
-    if not roots and leads_negative(terms):
+    if not roots and has_negative_lead(terms):
         g = -g
     atoms: dict[str, Atom] = {}
-    met: dict[str, list[Number]] = {}
+    exponents_of: dict[str, list[Number]] = {}
     for t, _ in terms:
         inside = {*names, *(v.name for v in t.bound)}
         for a, e in t.factors:
             if a.free.isdisjoint(inside):
                 atoms[a.key] = a
-                met.setdefault(a.key, []).append(e)
+                exponents_of.setdefault(a.key, []).append(e)
     common: list[Factor] = []
-    for key, exponents in met.items():
+    for key, exponents in exponents_of.items():
         a, everywhere = atoms[key], len(exponents) == len(terms)
         if a.sign == 2:
             least = min(exponents) if everywhere else min(*exponents, 0)
@@ -114,8 +114,8 @@ def content(
     return number(g), tuple(common)
 
 
-def without(ring: Ring, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
-    """n / (g * common), by lowering the exponent of each common atom; minus infinity stays."""
+def divide_out(ring: Ring, n: NormalForm, g: Number, common: tuple[Factor, ...]) -> NormalForm:
+    """n / (g * common), by subtraction of exponents; masked terms do not change."""
     total: list[tuple[Term, Number]] = []
     for t, c in n.terms:
         if t.masked:
@@ -133,30 +133,30 @@ def without(ring: Ring, n: NormalForm, g: Number, common: tuple[Factor, ...]) ->
 
 
 def number_power(ring: Ring, c: Number, q: Number) -> NormalForm:
-    """A number, positive where q is no whole number, to the power q; roots of its primes are atoms."""
+    """A number, positive where q is no integer, to the power q; roots of primes are atoms."""
     bits = max(c.numerator.bit_length(), c.denominator.bit_length()) - 1
-    checked(1 << min(bits * abs(floor(q)), 1 << 16))
+    check_number(1 << min(bits * abs(floor(q)), 1 << 16))
     if isinstance(q, int):
         return ring.constant(Fraction(c) ** q)
     factors: list[Factor] = []
     for value, sign in ((Fraction(c).numerator, 1), (Fraction(c).denominator, -1)):
-        factors += [(Prime(p), k * q * sign) for p, k in _factorise(value)]
+        factors += [(Prime(p), k * q * sign) for p, k in factorise(value)]
     return ring.term((), factors, 1)
 
 
-def leads_negative(terms: Sequence[tuple[Term, Number]]) -> bool:
-    """Whether x rather than -x is the negative one of the pair, independent of names as long as the terms differ."""
+def has_negative_lead(terms: Sequence[tuple[Term, Number]]) -> bool:
+    """Whether x, and not -x, counts as the negative one of the two; independent of names if the terms differ."""
     total = sum(c for _, c in terms)
     if total or not terms:
         return total < 0
-    least = min(((erased(t.key), c) for t, c in terms), key=lambda p: p[0])
+    least = min(((without_names(t.key), c) for t, c in terms), key=lambda p: p[0])
     return least[1] < 0
 
 
-def _factorise(value: int) -> Iterator[tuple[int, int]]:
-    """Primes and their exponents; a rest without small divisors counts as a prime."""
+def factorise(value: int, largest_divisor: int = LARGEST_TRIAL_DIVISOR) -> Iterator[tuple[int, int]]:
+    """Primes and their exponents, by trial division; a rest without divisors up to the largest counts as a prime."""
     p = 2
-    while p * p <= value and p <= _LARGEST_TRIAL_DIVISOR:
+    while p * p <= value and p <= largest_divisor:
         k = 0
         while value % p == 0:
             value //= p
@@ -169,8 +169,8 @@ def _factorise(value: int) -> Iterator[tuple[int, int]]:
 
 
 def by_cases(ring: Ring, n: NormalForm, f: Callable[[NormalForm], NormalForm]) -> NormalForm | None:
-    """Rule F5: f of a form that differs by intervals, as f of each case; None where there are no cases."""
-    cut = cases([n], frozenset())
+    """Rule F5: f of a form by cases, as f of each case; None where there are no cases."""
+    cut = split_cases([n], frozenset())
     if cut is None:
         return None
     return ring.piecewise((ring.indicator(where), f(ring.collect(terms))) for where, (terms,) in cut)

@@ -1,4 +1,4 @@
-"""The operations on normal forms that the rules for sums, powers, functions and maxima are written with.
+"""The interface of the operations on normal forms that the rules for sums, powers, functions and maxima use.
 
 `algebra.Algebra` implements them. The rules import this interface only, so no module imports the algebra back.
 """
@@ -12,13 +12,13 @@ from prism_explore.ir.dims import Dim
 from prism_explore.verify.normal_form.bound_names import OpenOperand
 from prism_explore.verify.normal_form.forms import Atom, Factor, InBand, Interval, MaxOperand, NormalForm, Number, Term
 from prism_explore.verify.normal_form.index import Index, Var
-from prism_explore.verify.normal_form.indicators import Known
+from prism_explore.verify.normal_form.indicators import Constant
 
 
 class Ring(Protocol):
     """Operations from normal forms to normal forms; any of them raises `NoNormalForm` where the budget ends."""
 
-    spell_out: bool
+    expand_definitions: bool
     """Whether named functions are replaced by their definitions (rules F1, F7)."""
     integers: tuple[Dim, ...]
     """Sizes that are integers by the conditions of a candidate."""
@@ -80,7 +80,7 @@ class Ring(Protocol):
         """The greatest value of any form at any value of its own bound indices."""
         ...
 
-    def indicator(self, value: InBand | Interval | Known) -> NormalForm:
+    def indicator(self, value: InBand | Interval | Constant) -> NormalForm:
         """A 0/1 value as a form."""
         ...
 

@@ -1,6 +1,6 @@
-"""Divisibility and order of symbolic sizes, for all positive integers that the symbols may stand for.
+"""Divisibility and order of symbolic sizes, for all positive integer values of the symbols.
 
-Every function answers no (or None) where it cannot decide.
+Every function returns False (or None) where it cannot decide.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def is_count(d: Dim, known: tuple[Dim, ...]) -> bool:
     if any(q is not None and (q in known or (is_whole(q) and _all_positive(q))) for q in quotients):
         return True
     terms = [Dim((t,)) for t in d.terms]
-    whole = all(is_whole(t) or any(is_whole(t / k) for k in known if k.is_monomial) for t in terms)
-    return whole and (_all_positive(d) or at_most(ONE, d))
+    integer_terms = all(is_whole(t) or any(is_whole(t / k) for k in known if k.is_monomial) for t in terms)
+    return integer_terms and (_all_positive(d) or at_most(ONE, d))
 
 
 def _all_positive(d: Dim) -> bool:

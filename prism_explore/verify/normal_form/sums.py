@@ -1,4 +1,4 @@
-"""Sums over indices: rules S3 to S8, and the analysis of index occurrences that decides where they apply.
+"""Sums over indices: rules S3 to S8, and the analysis of index occurrences that determines where they apply.
 
 Rules S3 (fuse indices) and S4 (split an index) replace bound indices by others that correspond to them one to one, so
 they hold for every summand.
@@ -36,10 +36,23 @@ from prism_explore.verify.normal_form.forms import (
     Term,
     number,
 )
-from prism_explore.verify.normal_form.index import MOVED, Digit, Index, Moved, Radix, Var, Zero, digit, moved, radix
+from prism_explore.verify.normal_form.index import (
+    MOVED,
+    Digit,
+    Index,
+    Moved,
+    Radix,
+    Var,
+    Zero,
+    collect_digits,
+    digit,
+    digit_borders,
+    moved,
+    radix,
+)
 from prism_explore.verify.normal_form.indicators import interval, is_part
 from prism_explore.verify.normal_form.ring import Ring
-from prism_explore.verify.normal_form.size_facts import divides, quotient
+from prism_explore.verify.normal_form.size_facts import quotient
 
 
 def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:
@@ -105,30 +118,30 @@ def indices_of(factors: Iterable[Factor], bare: bool = True) -> Iterator[Index]:
 
 
 def fuse(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
-    """Rule S3 for the first two indices a, b that occur in `places` only as neighbours in a number."""
+    """Rule S3 for the first two indices a, b that occur in `places` only as adjacent parts of a number."""
     extents = {v.name: v.extent for v in bound}
     after: dict[str, set[str | None]] = {}
     before: dict[str, set[str | None]] = {}
 
     for i in places:
         if not i.free.isdisjoint(extents):
-            _neighbours(i, extents, after, before)
+            _collect_neighbours(i, extents, after, before)
     for a, followers in after.items():
         if len(followers) != 1:
             continue
         (b,) = followers
         if b is None or b == a or before[b] != {a}:
             continue
-        whole = extents[a] * extents[b]
-        k = Var("k", whole)
-        return {a: digit(k, ONE, extents[a], extents[b]), b: digit(k, extents[a], extents[b], ONE)}, {"k": whole}
+        full = extents[a] * extents[b]
+        k = Var("k", full)
+        return {a: digit(k, ONE, extents[a], extents[b]), b: digit(k, extents[a], extents[b], ONE)}, {"k": full}
     return None
 
 
-def _neighbours(
+def _collect_neighbours(
     i: Index, extents: Mapping[str, Dim], after: dict[str, set[str | None]], before: dict[str, set[str | None]]
 ) -> None:
-    """Collect the successor and predecessor of each of these variables in a number, None for any other part."""
+    """Collect the parts after and before each of these variables in a number; None for any other part."""
     match i:
         case Var(name, _):
             if name in extents:
@@ -138,12 +151,12 @@ def _neighbours(
             names = [p.name if isinstance(p, Var) and p.name in extents else None for p in parts]
             for n, p in enumerate(parts):
                 if isinstance(p, Digit | Moved):
-                    _neighbours(p, extents, after, before)
+                    _collect_neighbours(p, extents, after, before)
                 elif (name := names[n]) is not None:
                     after.setdefault(name, set()).add(names[n + 1] if n + 1 < len(names) else None)
                     before.setdefault(name, set()).add(names[n - 1] if n else None)
         case Digit(base, _, _, _) | Moved(base, _, _):
-            _neighbours(base, extents, after, before)
+            _collect_neighbours(base, extents, after, before)
         case Zero():
             pass
         case _:
@@ -157,43 +170,21 @@ def split(bound: Sequence[Var], places: Iterable[Index]) -> Step | None:
 
     for i in places:
         if not i.free.isdisjoint(extents):
-            _digits(i, digits)
+            collect_digits(i, digits)
     for name, found in digits.items():
         if name not in extents:
             continue
-        borders = {str(d): d for cut in found.values() for d in (cut.before, cut.before * cut.size)}
-        inner = [d for d in borders.values() if d not in (ONE, extents[name])]
-        inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
-        chain = (ONE, *inner, extents[name])
-        # The last part is the weight of an existing digit, so it is an integer wherever that digit is.
-        if not all(divides(x, y) for x, y in pairwise(chain[:-1])):
-            continue
+        chain = digit_borders(found.values(), extents[name])
         parts = [quotient(y, x) for x, y in pairwise(chain)]
-        if None in parts:
+        if not parts or None in parts:
             continue
         sizes = {f"k{n}": size for n, size in enumerate(parts) if size is not None}
         return {name: radix([index.var(k, size) for k, size in sizes.items()])}, sizes
     return None
 
 
-def _digits(i: Index, found: dict[str, dict[str, Digit]]) -> None:
-    """Collect the digits of each variable in an index, by their keys."""
-    match i:
-        case Radix(parts):
-            for p in parts:
-                _digits(p, found)
-        case Digit(Var(name, _), _, _, _):
-            found.setdefault(name, {})[i.key] = i
-        case Digit(base, _, _, _) | Moved(base, _, _):
-            _digits(base, found)
-        case Zero() | Var():
-            pass
-        case _:
-            assert_never(i)
-
-
-def place_of(v: Var, places: Iterable[Index]) -> tuple[Dim, Dim] | None:
-    """The offset of the range of v in a dim, and the dim's size; None where v is also used without an offset."""
+def offset_range(v: Var, places: Iterable[Index]) -> tuple[Dim, Dim] | None:
+    """The offset of the range of v in a dim, and the size of the dim; None where v also occurs without an offset."""
     found: set[tuple[Dim, Dim]] = set()
 
     if not all(_is_moved(i, v.name, found) for i in places if v.name in i.free) or len(found) != 1:
@@ -226,7 +217,7 @@ class _PartialSum:
 
     term: int
     """Its position among the terms."""
-    whole: Var
+    full: Var
     """The dim's index."""
     over: tuple[Var, ...]
     """All indices of the sum, the dim's among them."""
@@ -240,35 +231,35 @@ class _PartialSum:
         return self.term != other.term and (self.high == other.low or other.high == self.low)
 
 
-def join_adjacent_sums(ring: Ring, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
-    """Two sums over adjacent intervals of one dim as one sum (rules S6, C2); None where there are none."""
+def merge_adjacent_sums(ring: Ring, terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
+    """Merge two sums over adjacent intervals of a dim (rules S6, C2); None where there are none."""
     seen: dict[tuple[str, Number], list[_PartialSum]] = {}
     for n, (t, c) in enumerate(terms):
         if not t.bound or MOVED not in t.key:
             continue
         bound, factors = ring.open_term(t)
         for v in bound:
-            place = place_of(v, indices_of(factors, bare=False))
+            place = offset_range(v, indices_of(factors, bare=False))
             if place is None:
                 continue
             low, size = place
-            whole = Var(ring.fresh_index(v).name, size)
+            full = Var(ring.fresh_index(v).name, size)
             with suppress(Collapsed):
-                shifted = [(ring.rename(a, {v.name: moved(whole, ZERO - low, v.extent)}), e) for a, e in factors]
-                over = tuple(whole if w is v else w for w in bound)
-                mine = _PartialSum(n, whole, over, tuple(shifted), low, low + v.extent)
+                shifted = [(ring.rename(a, {v.name: moved(full, ZERO - low, v.extent)}), e) for a, e in factors]
+                over = tuple(full if w is v else w for w in bound)
+                own = _PartialSum(n, full, over, tuple(shifted), low, low + v.extent)
                 without_bands = [f for f in shifted if not isinstance(f[0], InBand)]
-                alike = seen.setdefault((ring.close(over, without_bands).key, c), [])
-                for other in alike:
-                    both = _holds_on_both(ring, mine, other, terms) if mine.is_adjacent_to(other) else None
+                similar = seen.setdefault((ring.close(over, without_bands).key, c), [])
+                for other in similar:
+                    both = _holds_on_both(ring, own, other, terms) if own.is_adjacent_to(other) else None
                     if both is None:
                         continue
-                    start, stop = (mine.low, other.high) if mine.high == other.low else (other.low, mine.high)
-                    inside = interval(both.whole, start, stop)
+                    start, stop = (own.low, other.high) if own.high == other.low else (other.low, own.high)
+                    inside = interval(both.full, start, stop)
                     more: list[Factor] = [(inside, 1)] if isinstance(inside, Interval) else []
                     left = [p for k, p in enumerate(terms) if k not in (n, other.term)]
                     return [*left, *ring.term(both.over, [*both.factors, *more], c).terms]
-                alike.append(mine)
+                similar.append(own)
     return None
 
 
@@ -279,10 +270,10 @@ def _holds_on_both(
     if ring.close(a.over, a.factors) == ring.close(b.over, b.factors):
         return a
     for one, other in ((a, b), (b, a)):
-        here = Var(ring.fresh_index(other.whole).name, other.high - other.low)
-        placed = ring.substitute_factors(one.factors, {one.whole.name: moved(here, other.low, one.whole.extent)})
+        here = Var(ring.fresh_index(other.full).name, other.high - other.low)
+        placed = ring.substitute_factors(one.factors, {one.full.name: moved(here, other.low, one.full.extent)})
         for w in one.over:
-            placed = ring.sum(placed, here if w is one.whole else w)
+            placed = ring.sum(placed, here if w is one.full else w)
         if placed == NormalForm(((terms[other.term][0], 1),)):
             return one
     return None
@@ -308,24 +299,24 @@ def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coeff
     if step is not None:
         by, sizes = step
         new = {old: ring.fresh_name() for old in sizes}
-        put = {v: ring.substitute_index(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
-        inner = ring.substitute_factors(factors, put)
+        by_new = {v: ring.substitute_index(i, {o: index.var(new[o], sizes[o]) for o in sizes}) for v, i in by.items()}
+        inner = ring.substitute_factors(factors, by_new)
         for v in bound:
             if v.name not in by:
                 inner = ring.sum(inner, v)
         for old, size in sizes.items():
             inner = ring.sum(inner, index.var(new[old], size))
         return ring.scale(inner, coefficient)
-    joined_power = _join_power(ring, bound, factors)
-    if joined_power is not None:
-        return ring.term(*joined_power, coefficient)
+    merged_power = _merge_power(ring, bound, factors)
+    if merged_power is not None:
+        return ring.term(*merged_power, coefficient)
     return NormalForm(((ring.close(bound, factors), number(coefficient)),))
 
 
 def _sum_over_interval(
     ring: Ring, bound: Sequence[Var], factors: list[Factor], coefficient: Number, where: Interval, v: Var
 ) -> NormalForm:
-    """Rule S6: a sum with an interval as a factor is a sum over the interval."""
+    """Rule S6: a sum with an interval as a factor, as a sum over the interval."""
     size = where.high - where.low
     here = index.var(ring.fresh_index(v).name, size)
     left = [f for f in factors if f[0] is not where]
@@ -336,7 +327,7 @@ def _sum_over_interval(
     return ring.scale(inner, coefficient)
 
 
-def _join_power(ring: Ring, bound: Sequence[Var], factors: list[Factor]) -> tuple[list[Var], list[Factor]] | None:
+def _merge_power(ring: Ring, bound: Sequence[Var], factors: list[Factor]) -> tuple[list[Var], list[Factor]] | None:
     """Rule S7: a sum times a negative power of itself; rule S8: times its power 0."""
     for group, e in factors:
         if not isinstance(group, Group) or e > 0 or len(group.inner.terms) != 1:

@@ -1,4 +1,4 @@
-"""Program and candidate at one choice of numbers, as graphs that the interpreter runs."""
+"""Program and candidate at one choice of sizes, as graphs that the interpreter runs."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Band, BlockGraph, Custom, Expand, Node, Op, Reshape, Slice
 from prism_explore.verify.shapes.constraints import BEGIN, Path
-from prism_explore.verify.shapes.pair import KEPT_AS_THEY_ARE, BoundNear, FixedBound, Pair
+from prism_explore.verify.shapes.pair import MAX_UNCHANGED_BOUND, BoundNear, FixedBound, Pair
 from prism_explore.verify.shapes.read_graph import View
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Program and candidate with sizes, as the interpreter takes them."""
+    """Program and candidate with concrete sizes."""
 
     program: SGraph
     candidate: SGraph
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
-    """Per input."""
+    """The shape of each input."""
     symbols: Mapping[str, int]
     """Values of the symbols in both graphs."""
     sizes: tuple[tuple[str, int], ...]
-    """For display and replay: the program's axes, then the candidate's grid sizes and loop ranges."""
+    """The program's axes, then the candidate's grid sizes and loop ranges; for display and replay."""
     coinciding: tuple[str, ...]
-    """Axes of the inputs that the candidate requires to be equally long; where the program itself cuts one into
-    parts of equal length, these may be parts."""
+    """Axes of the inputs that must have equal extents for the candidate; also equal parts of one axis, where the
+    program splits it."""
     work: tuple[tuple[Op, int], ...]
     """The compute operators of both graphs, and the number of elements over which each iterates."""
     faithful: bool
-    """Whether the numbers in views have the same relations as the given ones: equal where these are, and in the same
-    sums and products. If not, two graphs that are equal at the given sizes may differ."""
+    """Whether the numbers in views have the same relations as the given ones: equality, sums and products. If not,
+    graphs that are equal at the given sizes may differ."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The key of the program's result."""
+        """The cache key of the program's result."""
         return self.program, self.shapes
 
     @property
@@ -60,7 +60,7 @@ class Instance:
 
 
 def make_instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
-    """Program and candidate with these numbers for their variables."""
+    """Program and candidate with these values of their variables."""
     find = pair.variables.find
 
     def number(slot: int) -> int:
@@ -73,7 +73,10 @@ def make_instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
         _with_numbers(graph, {v.path: next(bands) if isinstance(v.op, Band) else _view(v, number) for v in views})
         for graph, views in zip((pair.program, pair.candidate), pair.views, strict=True)
     )
-    sizes = (*((name, numbers[root]) for name, root in (*pair.axes, *pair.cuts)), *((name, 1) for name in pair.ones))
+    sizes = (
+        *((name, numbers[root]) for name, root in (*pair.axes, *pair.tiling_sizes)),
+        *((name, 1) for name in pair.ones),
+    )
     return Instance(
         program,
         candidate,
@@ -95,7 +98,7 @@ def largest_tensor(pair: Pair, numbers: Mapping[int, int]) -> int:
 def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
     """Whether the numbers in views have the same relations to connected numbers as at the given extents.
 
-    It holds where the candidate's views name no number that the program's do not.
+    It holds if the candidate's views contain no number that the program's views do not contain.
     """
     named = pair.named
     if not {named[root] for root in pair.chosen} & (_named_numbers(pair, 1) - _named_numbers(pair, 0)):
@@ -103,9 +106,9 @@ def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
     own = {(named[root], numbers[root]) for root in pair.chosen}
     own |= {
         (abs(bound.given), abs(bound.at(numbers)))
-        for place in pair.places
+        for place in pair.bands
         for bound in (place.low, place.high)
-        if isinstance(bound, FixedBound | BoundNear) and abs(bound.given) > KEPT_AS_THEY_ARE
+        if isinstance(bound, FixedBound | BoundNear) and abs(bound.given) > MAX_UNCHANGED_BOUND
     }
     small: dict[int, set[int]] = {1: {1}, 2: {2}}
     for extent, number in (*((extent, numbers[root]) for root, extent in named.items()), *own):
@@ -121,11 +124,11 @@ def _is_faithful(pair: Pair, numbers: Mapping[int, int]) -> bool:
 def _named_numbers(pair: Pair, which: int) -> set[int | None]:
     """The numbers in reshapes and slices of the program (0) or the candidate (1)."""
     views = (v for v in pair.views[which] if isinstance(v.op, Reshape | Slice))
-    return {pair.variables.given[slot].constant for v in views for slot in v.slots if slot != BEGIN}
+    return {pair.variables.given_extents[slot].constant for v in views for slot in v.slots if slot != BEGIN}
 
 
 def _view(view: View, number: Callable[[int], int]) -> Op:
-    """A view with values for its sizes."""
+    """A view with concrete sizes."""
     match view.op:
         case Reshape():
             return Reshape(tuple(dim(number(s)) for s in view.slots))
@@ -135,7 +138,7 @@ def _view(view: View, number: Callable[[int], int]) -> Op:
             begin, end = view.slots
             return Slice(along, ZERO if begin == BEGIN else dim(number(begin)), dim(number(end)))
         case op:
-            raise AssertionError(f"{type(op).__name__} names no sizes")
+            raise AssertionError(f"{type(op).__name__} contains no sizes")
 
 
 def excludes_something(bound: FixedBound, extent: Dim) -> bool:
@@ -145,19 +148,19 @@ def excludes_something(bound: FixedBound, extent: Dim) -> bool:
 
 def _bands(pair: Pair, numbers: Mapping[int, int]) -> Iterator[Band]:
     """The bands at small extents, in order."""
-    for place in pair.places:
-        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in pair.bounds(place, numbers))
+    for place in pair.bands:
+        low, high = (None if b is None else Dim((((), b),)) if b else ZERO for b in pair.band_bounds(place, numbers))
         rows, columns = dim(numbers[place.rows]), dim(numbers[place.columns])
         yield replace(place.band, rows=rows, columns=columns, low=low, high=high)
 
 
 def every_row_has_an_entry(pair: Pair, numbers: Mapping[int, int]) -> bool:
-    """Whether in each band every row has an entry, which a mask requires.
+    """Whether every row of each band has an entry, as a mask requires.
 
-    Not required where the first rows of the given band have none at any extents.
+    Not checked for a band whose first rows have no entry at any extents.
     """
-    for place in pair.places:
-        low, high = pair.bounds(place, numbers)
+    for place in pair.bands:
+        low, high = pair.band_bounds(place, numbers)
         bare = isinstance(place.high, FixedBound | BoundNear) and place.high.is_negative
         if low is not None and low > numbers[place.columns] - numbers[place.rows]:
             return False

@@ -1,7 +1,7 @@
-"""Program and candidate as one system of equations, and the numbers that views and bands name directly.
+"""Program and candidate as one system of equations, and the numbers in views and bands.
 
-Small sizes may replace the given ones as long as the numbers in a graph keep their meaning. The equations ensure this
-for most of them. The factors of a reshape, the ends of a slice and the width of a band are numbers without an equation.
+Small sizes may replace the given ones if the numbers in a graph keep their meaning. The equations ensure this for most
+numbers, but not for the factors of a reshape, the ends of a slice and the width of a band.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from prism_explore.ir.ops import Band, Op, Reshape, Slice
 from prism_explore.verify.shapes.constraints import BEGIN, Equation, Slots, Variables
 from prism_explore.verify.shapes.read_graph import View
 
-KEPT_AS_THEY_ARE = 2
-"""Bounds of bands up to this stay the same at small extents."""
-NEXT_TO = 2
-"""A bound of a band that is no further from a number in a view keeps its distance to it."""
+MAX_UNCHANGED_BOUND = 2
+"""Bounds of bands with at most this magnitude are the same at small extents."""
+MAX_DISTANCE = 2
+"""A bound of a band with at most this distance to a number in a view keeps this distance."""
 Numbers: TypeAlias = Mapping[int, int]
 """Values of variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedBound:
-    """A bound that is a number: the given one, and the one at small extents."""
+    """A bound that is a number, at the given extents and at small extents."""
 
     given: int
     small: int
@@ -45,7 +45,7 @@ class FixedBound:
 
 @dataclass(frozen=True, slots=True)
 class BoundNear:
-    """A bound near a number in a view, as that of a window is near the slice of its last row."""
+    """A bound near a number in a view; for example, the bound of a window near the slice of its last row."""
 
     given: int
     root: int
@@ -88,10 +88,10 @@ class Pair:
     candidate: SGraph
     variables: Variables
     equations: tuple[Equation, ...]
-    cuts: tuple[tuple[str, int], ...]
-    """Grid sizes and loop ranges with their variables, in the order in which they are chosen."""
+    tiling_sizes: tuple[tuple[str, int], ...]
+    """Grid sizes and loop ranges with their variables, in the order of choice."""
     axes: tuple[tuple[str, int], ...]
-    """The program's axes, and symbols that are part of an extent; chosen after the grid sizes and loop ranges."""
+    """The program's axes, and symbols in extents, with their variables; chosen after the grid sizes and loop ranges."""
     inputs: tuple[tuple[str, Slots], ...]
     tensors: tuple[Slots, ...]
     """The kernel-level tensors of both graphs."""
@@ -106,28 +106,28 @@ class Pair:
 
     @property
     def names(self) -> tuple[tuple[str, int], ...]:
-        """The names of all sizes that are chosen."""
-        return (*self.cuts, *self.axes)
+        """All sizes that are chosen, with their variables."""
+        return (*self.tiling_sizes, *self.axes)
 
     @property
-    def system(self) -> tuple[object, ...]:
-        """The key of a solution: candidates with equal tilings share it."""
+    def system_key(self) -> tuple[object, ...]:
+        """The cache key of a solution; candidates with equal tilings share it."""
         bands = tuple(v.op for views in self.views for v in views if isinstance(v.op, Band))
         variables = self.variables
-        alike = tuple(map(variables.find, variables.same))
-        free = frozenset(variables.free)
+        alike = tuple(map(variables.find, variables.classes))
+        free = frozenset(variables.may_be_one)
         numbers = tuple(variables.numbers.items())
-        return self.equations, self.cuts, self.axes, alike, numbers, free, bands, self.literal
+        return self.equations, self.tiling_sizes, self.axes, alike, numbers, free, bands, self.literal
 
     @cached_property
     def given_axes(self) -> dict[str, int]:
         """The axes whose given extent is a number."""
-        extents = ((name, self.variables.given[root].constant) for name, root in self.axes)
+        extents = ((name, self.variables.given_extents[root].constant) for name, root in self.axes)
         return {name: extent for name, extent in extents if extent is not None}
 
     @cached_property
     def named(self) -> dict[int, int]:
-        """Given extents of variables in reshapes, slices and bands, and of those that equations connect to them."""
+        """The given extents of variables in reshapes, slices and bands, and of those that equations connect to them."""
         find = self.variables.find
         reached = {
             find(slot)
@@ -145,12 +145,12 @@ class Pair:
         while met := [roots for roots in open_ones if roots & reached]:
             reached = reached.union(*met)
             open_ones = [roots for roots in open_ones if not roots <= reached]
-        given = ((root, self.variables.given[root].constant) for root in reached)
+        given = ((root, self.variables.given_extents[root].constant) for root in reached)
         return {root: extent for root, extent in given if extent is not None}
 
     @cached_property
     def chosen(self) -> frozenset[int]:
-        """The named variables that do not follow from the inputs' extents, grid sizes and loop ranges."""
+        """The variables of `named` that do not follow from the inputs' extents, grid sizes and loop ranges."""
         if not self.named:
             return frozenset()
         find = self.variables.find
@@ -164,19 +164,19 @@ class Pair:
     @property
     def _fixed(self) -> frozenset[int]:
         find = self.variables.find
-        return frozenset((find(0), *(root for _, root in self.cuts), *map(find, self.variables.numbers)))
+        return frozenset((find(0), *(root for _, root in self.tiling_sizes), *map(find, self.variables.numbers)))
 
     @cached_property
-    def places(self) -> tuple[PlacedBand, ...]:
+    def bands(self) -> tuple[PlacedBand, ...]:
         """The bands of program and candidate, in order.
 
-        A bound that is the difference of the two extents stays that. Other numbers above 2 become 3, 4, .. in order, so
-        that windows of different width stay different, unless they are literal or near a number in a view.
+        A bound that is the difference of both extents remains this difference. Other numbers above 2 become 3, 4, .. in
+        order, so that windows of different widths stay different, unless they are literal or near a number in a view.
         """
         views = [(v, v.op) for views in self.views for v in views if isinstance(v.op, Band)]
         bounds = {d.constant for _, band in views for d in (band.low, band.high) if d is not None}
-        large = sorted({abs(c) for c in bounds if c is not None and abs(c) > KEPT_AS_THEY_ARE})
-        small = {c: KEPT_AS_THEY_ARE + k for k, c in enumerate(large, 1)}
+        large = sorted({abs(c) for c in bounds if c is not None and abs(c) > MAX_UNCHANGED_BOUND})
+        small = {c: MAX_UNCHANGED_BOUND + k for k, c in enumerate(large, 1)}
         near = [(root, self.named[root]) for root in sorted(self.chosen)] if small else []
 
         def bound(d: Dim | None, band: Band) -> Bound:
@@ -185,9 +185,11 @@ class Pair:
                 return ExtentDifference()
             if given is None:
                 return d
-            if abs(given) <= KEPT_AS_THEY_ARE or self.literal:
+            if abs(given) <= MAX_UNCHANGED_BOUND or self.literal:
                 return FixedBound(given, given)
-            nears = (BoundNear(given, root, abs(given) - at) for root, at in near if abs(abs(given) - at) <= NEXT_TO)
+            nears = (
+                BoundNear(given, root, abs(given) - at) for root, at in near if abs(abs(given) - at) <= MAX_DISTANCE
+            )
             return next(nears, FixedBound(given, small[abs(given)] * (1 if given > 0 else -1)))
 
         find = self.variables.find
@@ -196,7 +198,7 @@ class Pair:
             for v, band in views
         )
 
-    def bounds(self, place: PlacedBand, numbers: Numbers) -> tuple[Fraction | None, Fraction | None]:
+    def band_bounds(self, place: PlacedBand, numbers: Numbers) -> tuple[Fraction | None, Fraction | None]:
         """A band's bounds at small extents."""
 
         def at(bound: Bound) -> Fraction | None:
@@ -217,4 +219,4 @@ class Pair:
 def _has_other_numbers(band: Band) -> bool:
     """Whether a bound changes at small extents."""
     bounds = [d for d in (band.low, band.high) if d is not None and d != band.columns - band.rows]
-    return any(d.constant is not None and abs(d.constant) > KEPT_AS_THEY_ARE for d in bounds)
+    return any(d.constant is not None and abs(d.constant) > MAX_UNCHANGED_BOUND for d in bounds)

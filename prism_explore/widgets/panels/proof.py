@@ -107,13 +107,13 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
     return Inspector(
         frame.id_of(frame.number),
         f"{frame.tensor} = {growth.operation}",
-        "proved" if shown.has_met else "frontier",
+        "proved" if shown.is_proved else "frontier",
         f"frame {number} of {last}",
         (frame_text(shown), "The axioms are applied one at a time, so that the axiom of each merge is known."),
         (
             ("e-nodes", f"{shown.nodes:,}, {len(shown.added_nodes)} of them new"),
             ("e-classes", f"{len(shown.classes):,}, {len(shown.added)} of them new"),
-            ("sides", f"both in {shown.roots[0]}" if shown.has_met else f"{shown.roots[0]} and {shown.roots[1]}"),
+            ("sides", f"both in {shown.roots[0]}" if shown.is_proved else f"{shown.roots[0]} and {shown.roots[1]}"),
         ),
         "\n".join((f"= {growth.value}", *merge_texts(shown))),
         links=tuple(Link(frame.id_of(n), label) for n, label in targets.items() if 0 <= n <= last and n != number),

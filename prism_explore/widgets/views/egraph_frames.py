@@ -67,7 +67,7 @@ def frame_text(frame: Frame) -> str:
     if not frame.axiom:
         return f"start: the definition of the operator on the left, its normal form on the right; {size}"
     times = "once" if frame.matches == 1 else f"{frame.matches:,} times"
-    met = "; both sides are in one class" if frame.has_met else ""
+    met = "; both sides are in one class" if frame.is_proved else ""
     return f"round {frame.iteration}: “{frame.axiom}” matched {times}; {size}{met}"
 
 

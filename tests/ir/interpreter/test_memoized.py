@@ -16,7 +16,7 @@ from prism_explore.ir.interpreter.memoized import MemoizedInterpreter, ValueEqua
 from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.ops import Input, Node
 from prism_explore.ir.text import parse
-from prism_explore.verify.counterexample.shared_trials import FLOATS
+from prism_explore.verify.counterexample.shared_trials import EQUAL_FLOATS
 from tests.strategies import random_inputs
 from tests.verify.programs import arbitrary, draw_inputs, sizes_of
 
@@ -40,7 +40,7 @@ LATER = {
 }
 
 
-def beginning(inputs: Mapping[str, Array], graph: SGraph, alike: ValueEquality = FLOATS) -> MemoizedInterpreter:
+def beginning(inputs: Mapping[str, Array], graph: SGraph, alike: ValueEquality = EQUAL_FLOATS) -> MemoizedInterpreter:
     """Nothing but a graph's inputs."""
     given = [n.op for n in graph.nodes if isinstance(n.op, Input)]
     program = SGraph(tuple(Node(op, ()) for op in given), 0)

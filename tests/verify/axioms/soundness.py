@@ -151,7 +151,7 @@ class World:
 
 def holds(row: Axiom, seed: int) -> bool:
     world = World(seed)
-    for fact in row.when:
+    for fact in row.conditions:
         world.bend(fact)
     return np.allclose(world.of(parse(row.left)), world.of(parse(row.right)), rtol=1e-9, atol=1e-12)
 
@@ -166,8 +166,8 @@ FACTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 def follows(row: Condition, seed: int) -> bool:
     world = World(seed)
-    definition = next((g for g in row.given if g.startswith("(= e ")), None)
-    for fact in row.given:
+    definition = next((g for g in row.premises if g.startswith("(= e ")), None)
+    for fact in row.premises:
         if fact != definition:
             world.bend(fact)
     if definition is not None:
@@ -176,7 +176,7 @@ def follows(row: Condition, seed: int) -> bool:
                 world.values["e"] = world.of(made)
             case other:
                 raise AssertionError(other)
-    match parse(row.follows):
+    match parse(row.conclusion):
         case ("independent", str(e), str(k)):
             value = world.value(e)
             return np.allclose(value, value.mean(axis=WHERE[k], keepdims=True), rtol=1e-9, atol=1e-12, equal_nan=True)

@@ -15,10 +15,10 @@ from prism_explore.verify.axioms import Axiom, number
 from prism_explore.verify.certificate.certify import certify, derivation
 from prism_explore.verify.certificate.expressions import At, Exp, Greater
 from prism_explore.verify.certificate.lemma import Statement
-from prism_explore.verify.certificate.saturation import problem
+from prism_explore.verify.certificate.saturation import search_problem
 from prism_explore.verify.checker.parser import CertificateError, ParsedLemma
 from prism_explore.verify.checker.parser import parse as parse_lemma
-from prism_explore.verify.checker.replay import follow
+from prism_explore.verify.checker.replay import check_steps
 from prism_explore.verify.egraph.client import EgglogClient
 from prism_explore.verify.egraph.limits import Limits, Proved, Saturated
 from tests.verify.axioms.soundness import holds
@@ -47,7 +47,7 @@ def with_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 A, B = At("a", ()), At("b", ())
-GOAL = problem(Statement((), Exp(Greater(A, B)), Greater(Exp(A), Exp(B))))
+GOAL = search_problem(Statement((), Exp(Greater(A, B)), Greater(Exp(A), Exp(B))))
 LIMITS = Limits(iterations=4, seconds=20.0)
 STEP = (
     '(lemma (axis k "n") (left (exp (greater (at x k) (at y k)))) (right (greater (exp (at x k)) (exp (at y k))))'
@@ -68,12 +68,12 @@ def test_egglog_does_not_prove_without_it() -> None:
 
 
 def test_the_checker_follows_a_step_by_the_row(with_the_row: None) -> None:
-    assert (NEW.name,) == follow(ParsedLemma(parse_lemma(STEP)))
+    assert (NEW.name,) == check_steps(ParsedLemma(parse_lemma(STEP)))
 
 
 def test_the_checker_refuses_the_step_without_it() -> None:
     with pytest.raises(CertificateError, match=f"no axiom is called {NEW.name}"):
-        follow(ParsedLemma(parse_lemma(STEP)))
+        check_steps(ParsedLemma(parse_lemma(STEP)))
 
 
 def written(name: str, *, greater_first: bool) -> TensorProgram:
@@ -94,7 +94,7 @@ def test_a_certificate_is_replayed_with_the_row(with_the_row: None) -> None:
 
     assert all(x.replayed for x in made.proof.lemmas)
     assert (NEW.name,) == made.proof.lemmas[-1].axioms
-    assert NEW.says in derivation(made)
+    assert NEW.equation in derivation(made)
 
 
 def test_the_certificate_is_not_replayed_without_it() -> None:

@@ -36,10 +36,11 @@ from prism_explore.verify.certificate.expressions import (
     Within,
 )
 from prism_explore.verify.certificate.lemma import Axis, Statement
-from prism_explore.verify.certificate.saturation import problem
+from prism_explore.verify.certificate.saturation import search_problem
 from prism_explore.verify.checker.evaluation import inverse
 from prism_explore.verify.egraph.client import EgglogClient, Problem
-from prism_explore.verify.egraph.limits import Limits, Proved, Saturation, Snapshot, SnapshotClass
+from prism_explore.verify.egraph.frames import ClassFrame, ENode, Frame, make_frames
+from prism_explore.verify.egraph.limits import Limits, Proved, Saturation
 from prism_explore.verify.normal_form.index import Moved, Radix, Var, Zero
 from tests.verify.axioms.soundness import follows, holds
 
@@ -75,10 +76,10 @@ def attempt(
     joining: bool = False,
 ) -> Saturation:
     limits = Limits(iterations=6, nodes=3000, seconds=20.0)
-    goal = problem(Statement(AXES, left, right, renamed))
+    goal = search_problem(Statement(AXES, left, right, renamed))
     facts = f'(stated "{stated}" {goal.left} {goal.right})' if stated else ""
     facts += '(elsewhere "i" "k") (elsewhere "i" "w") (elsewhere "j" "k")'
-    return r.prove(Problem(f"{goal.facts}\n{facts}", goal.left, goal.right), limits, axioms, joining=joining)
+    return r.prove(Problem(f"{goal.facts}\n{facts}", goal.left, goal.right), limits, axioms, unite_only=joining)
 
 
 # ---------------------------------------------------------------- one goal and one false twin per axiom
@@ -345,7 +346,7 @@ def test_an_axiom_joins_terms_that_are_there(name: str, client: EgglogClient) ->
 
 @pytest.mark.parametrize("row", AXIOMS, ids=lambda row: row.name)
 def test_every_row_says_what_it_says_and_why(row: Axiom) -> None:
-    assert row.says
+    assert row.equation
     assert row.argument.endswith(".")
     assert row.source
 
@@ -391,7 +392,7 @@ def test_unsound_equalities_cannot_be_proved(name: str, client: EgglogClient) ->
     left, right = UNSOUND[name]
     axes = (*AXES, Axis("p0", dim("m")), Axis("p1", dim("n")))
 
-    run = client.prove(problem(Statement(axes, left, right)), Limits(iterations=7, nodes=6000, seconds=20.0))
+    run = client.prove(search_problem(Statement(axes, left, right)), Limits(iterations=7, nodes=6000, seconds=20.0))
 
     assert not run.equal
 
@@ -402,7 +403,7 @@ def test_a_division_that_does_not_depend_on_the_contraction_may_leave_it(client:
     inside = Sum(K, Mul(Mul(X_K, Inv(by)), W_KN))
     outside = Mul(Sum(K, Mul(X_K, W_KN)), Inv(by))
 
-    run = client.prove(problem(Statement(axes, inside, outside)), Limits(iterations=7, seconds=20.0))
+    run = client.prove(search_problem(Statement(axes, inside, outside)), Limits(iterations=7, seconds=20.0))
 
     assert run.stop == Proved()
 
@@ -548,13 +549,13 @@ def node_value(label: str, below: list[np.ndarray]) -> np.ndarray:
             raise AssertionError(other)
 
 
-def disagreement(shown: Snapshot, seed: int) -> str:
+def disagreement(shown: Frame, seed: int) -> str:
     """Two e-nodes of one class that are not the same function, if there are any."""
     random = np.random.default_rng(seed)
-    leaves = sorted({label for c in shown.classes for label, _ in c.nodes if label.startswith(("At", "Within"))})
+    leaves = sorted({n.label for c in shown.classes for n in c.nodes if n.op in ("At", "Within")})
     inputs = {label: leaf(label, random) for label in leaves}
     values: dict[str, np.ndarray] = {}
-    pending = [(c.id, label, children) for c in shown.classes for label, children in c.nodes]
+    pending = [(c.id, n.label, n.children) for c in shown.classes for n in c.nodes]
     with np.errstate(all="ignore"):
         while True:
             waiting: list[tuple[str, str, tuple[str, ...]]] = []
@@ -572,12 +573,10 @@ def disagreement(shown: Snapshot, seed: int) -> str:
             pending = waiting
 
 
-def grown(r: EgglogClient, left: Expr, right: Expr, axioms: tuple[str, ...] = ()) -> Snapshot:
-    run = r.prove(
-        problem(Statement(AXES, left, right)), Limits(iterations=4, nodes=1500, seconds=20.0), axioms, snapshot=10**6
-    )
-    assert run.snapshot is not None
-    return run.snapshot
+def grown(r: EgglogClient, left: Expr, right: Expr, axioms: tuple[str, ...] = ()) -> Frame:
+    limits = Limits(iterations=4, nodes=1500, seconds=20.0)
+    _, steps = r.trace(search_problem(Statement(AXES, left, right)), limits, axioms)
+    return make_frames(steps[-1:])[0]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -587,6 +586,7 @@ def test_whatever_meets_in_one_class_is_one_function(left: Expr, right: Expr, se
 
 
 def test_classes_that_are_not_one_function_would_be_noticed() -> None:
-    wrong = Snapshot(("c1", "c1"), (SnapshotClass("c1", (("At a k", ()), ("At b j", ()))),), 2, 1)
+    nodes = (ENode("n1", "At", ('"a k"',), ()), ENode("n2", "At", ('"b j"',), ()))
+    wrong = Frame(0, 0, "", 0, (ClassFrame("e1", nodes),), (), (), (), ("e1", "e1"))
 
-    assert "At b j of c1" == disagreement(wrong, 0)
+    assert "At b j of e1" == disagreement(wrong, 0)

@@ -17,8 +17,8 @@ from prism_explore.pipeline.stages import Candidate, Proof, Verified
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate.certify import certify, derivation, obligations
 from prism_explore.verify.certificate.expressions import Add, At, Expr, Mul, Sum
-from prism_explore.verify.certificate.lemma import CannotState, Statement, state
-from prism_explore.verify.certificate.readable import Line, chain
+from prism_explore.verify.certificate.lemma import CannotState, Statement, make_statement
+from prism_explore.verify.certificate.readable import Line, equation_chain
 from prism_explore.verify.checker.parser import ParsedLemma
 from prism_explore.verify.checker.parser import parse as read
 from prism_explore.verify.egraph.limits import Limits
@@ -222,14 +222,14 @@ def test_the_derivation_of_a_workload_is_a_chain_of_steps(name: str, golden: Cal
 
 def test_a_chain_ends_where_the_lemma_ends_and_names_axioms_in_each_line(certified: Verified) -> None:
     for x in certified.proof.lemmas:
-        first, *others = chain(x.statement) or (Line(""),)
+        first, *others = equation_chain(x.statement) or (Line(""),)
         assert () == first.axioms
         assert all(line.axioms for line in others)
         assert {name for line in others for name in line.axioms} <= set(x.axioms)
 
 
 def test_a_derivation_without_lemmas_says_so() -> None:
-    assert derivation(proved(named("rms_fused"))).endswith("There is no certificate yet; certify makes one.")
+    assert derivation(proved(named("rms_fused"))).endswith("There is no certificate yet; `certify` makes one.")
 
 
 def no_derivation(statement: Statement) -> None:
@@ -244,7 +244,7 @@ def test_a_limit_that_is_hit_is_told_and_not_called_a_proof(monkeypatch: pytest.
 
     assert {"egglog: limit of 1 iterations"} == {x.note for x in missing}
     assert {()} == {x.axioms for x in missing}
-    assert "there the proof rests on the normal form alone" in derivation(done)
+    assert "for these the proof rests on the normal form alone" in derivation(done)
 
 
 def test_a_candidate_that_was_never_equal_gets_no_last_lemma() -> None:
@@ -277,7 +277,7 @@ def test_a_sum_by_tiles_and_a_sum_at_once_run_over_one_axis() -> None:
     outer, inner, whole = Var("s0", F), Var("s1", TILE), Var("s2", N)
     left = Sum(outer, Sum(inner, x(ROW, Radix((outer, inner)))))
 
-    stated = state(left, Sum(whole, x(ROW, whole)))
+    stated = make_statement(left, Sum(whole, x(ROW, whole)))
 
     assert "(sum k1.hi (sum k1.lo (at x p0 k1)))" in stated.text
     assert '(axis k1 "n" k1.hi k1.lo)' in stated.text
@@ -289,7 +289,7 @@ def test_two_axes_at_work_in_one_place_get_two_names() -> None:
     square = Mul(Sum(a, x(ROW, a)), Sum(a, x(ROW, a)))
     double = Sum(b, Sum(c, Mul(x(ROW, b), x(ROW, c))))
 
-    stated = state(square, double)
+    stated = make_statement(square, double)
 
     assert "(sum k1 (sum k1~1 (mul (at x p0 k1) (at x p0 k1~1))))" in stated.text
     assert "(renamed (sum k1 (at x p0 k1)) (sum k1~1 (at x p0 k1~1)))" in stated.text
@@ -299,7 +299,7 @@ def test_nested_sums_that_do_not_meet_share_a_name() -> None:
     inner, outer = Var("s0", N), Var("s1", N)
     both = Sum(outer, Mul(x(ROW, outer), Sum(inner, x(ROW, inner))))
 
-    assert "(sum k1 (mul (at x p0 k1) (sum k1 (at x p0 k1))))" in state(both, both).text
+    assert "(sum k1 (mul (at x p0 k1) (sum k1 (at x p0 k1))))" in make_statement(both, both).text
 
 
 def test_an_axis_cut_in_two_ways_is_two_axes() -> None:
@@ -308,7 +308,7 @@ def test_an_axis_cut_in_two_ways_is_two_axes() -> None:
     left = Sum(a, Sum(b, x(ROW, Radix((a, b)))))
     right = Sum(c, Sum(d, x(ROW, Radix((c, d)))))
 
-    stated = state(left, right)
+    stated = make_statement(left, right)
 
     names = [axis.name for axis in stated.axes if axis.digits]
     assert ["k1", "k1~1"] == names
@@ -319,7 +319,7 @@ def test_an_axis_and_a_pair_at_work_in_one_place_are_two_axes() -> None:
     pair = Sum(outer, Sum(inner, x(ROW, Radix((outer, inner)))))
     left = Sum(whole, Sum(outer, Mul(x(ROW, whole), Sum(inner, x(ROW, Radix((outer, inner)))))))
 
-    stated = state(left, Mul(Sum(whole, x(ROW, whole)), pair))
+    stated = make_statement(left, Mul(Sum(whole, x(ROW, whole)), pair))
 
     assert "(sum k1 (sum k1~1.hi (mul (at x p0 k1) (sum k1~1.lo (at x p0 k1~1)))))" in stated.text
 
@@ -327,7 +327,7 @@ def test_an_axis_and_a_pair_at_work_in_one_place_are_two_axes() -> None:
 def test_a_digit_shared_by_two_axes_is_one_coordinate() -> None:
     loop, i, j = Var("s0", F), Var("s1", TILE), Var("s2", TILE)
     body = Mul(x(ROW, Radix((loop, i))), At("y", (ROW, Radix((loop, j)))))
-    stated = state(Sum(loop, Sum(i, Sum(j, body))), Sum(loop, Sum(i, Sum(j, body))))
+    stated = make_statement(Sum(loop, Sum(i, Sum(j, body))), Sum(loop, Sum(i, Sum(j, body))))
 
     shared = [a.digits[0] for a in stated.axes if a.digits]
     assert 2 == len(shared)
@@ -343,12 +343,12 @@ def test_too_many_axes_of_one_kind_are_not_stated() -> None:
         body = Sum(a, body)
 
     with pytest.raises(CannotState, match="axes run over one dim at once"):
-        state(body, body)
+        make_statement(body, body)
 
 
 def test_a_statement_reads_back_as_the_checker_reads_it() -> None:
     a = Var("s0", N)
-    stated = state(Sum(a, Add(x(ROW, a), x(ROW, a))), Sum(a, x(ROW, a)))
+    stated = make_statement(Sum(a, Add(x(ROW, a), x(ROW, a))), Sum(a, x(ROW, a)))
 
     reading = ParsedLemma(read(stated.text))
 

@@ -24,15 +24,15 @@ from prism_explore.verify.certificate.expressions import (
     Call,
     Exp,
     Expr,
-    Fresh,
+    FreshAxes,
     Inv,
     Mul,
     Num,
     Sqrt,
-    of_normal_form,
+    from_normal_form,
 )
-from prism_explore.verify.certificate.lemma import Statement, state
-from prism_explore.verify.certificate.saturation import problem, prove_equal
+from prism_explore.verify.certificate.lemma import Statement, make_statement
+from prism_explore.verify.certificate.saturation import prove_equal, search_problem
 from prism_explore.verify.egraph.client import GRACE_S, STARTING_S, EgglogClient, Pool, Problem
 from prism_explore.verify.egraph.limits import (
     Crashed,
@@ -61,7 +61,7 @@ def client() -> Iterator[EgglogClient]:
 
 
 def goal(left: Expr, right: Expr) -> Problem:
-    return problem(Statement((), left, right))
+    return search_problem(Statement((), left, right))
 
 
 def explosive() -> Problem:
@@ -201,18 +201,6 @@ def test_two_runs_take_the_same_steps(client: EgglogClient) -> None:
     assert steps() == steps()
 
 
-# ---------------------------------------------------------------- pictures
-def test_a_small_graph_is_shown_whole(client: EgglogClient) -> None:
-    shown = client.prove(goal(Mul(A, B), Mul(B, A)), PLENTY, snapshot=100).snapshot
-
-    assert shown is not None
-    assert "" == shown.left_out
-    assert shown.roots[0] == shown.roots[1]
-    (root,) = [c for c in shown.classes if c.id == shown.roots[0]]
-    leaf = {label: c.id for c in shown.classes for label, _ in c.nodes if label.startswith("At")}
-    assert {("Mul", (leaf["At a"], leaf["At b"])), ("Mul", (leaf["At b"], leaf["At a"]))} == set(root.nodes)
-
-
 def test_time_is_up_when_it_is_up_also_for_a_process_that_had_to_start() -> None:
     """One iteration of this goal takes longer than any patience: x/x = 1 for x = relu(a), which may be 0."""
     relu = Call("relu", A)
@@ -225,33 +213,6 @@ def test_time_is_up_when_it_is_up_also_for_a_process_that_had_to_start() -> None
             run = r.prove(quotient, limits)
             assert run.stop == TimeLimit(0.5)
             assert cpu_of_children() - started < 0.5 + GRACE_S + STARTING_S / 2
-
-
-def test_labels_spell_numbers_and_names(client: EgglogClient) -> None:
-    shown = client.prove(goal(Num(Fraction(-3, 7)), Exp(A)), PLENTY, snapshot=100).snapshot
-
-    assert shown is not None
-    assert {"Num -3/7", "Exp", "At a"} == {label for c in shown.classes for label, _ in c.nodes}
-
-
-def test_what_is_not_shown_is_counted(client: EgglogClient) -> None:
-    run = client.prove(explosive(), Limits(iterations=2, seconds=30.0), snapshot=20)
-    shown = run.snapshot
-
-    assert shown is not None
-    assert shown.shown_nodes <= 20
-    assert (run.steps[-1].nodes, run.steps[-1].classes) == (shown.all_nodes, shown.all_classes)
-    assert shown.left_out.startswith(f"{shown.all_nodes - shown.shown_nodes} of {shown.all_nodes} e-nodes")
-
-
-def test_classes_keep_their_names_from_one_iteration_to_the_next(client: EgglogClient) -> None:
-    def names(iterations: int) -> dict[str, str]:
-        limits = Limits(iterations=iterations, seconds=30.0)
-        shown = client.prove(explosive(), limits, snapshot=10**6).snapshot
-        assert shown is not None
-        return {label: c.id for c in shown.classes for label, _ in c.nodes if label.startswith("At")}
-
-    assert names(1) == names(2)
 
 
 # ---------------------------------------------------------------- normal forms
@@ -302,8 +263,8 @@ def stated_forms(case: Case) -> Problem | None:
         found = lower(case.sgraph, algebra).values[case.sgraph.output]
     except NoNormalForm:
         return None
-    fresh = Fresh()
-    return problem(state(of_normal_form(found, fresh), of_normal_form(goal_form, fresh)))
+    fresh = FreshAxes()
+    return search_problem(make_statement(from_normal_form(found, fresh), from_normal_form(goal_form, fresh)))
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.right], ids=lambda c: c.name)
@@ -438,5 +399,5 @@ def test_an_equation_under_a_root_gets_its_hints(client: EgglogClient) -> None:
     left = Sqrt(Mul(Num(Fraction(1, 5120)), square))
     right = Mul(Mul(Num(Fraction(1, 160)), Sqrt(Num(Fraction(5)))), Sqrt(square))
 
-    assert client.prove(problem(state(left, right)), PLENTY).equal
+    assert client.prove(search_problem(make_statement(left, right)), PLENTY).equal
     assert not client.prove(goal(left, right), PLENTY).equal

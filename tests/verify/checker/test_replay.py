@@ -12,7 +12,7 @@ from prism_explore.ir.dims import Dim, dim
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate.derivation.term_graph import STATED
 from prism_explore.verify.checker.parser import CertificateError, ParsedLemma, parse
-from prism_explore.verify.checker.replay import follow
+from prism_explore.verify.checker.replay import check_steps
 from prism_explore.verify.checker.sizes import at_most, is_count
 from prism_explore.verify.normal_form import size_facts
 
@@ -58,28 +58,28 @@ RIGHT: dict[str, tuple[str, str]] = {
 
 def test_every_axiom_that_is_stated_is_here() -> None:
     assert set(STATED) == set(RIGHT)
-    assert set(STATED) == {a.name for a in AXIOMS if a.when and a.when[0].startswith("(stated")}
+    assert set(STATED) == {a.name for a in AXIOMS if a.conditions and a.conditions[0].startswith("(stated")}
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_an_instance_is_followed(name: str) -> None:
-    assert (name,) == follow(lemma(name, *RIGHT[name]))
+    assert (name,) == check_steps(lemma(name, *RIGHT[name]))
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_it_may_be_read_from_right_to_left(name: str) -> None:
     left, right = RIGHT[name]
 
-    assert (name,) == follow(lemma(name, right, left))
+    assert (name,) == check_steps(lemma(name, right, left))
 
 
 def test_what_an_interval_becomes_in_a_piece_is_a_number() -> None:
     left = '(sum k (mul (within k "0" "m") (at x k)))'
     first = '(mul (num 1) (at x (moved a "0" "n")))'
 
-    assert follow(lemma("sum in pieces", left, f"(add (sum a {first}) (sum b {SHIFTED}))"))
+    assert check_steps(lemma("sum in pieces", left, f"(add (sum a {first}) (sum b {SHIFTED}))"))
     second = '(mul (num 0) (at x (moved b "m" "n")))'
-    assert follow(lemma("sum in pieces", left, f"(add (sum a {first}) (sum b {second}))"))
+    assert check_steps(lemma("sum in pieces", left, f"(add (sum a {first}) (sum b {second}))"))
 
 
 def weights(of: str, total: str) -> tuple[str, str, str]:
@@ -91,7 +91,7 @@ WEIGHED = '(sum k (mul (near p k "-" "0") (at x k)))'
 
 
 def test_weights_that_are_not_negative_are_followed() -> None:
-    assert ("weights",) == follow(lemma(*weights('(near p k "-" "0")', WEIGHED)))
+    assert ("weights",) == check_steps(lemma(*weights('(near p k "-" "0")', WEIGHED)))
 
 
 WRONG: dict[str, tuple[str, str, str]] = {
@@ -182,21 +182,21 @@ WRONG: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_a_step_that_is_no_instance_is_refused(name: str) -> None:
     with pytest.raises(CertificateError, match=r"no instance of|no axiom is called"):
-        follow(lemma(*WRONG[name]))
+        check_steps(lemma(*WRONG[name]))
 
 
 def test_a_cut_is_one_where_a_condition_puts_it_inside_and_nowhere_else() -> None:
     sides = '(within k "0" "n")', '(add (within k "0" "m") (within k "m" "n"))'
 
-    follow(lemma("interval cut", *sides))
+    check_steps(lemma("interval cut", *sides))
     with pytest.raises(CertificateError, match="no instance of"):
-        follow(lemma("interval cut", *sides, known=()))
+        check_steps(lemma("interval cut", *sides, known=()))
 
 
 @pytest.mark.parametrize("name", ["sum in pieces", "maximum in pieces"])
 def test_a_piece_that_may_be_empty_is_refused(name: str) -> None:
     with pytest.raises(CertificateError, match="no instance of"):
-        follow(lemma(name, *RIGHT[name], known=()))
+        check_steps(lemma(name, *RIGHT[name], known=()))
 
 
 @pytest.mark.parametrize(
@@ -209,9 +209,9 @@ def test_a_piece_that_may_be_empty_is_refused(name: str) -> None:
     ],
 )
 def test_what_takes_a_range_with_values_is_refused_where_it_may_have_none(name: str, left: str, right: str) -> None:
-    assert (name,) == follow(lemma(name, left, right))
+    assert (name,) == check_steps(lemma(name, left, right))
     with pytest.raises(CertificateError, match="no instance of"):
-        follow(lemma(name, left, right, known=()))
+        check_steps(lemma(name, left, right, known=()))
 
 
 def test_right_steps_that_do_not_lead_there_are_refused() -> None:
@@ -221,7 +221,7 @@ def test_right_steps_that_do_not_lead_there_are_refused() -> None:
     )
 
     with pytest.raises(CertificateError, match="the steps do not lead from the left side to the right"):
-        follow(ParsedLemma(parse(text)))
+        check_steps(ParsedLemma(parse(text)))
 
 
 def test_equals_are_put_for_equals_inside_of_terms() -> None:
@@ -230,7 +230,7 @@ def test_equals_are_put_for_equals_inside_of_terms() -> None:
         ' (let e1 (add (at x k) (at y k))) (let e2 (add (at y k) (at x k))) (step "add commutes" e1 e2))'
     )
 
-    assert ("add commutes",) == follow(ParsedLemma(parse(text)))
+    assert ("add commutes",) == check_steps(ParsedLemma(parse(text)))
 
 
 SIZES = st.sampled_from([dim(t) for t in ("n", "m", "n*m", "n + m", "2*n", "4096/f", "7", "1", "n - 1", "n*n - m")])

@@ -7,7 +7,7 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Candidate, Family, Refuted, Unknown, Verdict, Verified
-from prism_explore.verify.prover import AUDIT_EVERY, Prover
+from prism_explore.verify.prover import AUDIT_INTERVAL, Prover
 from tests.verify.corpus import candidate
 from tests.verify.mutate import mutants
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
@@ -155,7 +155,7 @@ def test_a_verdict_is_the_same_whatever_was_asked_before(workload):
     used = Prover(program, saturation=None)
     asked = [used.verify(candidate(program, g), Journal()) for g in graphs]
 
-    assert len(graphs) > AUDIT_EVERY
+    assert len(graphs) > AUDIT_INTERVAL
     for graph, before in zip(graphs[::2], asked[::2], strict=True):
         for prover in (Prover(program, saturation=None), used):
             again = prover.verify(candidate(program, graph), Journal())

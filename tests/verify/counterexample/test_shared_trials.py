@@ -14,7 +14,7 @@ from prism_explore.ir.interpreter.reference import Array, run
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.counterexample.refuter import Counterexample, Refuter, Survived
-from prism_explore.verify.counterexample.shared_trials import FLOATS, Cuts, SharedTrial
+from prism_explore.verify.counterexample.shared_trials import EQUAL_FLOATS, SharedTrial, TilingSizes
 from prism_explore.verify.shapes.concretize import Extents
 from prism_explore.verify.shapes.instance import Instance
 from tests.verify.mutate import mutants
@@ -57,7 +57,7 @@ def begun(extents: Extents, turn: int, most: int = 1 << 20) -> tuple[SharedTrial
     assert isinstance(instance, Instance), instance
     inputs = draw_inputs(instance.shapes, 3, (0.05, 0.75))
     values = run(instance.program, inputs, instance.symbols)
-    return SharedTrial(extents.program, instance, values, most, turn, FLOATS), instance, inputs
+    return SharedTrial(extents.program, instance, values, most, turn, EQUAL_FLOATS), instance, inputs
 
 
 @pytest.mark.parametrize("name", sorted(BY_WORKLOAD))
@@ -117,12 +117,12 @@ def test_a_wrong_candidate_is_refuted_at_sizes_of_its_own():
 
 
 def test_extents_that_nothing_cuts_and_operators_with_numbers_are_left_to_others():
-    taken = Cuts({"b": 7}, (7, 5), {}, 0)
+    taken = TilingSizes({"b": 7}, (7, 5), {}, 0)
     with pytest.raises(ShapeError, match="no numbers cut"):
         taken(parse(SPLIT).customs[0][1], [(7, 5), (5, 11)])
     program = parse_program(MATMUL).graph
     values = run(program, {"x": np.ones((6, 4)), "w": np.ones((4, 9))}, {})
-    shared = MemoizedInterpreter(program, program, values, {"b": 6}, 100, FLOATS)
+    shared = MemoizedInterpreter(program, program, values, {"b": 6}, 100, EQUAL_FLOATS)
     sliced = SPLIT.split("  %2")[0] + "  %2 = slice(x, dim=1, start=0, stop=2048)\n  return %2"
     with pytest.raises(ShapeError, match="extents as numbers"):
         shared.run(parse(sliced), lambda block, shapes: {})

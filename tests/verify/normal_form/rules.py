@@ -7,7 +7,7 @@ checks it. Rules on indices are in `index_rules.RULES`. The prover does not read
 
 from __future__ import annotations
 
-from prism_explore.verify.normal_form.index_rules import Rule
+from tests.verify.normal_form.index_rules import Rule
 
 _FIELD, _SUMS = "field of real numbers with x/0 = 0", "finite sums"
 _ORDER, _ONLINE = "total order of real numbers", "online softmax, arXiv 1805.02867"

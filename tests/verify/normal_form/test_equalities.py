@@ -15,8 +15,8 @@ from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Verified
 from prism_explore.verify.axioms import AXIOMS, CONDITIONS, SIGNATURE
 from prism_explore.verify.certificate.certify import certify, obligations
-from prism_explore.verify.certificate.saturation import problem
-from prism_explore.verify.egraph.frames import Growth, follow
+from prism_explore.verify.certificate.saturation import search_problem
+from prism_explore.verify.egraph.frames import Growth, make_frames
 from prism_explore.verify.egraph.limits import Limits, NodeLimit, Proved, Saturated
 from prism_explore.verify.normal_form.equalities import Equalities, Tile, equalities, of_verified
 from prism_explore.verify.prover import Prover
@@ -112,7 +112,7 @@ def test_a_lemma_grows_until_both_sides_meet(division: Growth) -> None:
     first, *_, last = division.frames
 
     assert isinstance(division.stop, Proved)
-    assert not first.has_met and last.has_met
+    assert not first.is_proved and last.is_proved
     assert list(range(len(division.frames))) == [f.number for f in division.frames]
     assert {a.name for a in AXIOMS} >= {name for row in division.matches.values() for name in row}
 
@@ -162,7 +162,7 @@ def test_a_wrong_candidates_results_do_not_meet() -> None:
     growth = of("operand_swap_U1").lemma()
 
     assert isinstance(growth.stop, Saturated)
-    assert not growth.frames[-1].has_met
+    assert not growth.frames[-1].is_proved
     assert "the axioms add nothing more" in growth.text()
 
 
@@ -190,7 +190,7 @@ def test_a_lemma_grows_by_the_axioms_of_its_certificate() -> None:
 
     growth = of_verified(certified).lemma("k2.b5")
 
-    assert growth.frames[-1].has_met
+    assert growth.frames[-1].is_proved
     assert {f.axiom for f in growth.frames[1:]} <= set(lemma.axioms)
 
 
@@ -236,7 +236,7 @@ def test_a_merge_that_only_followed_is_told_apart(golden: Callable[[str, str], N
             "roots": ["2", "2"],
         },
     ]
-    frames = follow(steps)
+    frames = make_frames(steps)
 
     assert [("e1", ("e2",), False), ("e3", ("e4",), True)] == [
         (m.survivor, m.absorbed, m.is_congruence) for m in frames[1].merged
@@ -274,7 +274,7 @@ def test_the_export_is_what_egglog_serialises_of_the_same_e_graph(fused: Equalit
 
     (owed,) = [o for o in obligations(fused.program, fused.sgraph) if o.tensor == "k2.b5"]
     assert owed.statement is not None
-    goal = problem(owed.statement)
+    goal = search_problem(owed.statement)
     graph = bindings.EGraph()
     rules = "\n".join(c.rule() for c in CONDITIONS)
     sides = f"(let $left {goal.left})\n(let $right {goal.right})"

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.verify.normal_form.algebra import Algebra, Budget, NoNormalForm
 from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, Exp, NormalForm, Read, Size, Term, show
-from prism_explore.verify.normal_form.index import Index, Var, digit, evaluate_index, moved, radix, var
+from prism_explore.verify.normal_form.index import Index, Var, digit, moved, radix, var
 from tests.verify.normal_form.rules import RULES
-from tests.verify.pointwise import FUNCTIONS, Meaning, TooLong, power
+from tests.verify.pointwise import FUNCTIONS, Meaning, TooLong, evaluate_index, power
 
 HALF = Fraction(1, 2)
 N, M, F, B = dim("n"), dim("m"), dim("f"), dim("b")
@@ -31,8 +31,8 @@ N, M, F, B = dim("n"), dim("m"), dim("f"), dim("b")
 class Words:
     """Short words for writing goals."""
 
-    def __init__(self, *, spell_out: bool = False) -> None:
-        self.algebra = a = Algebra(spell_out=spell_out)
+    def __init__(self, *, expand_definitions: bool = False) -> None:
+        self.algebra = a = Algebra(expand_definitions=expand_definitions)
         self.x, self.y, self.z = (a.read(t, (N, M)) for t in "xyz")
         self.w, self.v = a.read("w", (dim(2),)), a.read("v", (dim(3),))
         self.add, self.sub, self.mul, self.exp = a.add, a.sub, a.mul, a.exp
@@ -249,7 +249,7 @@ def test_no_rule_goes_too_far(rule, left, right, why):
 
 
 def test_silu_and_sigmoid_are_names_unless_they_are_to_be_spelled_out():
-    by_name, spelled = Words(), Words(spell_out=True)
+    by_name, spelled = Words(), Words(expand_definitions=True)
 
     def silu_by_hand(t: Words) -> NormalForm:
         return t.div(t.mul(t.x, t.exp(t.x)), t.add(t.c(1), t.exp(t.x)))
@@ -493,13 +493,13 @@ def cook(steps: list[tuple[object, ...]], o: object) -> object:
 
 @settings(max_examples=300, deadline=None)
 @given(recipes(), st.integers(0, 10_000), st.booleans())
-def test_no_operation_changes_what_an_expression_means(steps, seed, spell_out):
+def test_no_operation_changes_what_an_expression_means(steps, seed, expand_definitions):
     r = random.Random(seed)
     grid = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.0]
     inputs = {t: np.array([[r.choice(grid) for _ in range(4)] for _ in range(2)]) for t in "xy"}
     inputs["w"] = np.array([r.choice(grid) for _ in range(2)])
     try:
-        form = cook(steps, Algebra(spell_out=spell_out))
+        form = cook(steps, Algebra(expand_definitions=expand_definitions))
     except (NoNormalForm, ValueError):
         assume(False)
         return

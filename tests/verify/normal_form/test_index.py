@@ -19,7 +19,6 @@ from prism_explore.verify.normal_form.index import (
     Var,
     Zero,
     digit,
-    evaluate_index,
     extent,
     moved,
     radix,
@@ -27,8 +26,9 @@ from prism_explore.verify.normal_form.index import (
     substitute,
     var,
 )
-from prism_explore.verify.normal_form.index_rules import RULES
 from prism_explore.verify.normal_form.size_facts import at_most, divides, quotient
+from tests.verify.normal_form.index_rules import RULES
+from tests.verify.pointwise import evaluate_index
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 2}
 FACTORS = ("a", "b", "c", "d", 2, 3)

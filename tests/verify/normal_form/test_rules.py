@@ -27,7 +27,6 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 from prism_explore.verify.certificate.certify import certify
-from prism_explore.verify.normal_form import index_rules
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.index import (
     ZERO,
@@ -45,6 +44,7 @@ from prism_explore.verify.normal_form.index import (
 from prism_explore.verify.normal_form.lower_graph import lower
 from tests.verify.corpus import numbered
 from tests.verify.exact import Inexact, exact, exact_functions, in_the_limit
+from tests.verify.normal_form import index_rules
 from tests.verify.normal_form.rules import RULES
 from tests.verify.pointwise import total_functions
 
@@ -1035,7 +1035,7 @@ def test_two_spellings_that_a_rule_makes_one_are_proved_equal(goal: Goal):
 
     known = (*left.conditions(), *right.conditions())
     assert left != right
-    assert forms(left, right, Algebra(spell_out=goal.spelled, integers=known))
+    assert forms(left, right, Algebra(expand_definitions=goal.spelled, integers=known))
 
 
 @pytest.mark.parametrize("goal", named("goals"))
@@ -1062,7 +1062,7 @@ def test_no_rule_goes_further_than_its_condition(twin: Twin):
     left, right = graph(twin.left), graph(twin.right)
 
     known = (*left.conditions(), *right.conditions())
-    for algebra in (Algebra(), Algebra(spell_out=True), Algebra(integers=known)):
+    for algebra in (Algebra(), Algebra(expand_definitions=True), Algebra(integers=known)):
         assert not forms(left, right, algebra), twin.why
 
 

@@ -146,7 +146,7 @@ def test_the_normal_forms_of_arbitrary_graphs_mean_what_the_graphs_compute(reque
     tally: Counter[str] = Counter()
     while tally["compared"] < wanted:
         graph = arbitrary(r)
-        outcome = disagreement(graph, r, Algebra(spell_out=r.random() < 0.3))
+        outcome = disagreement(graph, r, Algebra(expand_definitions=r.random() < 0.3))
         if isinstance(outcome, str):
             tally[outcome] += 1
             continue
@@ -180,7 +180,7 @@ def test_the_normal_forms_of_mutants_mean_what_the_mutants_compute(request):
     bases = [smaller(c.sgraph) for c in CASES]
     bases += [tiny(e) for e in ENTRIES if e.workload != "transformer_block"]
     # What one graph leaves behind in the memory must be as true for the next.
-    by_name, spelled_out = Algebra(), Algebra(spell_out=True)
+    by_name, spelled_out = Algebra(), Algebra(expand_definitions=True)
     tally: Counter[str] = Counter()
     while tally["compared"] < wanted:
         graph = r.choice(bases)

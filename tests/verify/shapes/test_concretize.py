@@ -17,7 +17,7 @@ from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Counterexample, Refuted, Verified
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.counterexample.refuter import Refuter, Survived, Untried
-from prism_explore.verify.shapes.concretize import MOST_ELEMENTS, MOST_STEPS, TINY, Extents
+from prism_explore.verify.shapes.concretize import MAX_ELEMENTS, MAX_STEPS, TINY, Extents
 from prism_explore.verify.shapes.instance import Instance
 from prism_explore.verify.shapes.solver import Solver
 from tests.verify.corpus import CASES, PROGRAMS, graph_of
@@ -224,7 +224,7 @@ def test_every_candidate_of_a_workload_runs_at_small_sizes(workload):
             found = extents.instance(pair, n)
             assert isinstance(found, Instance), (entry.name, n, found)
             assert all(number >= 2 for _, number in found.sizes), entry.name
-            assert found.steps <= MOST_STEPS
+            assert found.steps <= MAX_STEPS
             inputs = draw_inputs(found.shapes, 0)
             with np.errstate(all="ignore"):
                 ours = run(found.program, inputs, found.symbols)[found.program.output]
@@ -528,14 +528,14 @@ def test_where_products_of_many_sizes_grow_too_large_the_smallest_will_do():
     found = extents.instance(pair)
 
     assert isinstance(found, Instance)
-    assert np.prod(found.shapes[0][1]) <= MOST_ELEMENTS
+    assert np.prod(found.shapes[0][1]) <= MAX_ELEMENTS
     assert isinstance(check(program, right), Verified)
 
 
 def test_a_solver_gives_up_after_its_tries_and_says_no():
     equations = (("product", (1,), (2, 3)), ("sum", (1,), (2, 3)))
     yes = Solver(equations, {2: 2, 3: 2}, (), (), 100, lambda _: True)  # type: ignore[arg-type]
-    assert yes.put_all([(0, 1)]) and yes.solve([(2, range(2, 9)), (3, range(2, 9))])
+    assert yes.assign_all([(0, 1)]) and yes.solve([(2, range(2, 9)), (3, range(2, 9))])
     assert (4, 2, 2) == (yes.values[1], yes.values[2], yes.values[3])
     no = Solver(equations, {2: 3, 3: 3}, (), (), 100, lambda _: True)  # type: ignore[arg-type]
     assert not no.solve([(2, range(2, 9)), (3, range(2, 9))])

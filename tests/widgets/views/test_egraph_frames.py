@@ -10,7 +10,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, ExplorationStarted
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
-from prism_explore.verify.egraph.frames import Growth, follow
+from prism_explore.verify.egraph.frames import Growth, make_frames
 from prism_explore.verify.egraph.limits import Proved
 from prism_explore.verify.normal_form.equalities import equalities
 from prism_explore.widgets.jupyter.pictures import picture_scene
@@ -83,7 +83,7 @@ def test_a_frame_behind_the_last_is_the_last(growth: Growth) -> None:
 
 def test_a_large_e_graph_is_cut_off_visibly_and_keeps_its_sides() -> None:
     nodes = [("At", [f'"x{n:03}"'], [], str(n)) for n in range(200)]
-    frames = follow([{"iteration": 0, "axiom": "", "matches": 0, "nodes": nodes, "roots": ["198", "199"]}])
+    frames = make_frames([{"iteration": 0, "axiom": "", "matches": 0, "nodes": nodes, "roots": ["198", "199"]}])
     scene = frame_scene(FrameRef("f1.c1", "k1", 0), Growth("k1", "", "", Proved(), frames))
 
     assert "60 of 200 classes are drawn." == scene.omitted

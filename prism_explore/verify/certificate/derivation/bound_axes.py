@@ -1,7 +1,7 @@
 """Normal form of bound axes: nested sums and maxima with axes in a canonical order under canonical names.
 
-Equal sums must be one term. So axes are named by the nesting depth of the binders below, and several axes of one body
-are ordered by their use; neither depends on the names in the input.
+Equal sums must be one term. So axes are named by the nesting depth of their binders, and several axes of one body are
+ordered by their occurrences; neither depends on the names in the input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Over: TypeAlias = Literal["sum", "most"]
 """The operator that binds an axis."""
 
 ORDERS = 720
-"""Orders of indistinguishable axes that are compared; where there are more, the order stays."""
+"""The largest number of orders of indistinguishable axes that are compared; with more, the order does not change."""
 _SWAP = {"sum": "sums swap", "most": "maxima swap"}
 _DIGITS = {"sum": "sum by digits", "most": "maximum by digits"}
 
@@ -68,7 +68,7 @@ class BoundAxes:
         return out, body
 
     def _rename(self, over: Over, within: Sequence[str], old: str, new: str, body: Id) -> Id | None:
-        """`Σ_old Σ_within body` with its axis renamed; gives the new body."""
+        """Rename the outer axis of `Σ_old Σ_within body`; returns the new body."""
         inner = self.nest(over, within, body)
         other = self._graph.rename_axis(inner, old, new)
         if other is None or not self._graph.coordinates(new).isdisjoint(self._graph.dependencies(inner)):
@@ -100,7 +100,7 @@ class BoundAxes:
         wanted = [self.canonical_name(height, n, b) for n, b in enumerate(order)]
         free = self._graph.dependencies(self.nest(over, order, body))
         if any(not self._graph.coordinates(w).isdisjoint(free) for w in wanted):
-            return order, body  # a name belongs to an outer sum, which is renamed later, and then this one
+            return order, body  # an outer sum has this name; that sum is renamed later, and then this one
         if wanted != order and all(self.can_rename(b, body) for b in order):
             step = order
             if set(wanted) & set(order):
@@ -127,15 +127,15 @@ class BoundAxes:
 
     def can_rename(self, axis: str, tree: Id) -> bool:
         """Whether a term depends on an axis only through the axis itself, not through its digits or its pair."""
-        mine = self._graph.coordinates(axis)
+        own = self._graph.coordinates(axis)
         return all(
-            w == axis or mine.isdisjoint(self._graph.coordinates(w))
+            w == axis or own.isdisjoint(self._graph.coordinates(w))
             for e in self._graph.indexed_terms(tree)
             for w in self._graph.index_axes(e)
         )
 
     def canonical_name(self, height: int, n: int, axis: str) -> str:
-        """The name of the nth axis of a sum of this depth: that of the first such axis, if it is free."""
+        """The name of the n-th axis of a sum of this depth: that of the first such axis, if it is unused."""
         key = (height, n, str(self._graph.extents[axis]))
         if key not in self._canonical:
             if axis in self._canonical.values():
@@ -169,23 +169,23 @@ class BoundAxes:
         return [*self.split_digits(over, outer, self.nest(over, below, body)), *below]
 
     def _uses_pair_only(self, pair: str, tree: Id) -> bool:
-        mine = self._graph.coordinates(pair)
+        own = self._graph.coordinates(pair)
         for e in self._graph.indexed_terms(tree):
             for w in self._graph.index_axes(e):
                 there = self._graph.coordinates(w)
-                if not mine.isdisjoint(there) and not mine <= there:
+                if not own.isdisjoint(there) and not own <= there:
                     return False
         return True
 
-    def reorder(self, over: Over, have: Sequence[str], want: Sequence[str], body: Id) -> None:
+    def reorder(self, over: Over, current: Sequence[str], wanted: Sequence[str], body: Id) -> None:
         """Nested sums in another order, by swapping adjacent ones."""
-        have = list(have)
-        for n, name in enumerate(want):
-            at = have.index(name)
+        current = list(current)
+        for n, name in enumerate(wanted):
+            at = current.index(name)
             while at > n:
-                have[at - 1], have[at] = have[at], have[at - 1]
-                inner = self.nest(over, have[at + 1 :], body)
-                first, second = have[at], have[at - 1]
+                current[at - 1], current[at] = current[at], current[at - 1]
+                inner = self.nest(over, current[at + 1 :], body)
+                first, second = current[at], current[at - 1]
                 self._graph.record_step(
                     _SWAP[over],
                     self._graph.make(over, self._graph.make(over, inner, label=second), label=first),
@@ -212,12 +212,12 @@ class BoundAxes:
 
     def _fingerprint(self, e: Id, colours: dict[str, str]) -> str:
         """A hash of a term up to the order of sums and products, with some axes replaced by colours."""
-        mine = {
+        own = {
             b: c for b, c in colours.items() if not self._graph.coordinates(b).isdisjoint(self._graph.dependencies(e))
         }
-        key = (e, tuple(sorted(mine.items())))
+        key = (e, tuple(sorted(own.items())))
         if key not in self._fingerprints:
-            self._fingerprints[key] = self._compute_fingerprint(e, mine)
+            self._fingerprints[key] = self._compute_fingerprint(e, own)
         return self._fingerprints[key]
 
     def _compute_fingerprint(self, e: Id, colours: dict[str, str]) -> str:
@@ -241,5 +241,5 @@ class BoundAxes:
 
     def is_free_of(self, m: Monomial, names: Sequence[str]) -> bool:
         """Whether a monomial depends on none of these axes."""
-        met = self._graph.dependencies(self._monomials.to_term(m))
-        return all(self._graph.coordinates(n).isdisjoint(met) for n in names)
+        dependencies = self._graph.dependencies(self._monomials.to_term(m))
+        return all(self._graph.coordinates(n).isdisjoint(dependencies) for n in names)

@@ -1,7 +1,7 @@
 """Congruence closure with explanations: the steps that a derivation needs.
 
 Input is the log of a term graph; output is the steps on a path from one side to the other. The log has more steps than
-the proof needs, because detours are recorded as well.
+needed, because all changes of terms are recorded.
 
 Source: Nieuwenhuis and Oliveras, Fast congruence closure and extensions, 2007 (the proof forest).
 """
@@ -28,17 +28,17 @@ class Closure:
         self._seen: dict[tuple[str, str, tuple[Id, ...]], Id] = {}
         self._why: dict[Id, tuple[Id, Reason]] = {}
         pending = list(terms)
-        met: set[Id] = set()
+        reached: set[Id] = set()
         while pending:
             e = pending.pop()
-            if e not in met:
-                met.add(e)
+            if e not in reached:
+                reached.add(e)
                 pending += nodes[e].arguments
-        for e in sorted(met):
+        for e in sorted(reached):
             self._leader[e] = e
             self._members[e] = [e]
             self._users[e] = []
-        for e in sorted(met):
+        for e in sorted(reached):
             node = nodes[e]
             for x in set(node.arguments):
                 self._users[x].append(e)
@@ -52,24 +52,24 @@ class Closure:
         """Whether two terms are in one class."""
         return self._leader[a] == self._leader[b]
 
-    def holds(self, e: Id) -> bool:
-        """Whether a term was added."""
+    def contains(self, e: Id) -> bool:
+        """Whether the closure contains a term."""
         return e in self._leader
 
-    def like(self, e: Id) -> list[Id]:
-        """All terms of a term's class."""
+    def members(self, e: Id) -> list[Id]:
+        """All terms of the class of a term."""
         return self._members[self._leader[e]]
 
-    def having(self, op: str) -> list[Id]:
+    def with_operator(self, op: str) -> list[Id]:
         """The terms with an operator."""
         return [e for e in self._leader if self._nodes[e].op == op]
 
     def find(self, op: str, label: str, inside: Sequence[Id]) -> Id | None:
-        """A term with this operator over terms equal to these; None where there is none."""
+        """A term with this operator whose arguments are equal to these; None where there is none."""
         return self._seen.get((op, label, tuple(self._leader[i] for i in inside)))
 
     def add(self, e: Id) -> None:
-        """Add a term and its subterms; it is equal to terms with equal arguments."""
+        """Add a term and its subterms, and unite it with a congruent term, if there is one."""
         if e in self._leader:
             return
         node = self._nodes[e]
@@ -82,18 +82,18 @@ class Closure:
         if other != e:
             self.unite(e, other, None)
 
-    def unite(self, a: Id, b: Id, why: Reason) -> None:
+    def unite(self, a: Id, b: Id, reason: Reason) -> None:
         """Unite two terms, and by congruence the terms over them."""
-        pending: list[tuple[Id, Id, Reason]] = [(a, b, why)]
+        pending: list[tuple[Id, Id, Reason]] = [(a, b, reason)]
         while pending:
-            a, b, why = pending.pop()
+            a, b, reason = pending.pop()
             x, y = self._leader[a], self._leader[b]
             if x == y:
                 continue
             if len(self._members[x]) > len(self._members[y]):
                 a, b, x, y = b, a, y, x
             self._make_root(a)
-            self._why[a] = (b, why)
+            self._why[a] = (b, reason)
             for e in self._members[x]:
                 self._leader[e] = y
             self._members[y] += self._members.pop(x)
@@ -110,11 +110,11 @@ class Closure:
         path: list[tuple[Id, Id, Reason]] = []
         at = e
         while at in self._why:
-            above, why = self._why[at]
-            path.append((at, above, why))
+            above, reason = self._why[at]
+            path.append((at, above, reason))
             at = above
-        for below, above, why in path:
-            self._why[above] = (below, why)
+        for below, above, reason in path:
+            self._why[above] = (below, reason)
         self._why.pop(e, None)
 
     def explain(self, a: Id, b: Id) -> list[Step]:
@@ -126,9 +126,9 @@ class Closure:
             if a == b or (a, b) in seen:
                 continue
             seen.add((a, b))
-            for e, parent, why in self.path(a, b):
-                if why is not None:
-                    found.setdefault(why)
+            for e, parent, reason in self.path(a, b):
+                if reason is not None:
+                    found.setdefault(reason)
                 else:
                     pending += zip(self._nodes[e].arguments, self._nodes[parent].arguments, strict=True)
         return list(found)
@@ -136,23 +136,23 @@ class Closure:
     def path(self, a: Id, b: Id) -> list[tuple[Id, Id, Reason]]:
         """The path from one term of a class to another: each term, the next one, and the reason."""
         up, down = self._path(a), self._path(b)
-        met = {e: n for n, (e, _, _) in enumerate(up)}
-        meets = next(n for n, (e, _, _) in enumerate(down) if e in met)
-        back = [(above, below, why) for below, above, why in reversed(down[:meets])]
-        return [*up[: met[down[meets][0]]], *back]
+        reached = {e: n for n, (e, _, _) in enumerate(up)}
+        first_common = next(n for n, (e, _, _) in enumerate(down) if e in reached)
+        back = [(above, below, reason) for below, above, reason in reversed(down[:first_common])]
+        return [*up[: reached[down[first_common][0]]], *back]
 
     def _path(self, e: Id) -> list[tuple[Id, Id, Reason]]:
         """The path from a term to the root of its tree: each term, the next one, and the reason."""
         path: list[tuple[Id, Id, Reason]] = []
         while e in self._why:
-            above, why = self._why[e]
-            path.append((e, above, why))
+            above, reason = self._why[e]
+            path.append((e, above, reason))
             e = above
         return [*path, (e, e, None)]
 
 
-def follow(nodes: Sequence[Node], steps: Sequence[Step], left: Id, right: Id) -> list[Step] | None:
-    """The steps, in order, that are needed to get from one side to the other; None where they do not lead there."""
+def needed_steps(nodes: Sequence[Node], steps: Sequence[Step], left: Id, right: Id) -> list[Step] | None:
+    """The steps, in order, that prove left = right; None where the steps do not prove it."""
     closure = Closure(nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
     for s in steps:
         closure.unite(s.left, s.right, s)

@@ -1,19 +1,18 @@
-"""Derivations: why two expressions are equal, axiom by axiom, without a search.
+"""Derivations: the steps, each an instance of an axiom, that prove two expressions equal; computed without a search.
 
 Input is a statement `left = right`; output is a list of steps, each an instance of one axiom, from the left side to the
-right. Both sides are brought into one normal form (`normalize`), and every change of a term is recorded as a step. A
-product of sums is not multiplied out over its axes, and what does not depend on an axis leaves its sum, so every sum is
-as small as it can be; products and polynomials are in order; axes are renamed by how deeply their sums are nested.
-Equal normal forms prove nothing by themselves: the steps do. egglog replays them from the axioms alone, and `checker`
-follows them by other means.
+right. Both sides are brought into one normal form (`normalize`), and every change of a term is recorded as a step.
+Factors that do not depend on an axis are pulled out of its sum; products and polynomials are ordered; axes are named by
+the nesting depth of their sums. The proof is the steps, not the equality of the normal forms: egglog replays them from
+the axioms alone, and `checker` verifies them independently.
 
-Nothing is shared with `algebra`, which decides; where the two disagree, no derivation is found, and `saturation`
-searches.
+The decision procedure of the prover, `algebra`, is not used. Where both disagree, no derivation is found, and
+`saturation` searches.
 """
 
 from __future__ import annotations
 
-from prism_explore.verify.certificate.derivation.congruence import follow
+from prism_explore.verify.certificate.derivation.congruence import needed_steps
 from prism_explore.verify.certificate.derivation.functions import EXPANSIONS
 from prism_explore.verify.certificate.derivation.minimize import minimize_axioms
 from prism_explore.verify.certificate.derivation.normalize import Normalizer
@@ -23,39 +22,39 @@ from prism_explore.verify.certificate.lemma import CannotState, Statement
 
 
 def derive(statement: Statement) -> Derivation | None:
-    """Steps from the left side to the right, none of which can be left out; None where none were found.
+    """Steps from the left side to the right side, with a minimal set of axioms; None where none were found.
 
-    Functions are kept by name first, then replaced by their definitions; sums are cut at the borders of their own
-    intervals first, then at those of all others; and where two forms differ, denominators are cleared. If all of that
-    fails, digits that were merged into one axis are kept separate: copies of a sum share some of them at times.
+    Attempts, in order: functions are first symbols, then replaced by their definitions; sums are first split at the
+    borders of their own intervals, then at those of all intervals. Where two forms differ, denominators are cleared. If
+    all attempts fail, they are repeated for the next merge order of digits (`Statement.next_variant`).
     """
     for expansion in EXPANSIONS:
         for cut_everywhere in (False, True):
             normalizer = Normalizer(
-                statement.axes, statement.integers, expansion=expansion, cut_everywhere=cut_everywhere
+                statement.axes, statement.integers, expansion=expansion, split_everywhere=cut_everywhere
             )
             graph = normalizer.graph
             try:
                 left, right = graph.intern(statement.left), graph.intern(statement.right)
-                if not normalizer.mark_borders() and cut_everywhere:
+                if not normalizer.collect_borders() and cut_everywhere:
                     continue
                 if normalizer.normal(left) == normalizer.normal(right) or normalizer.clear_denominators(left, right):
                     return _extract(normalizer, left, right)
             except (DerivationFailed, ValueError, RecursionError):
                 continue
     try:
-        return derive(statement.apart()) if statement.apart is not None else None
+        return derive(statement.next_variant()) if statement.next_variant is not None else None
     except CannotState:
         return None
 
 
 def _extract(normalizer: Normalizer, left: Id, right: Id) -> Derivation | None:
-    """The recorded steps that lead from one side to the other, by axioms of which none can be left out."""
+    """The recorded steps that lead from one side to the other, with a minimal set of axioms."""
     graph = normalizer.graph
-    steps = follow(graph.nodes, [Step(axiom, a, b) for (a, b), axiom in graph.steps.items()], left, right)
+    steps = needed_steps(graph.nodes, [Step(axiom, a, b) for (a, b), axiom in graph.steps.items()], left, right)
     if steps is None:
         return None
     for axiom in dict.fromkeys(s.axiom for s in steps):
-        steps = follow(graph.nodes, [s for s in steps if s.axiom != axiom], left, right) or steps
+        steps = needed_steps(graph.nodes, [s for s in steps if s.axiom != axiom], left, right) or steps
     steps, minimal = minimize_axioms(graph, normalizer.signs, left, right, steps)
     return graph.extract(left, right, steps, minimal)

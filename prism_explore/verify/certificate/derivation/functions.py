@@ -1,4 +1,4 @@
-"""Normal form of functions of one number: exponentials, relu, the absolute value, and those that have a definition."""
+"""Normal form of functions of one number: exponentials, relu, the absolute value, and functions with a definition."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from prism_explore.verify.certificate.derivation.signs import Signs
 from prism_explore.verify.certificate.derivation.term_graph import Id, TermGraph
 
 Expansion: TypeAlias = Literal["", "functions", "order", "root"]
-"""Which functions are replaced by their definitions: none; those that have one; the same, but the absolute value by
-its order, not as a root; the same, but the greater of two values as a root, too."""
+"""The functions that are replaced by their definitions: none; all with a definition, and the absolute value by a root;
+the same, with the absolute value by a maximum; the same as the second, and also max(a, b) by a root."""
 EXPANSIONS: tuple[Expansion, ...] = ("", "functions", "order", "root")
 """All of them, in the order of trial."""
 
@@ -36,15 +36,15 @@ class Functions:
         maximum: Callable[[Sequence[Piece]], Poly],
         expansion: Expansion,
     ) -> None:
-        """Keep the parts that functions are reduced to.
+        """Store the parts that compute the results.
 
         Args:
             graph: the terms and the log of steps.
             signs: of the terms.
             monomials: their products.
             polynomials: their sums.
-            intervals: which cut functions into cases.
-            bounds: which terms are never less than others.
+            intervals: splits functions into cases.
+            bounds: proves that terms are at least others.
             maximum: the polynomial of a maximum.
             expansion: which functions are replaced by their definitions.
         """
@@ -66,8 +66,8 @@ class Functions:
         so_far: Monomial = (factors[0],)
         for n, factor in enumerate(factors[1:], start=1):
             a, b = self._polynomials.to_term(p[:n]), self._polynomials.summand(*p[n])
-            apart = self._graph.mul(self._graph.make("exp", a), self._graph.make("exp", b))
-            self._graph.record_step("exp of a sum", self._graph.make("exp", self._graph.add(a, b)), apart)
+            product = self._graph.mul(self._graph.make("exp", a), self._graph.make("exp", b))
+            self._graph.record_step("exp of a sum", self._graph.make("exp", self._graph.add(a, b)), product)
             so_far = self._monomials.insert(so_far, factor)
         return self._polynomials.simplify(so_far)
 
@@ -77,24 +77,24 @@ class Functions:
 
     def _apply(self, fn: str, p: Poly) -> Poly:
         a = self._polynomials.to_term(p)
-        this = self._graph.make("call", a, label=fn)
+        call = self._graph.make("call", a, label=fn)
         if fn == "abs" and self._expansion == "order":
-            return self._abs_by_relu(p, this)
+            return self._abs_by_relu(p, call)
         by = self._definition(fn, a) if self._expansion else None
         if by is not None:
-            self._graph.record_step("abs by a root" if fn == "abs" else fn, this, by)
+            self._graph.record_step("abs by a root" if fn == "abs" else fn, call, by)
             return self._polynomials.normal(by)
         if fn == "relu":
             return self.relu(p)
         if fn == "abs" and self._signs.is_nonnegative(a):
-            self._graph.record_step("abs of a nonnegative", this, a)
+            self._graph.record_step("abs of a nonnegative", call, a)
             return p
         if fn == "abs" and (larger := self._larger_of_opposites(p)) is not None:
-            self._graph.record_step("abs", this, self._graph.greater(a, self._graph.mul(self._graph.number(-ONE), a)))
+            self._graph.record_step("abs", call, self._graph.greater(a, self._graph.mul(self._graph.number(-ONE), a)))
             return larger
         row = UNARY[fn]
         if row.parity and not p and row.zero_at_zero:
-            self._graph.record_step(f"{fn} of zero", this, self._graph.zero)
+            self._graph.record_step(f"{fn} of zero", call, self._graph.zero)
             return ()
         if row.parity and p and p[0][1] < 0:
             opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
@@ -108,7 +108,7 @@ class Functions:
                 flipped,
             )
             return self._polynomials.normal(flipped)
-        return self._homogeneous(fn, p) if fn == "abs" else self._polynomials.atom(this)
+        return self._homogeneous(fn, p) if fn == "abs" else self._polynomials.atom(call)
 
     def _larger_of_opposites(self, p: Poly) -> Poly | None:
         """The one of p and -p that is provably at least the other; None where neither is."""
@@ -149,25 +149,25 @@ class Functions:
     def relu(self, p: Poly) -> Poly:
         """`max(p, 0)`."""
         a = self._polynomials.to_term(p)
-        this = self._graph.make("call", a, label="relu")
+        call = self._graph.make("call", a, label="relu")
         if self._signs.is_nonnegative(a):
-            self._graph.record_step("relu of a nonnegative", this, a)
+            self._graph.record_step("relu of a nonnegative", call, a)
             return p
         if self._bounds.is_at_least(a, self._graph.zero):
-            self._graph.record_step("relu", this, self._graph.greater(a, self._graph.zero))
+            self._graph.record_step("relu", call, self._graph.greater(a, self._graph.zero))
             return p
         if self._expansion == "root" and not any(self._bounds.is_bottom(m) for m, _ in p):
-            return self._relu_by_root(p, this)
+            return self._relu_by_root(p, call)
         if (
             len(p) == 1
             and p[0][1] == 1
             and len(p[0][0]) == 1
             and self._graph.nodes[p[0][0][0][0]].op in ("most", "greater")
         ):
-            self._graph.record_step("relu", this, self._graph.greater(a, self._graph.zero))
+            self._graph.record_step("relu", call, self._graph.greater(a, self._graph.zero))
             return self._maximum([((), p), ((), ())])
         if self._expansion and len(p) > 1 and p[0][1] < 0:
-            return self._relu_of_opposite(p, this)
+            return self._relu_of_opposite(p, call)
         return self._homogeneous("relu", p)
 
     def _homogeneous(self, fn: str, p: Poly) -> Poly:
@@ -194,7 +194,7 @@ class Functions:
             self._polynomials.constant(-ONE), product
         ):
             raise DerivationFailed
-        whole, turned = self._polynomials.to_term(product), self._polynomials.to_term(opposite)
+        whole, opposite_term = self._polynomials.to_term(product), self._polynomials.to_term(opposite)
         self._graph.record_step(
             "abs",
             self._graph.make("call", whole, label="abs"),
@@ -205,56 +205,58 @@ class Functions:
             self._graph.make("call", inner, label="abs"),
             self._graph.greater(inner, self._graph.mul(minus, inner)),
         )
-        both = self._graph.greater(self._graph.mul(c, inner), self._graph.mul(c, turned))
-        self._graph.record_step("greater of multiples", both, self._graph.mul(c, self._graph.greater(inner, turned)))
+        both = self._graph.greater(self._graph.mul(c, inner), self._graph.mul(c, opposite_term))
+        self._graph.record_step(
+            "greater of multiples", both, self._graph.mul(c, self._graph.greater(inner, opposite_term))
+        )
 
-    def _relu_by_root(self, p: Poly, this: Id) -> Poly:
+    def _relu_by_root(self, p: Poly, call: Id) -> Poly:
         """`relu(p) = (p + |p|) / 2`, as `|p| = -p + relu(2 p) = -p + 2 relu(p)`; then |p| as a root."""
         a, two = self._polynomials.to_term(p), self._graph.number(2 * ONE)
         absolute, positive = self._graph.make("call", a, label="abs"), self._graph.greater(a, self._graph.zero)
         self._abs_in_order(p, absolute)
-        self._graph.record_step("relu", this, positive)
+        self._graph.record_step("relu", call, positive)
         both = self._graph.greater(self._graph.mul(two, a), self._graph.mul(two, self._graph.zero))
         self._graph.record_step("greater of multiples", both, self._graph.mul(two, positive))
         self._monomials.swap(two, self._graph.zero)
         self._graph.record_step("zero", self._graph.mul(self._graph.zero, two), self._graph.zero)
         opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
-        turned = self._polynomials.add(
-            opposite, self._polynomials.multiply(self._polynomials.constant(2 * ONE), self._polynomials.atom(this))
+        absolute_form = self._polynomials.add(
+            opposite, self._polynomials.multiply(self._polynomials.constant(2 * ONE), self._polynomials.atom(call))
         )
         if self._polynomials.multiply(
-            self._polynomials.constant(HALF), self._polynomials.add(p, turned)
-        ) != self._polynomials.atom(this):
+            self._polynomials.constant(HALF), self._polynomials.add(p, absolute_form)
+        ) != self._polynomials.atom(call):
             raise DerivationFailed
         return self._polynomials.normal(self._graph.mul(self._graph.number(HALF), self._graph.add(a, absolute)))
 
-    def _abs_by_relu(self, p: Poly, this: Id) -> Poly:
+    def _abs_by_relu(self, p: Poly, call: Id) -> Poly:
         """`|p| = max(p, -p) = -p + relu(2 p)`."""
-        opposite, double = self._abs_in_order(p, this)
+        opposite, double = self._abs_in_order(p, call)
         y = self._polynomials.to_term(double)
         self._graph.record_step(
             "relu", self._graph.make("call", y, label="relu"), self._graph.greater(y, self._graph.zero)
         )
         return self._polynomials.add(opposite, self.relu(double))
 
-    def _abs_in_order(self, p: Poly, this: Id) -> tuple[Poly, Poly]:
+    def _abs_in_order(self, p: Poly, call: Id) -> tuple[Poly, Poly]:
         """`|p| = max(p, -p) = -p + max(2 p, 0)`; gives -p and 2 p."""
         opposite, double = (self._polynomials.multiply(self._polynomials.constant(c), p) for c in (-ONE, 2 * ONE))
         if self._polynomials.add(opposite, double) != p or self._polynomials.add(opposite, ()) != opposite:
             raise DerivationFailed
         a, x, y = self._polynomials.to_term(p), self._polynomials.to_term(opposite), self._polynomials.to_term(double)
-        self._graph.record_step("abs", this, self._graph.greater(a, self._graph.mul(self._graph.number(-ONE), a)))
+        self._graph.record_step("abs", call, self._graph.greater(a, self._graph.mul(self._graph.number(-ONE), a)))
         both = self._graph.greater(self._graph.add(x, y), self._graph.add(x, self._graph.zero))
         self._graph.record_step("greater of sums", both, self._graph.add(x, self._graph.greater(y, self._graph.zero)))
         return opposite, double
 
-    def _relu_of_opposite(self, p: Poly, this: Id) -> Poly:
+    def _relu_of_opposite(self, p: Poly, call: Id) -> Poly:
         """`relu(p) = p + relu(-p)`."""
         q = self._polynomials.multiply(self._polynomials.constant(-ONE), p)
         if self._polynomials.add(p, q) or self._polynomials.add(p, ()) != p:
             raise DerivationFailed
         x, y = self._polynomials.to_term(p), self._polynomials.to_term(q)
-        self._graph.record_step("relu", this, self._graph.greater(x, self._graph.zero))
+        self._graph.record_step("relu", call, self._graph.greater(x, self._graph.zero))
         both = self._graph.greater(self._graph.add(x, self._graph.zero), self._graph.add(x, y))
         rest = self._graph.greater(self._graph.zero, y)
         self._graph.record_step("greater of sums", both, self._graph.add(x, rest))
@@ -272,5 +274,5 @@ class Functions:
         if abs(c) == 1 and not out:
             return None, p
         common, rest = (out, abs(c)), ((inside, ONE if c > 0 else -ONE),)
-        assert self._polynomials.multiply((common,), rest) == p, "factors taken apart make the product"
+        assert self._polynomials.multiply((common,), rest) == p, "the product of the parts is the term"
         return common, rest

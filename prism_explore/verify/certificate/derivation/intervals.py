@@ -1,4 +1,4 @@
-"""Intervals: indicators that split axes and functions into pieces, one axiom at a time."""
+"""Intervals: indicators by which axes and functions are split, one axiom at a time."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from prism_explore.ir.dims import ZERO, Dim
 from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
 from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials
 from prism_explore.verify.certificate.derivation.polynomials import ONE, DerivationFailed, Poly, Polynomials
-from prism_explore.verify.certificate.derivation.term_graph import CUT, EVERYTHING, Id, TermGraph
-from prism_explore.verify.certificate.expressions import Within, places
-from prism_explore.verify.certificate.lemma import chain_of, digits_in
-from prism_explore.verify.normal_form.index import Digit, Moved, Var, Zero, extent, moved, radix
+from prism_explore.verify.certificate.derivation.term_graph import FULL_INTERVAL, INTERVAL_SPLIT, Id, TermGraph
+from prism_explore.verify.certificate.expressions import Within, indices_of
+from prism_explore.verify.certificate.lemma import digit_sizes
+from prism_explore.verify.normal_form.index import Digit, Moved, Var, Zero, collect_digits, extent, moved, radix
 from prism_explore.verify.normal_form.size_facts import at_most, is_count
 
 
@@ -28,7 +28,7 @@ class Intervals:
         monomials: Monomials,
         polynomials: Polynomials,
         axes: BoundAxes,
-        cut_everywhere: bool,
+        split_everywhere: bool,
     ) -> None:
         """Begin with no borders.
 
@@ -37,42 +37,42 @@ class Intervals:
             monomials: their products.
             polynomials: their sums.
             axes: the bound ones.
-            cut_everywhere: whether a sum is cut where any interval of a dim as long begins or ends.
+            split_everywhere: whether sums are split at the borders of all intervals of dims of the same size.
         """
         self._graph = graph
         self._monomials = monomials
         self._polynomials = polynomials
         self._axes = axes
-        self._cut_everywhere = cut_everywhere
+        self._split_everywhere = split_everywhere
         self._borders: dict[str, list[Dim]] = {}
 
-    def mark_borders(self) -> bool:
+    def collect_borders(self) -> bool:
         """Collect the borders at which intervals are split; whether there are any."""
-        met: dict[str, dict[str, Dim]] = {}
+        borders_of: dict[str, dict[str, Dim]] = {}
         for e, node in enumerate(self._graph.nodes):
             if node.op == "within":
                 shell = self._graph.shell(e)
                 assert isinstance(shell, Within), "an interval"
                 size = extent(shell.index)
-                borders = met.setdefault(str(size), {str(d): d for d in (ZERO, size)})
+                borders = borders_of.setdefault(str(size), {str(d): d for d in (ZERO, size)})
                 borders |= {str(d): d for d in (shell.low, shell.high)}
-            elif self._cut_everywhere and node.op == "at":
-                for i in places(self._graph.shell(e)):
+            elif self._split_everywhere and node.op == "at":
+                for i in indices_of(self._graph.shell(e)):
                     if isinstance(i, Moved) and isinstance(i.base, Var):
                         ends = (i.by, i.by + i.base.extent)
-                        if all(self._at_most(ZERO, end) and self._at_most(end, i.size) for end in ends):
-                            borders = met.setdefault(str(i.size), {str(d): d for d in (ZERO, i.size)})
+                        if all(self._is_at_most(ZERO, end) and self._is_at_most(end, i.size) for end in ends):
+                            borders = borders_of.setdefault(str(i.size), {str(d): d for d in (ZERO, i.size)})
                             borders |= {str(end): end for end in ends}
-        for size, borders in met.items():
-            chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if self._at_most(a, b) else 1))
-            if all(self._at_most(a, b) for a, b in pairwise(chain)):
+        for size, borders in borders_of.items():
+            chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if self._is_at_most(a, b) else 1))
+            if all(self._is_at_most(a, b) for a, b in pairwise(chain)):
                 self._borders[size] = chain
         return bool(self._borders)
 
     def _interval(self, shell: Within, low: Dim, high: Dim) -> Id:
         return self._graph.intern(Within(shell.index, low, high))
 
-    def _at_most(self, a: Dim, b: Dim) -> bool:
+    def _is_at_most(self, a: Dim, b: Dim) -> bool:
         """Whether a <= b for all sizes that meet the conditions."""
         return at_most(a, b) or is_count(b - a, self._graph.integers)
 
@@ -88,14 +88,14 @@ class Intervals:
             parts = self._graph.add(
                 self._interval(shell, shell.low, chain[last - 1]), self._interval(shell, chain[last - 1], shell.high)
             )
-            self._graph.record_step(CUT, e, parts)
+            self._graph.record_step(INTERVAL_SPLIT, e, parts)
             return self._polynomials.normal(parts)
         if last < len(chain) - 1 or first == 0:
             return self._polynomials.atom(e)
         before = self._interval(shell, ZERO, shell.low)
         everything = self._interval(shell, ZERO, shell.high)
-        self._graph.record_step(CUT, everything, self._graph.add(before, e))
-        self._graph.record_step(EVERYTHING, everything, self._graph.one)
+        self._graph.record_step(INTERVAL_SPLIT, everything, self._graph.add(before, e))
+        self._graph.record_step(FULL_INTERVAL, everything, self._graph.one)
         opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), self._polynomials.normal(before))
         #  e = (b + e) - b
         total = self._polynomials.add(self._polynomials.constant(ONE), opposite)
@@ -111,30 +111,30 @@ class Intervals:
         bit = next((b for m, _ in p for b, _ in m if self._graph.nodes[b].op == "within"), None)
         if bit is None or (op in ("inv", "sqrt") and len(p) == 1):
             return f(p)
-        here = self._polynomials.atom(bit)
-        there = self._polynomials.add(
-            self._polynomials.constant(ONE), self._polynomials.multiply(self._polynomials.constant(-ONE), here)
+        indicator = self._polynomials.atom(bit)
+        complement = self._polynomials.add(
+            self._polynomials.constant(ONE), self._polynomials.multiply(self._polynomials.constant(-ONE), indicator)
         )
         x = self._polynomials.to_term(p)
-        whole = self._graph.make(op, x, label=label)
+        full = self._graph.make(op, x, label=label)
         #  f = 1 f = f 1 = f (s + (1 - s)) = f s + f (1 - s)
-        self._graph.record_step("one", self._graph.mul(self._graph.one, whole), whole)
-        self._monomials.swap(self._graph.one, whole)
-        if self._polynomials.add(here, there) != self._polynomials.constant(ONE):
+        self._graph.record_step("one", self._graph.mul(self._graph.one, full), full)
+        self._monomials.swap(self._graph.one, full)
+        if self._polynomials.add(indicator, complement) != self._polynomials.constant(ONE):
             raise DerivationFailed
-        bits = [self._polynomials.to_term(t) for t in (here, there)]
+        bits = [self._polynomials.to_term(t) for t in (indicator, complement)]
         self._graph.record_step(
             "distribute",
-            self._graph.mul(whole, self._graph.add(*bits)),
-            self._graph.add(*(self._graph.mul(whole, t) for t in bits)),
+            self._graph.mul(full, self._graph.add(*bits)),
+            self._graph.add(*(self._graph.mul(full, t) for t in bits)),
         )
         total: Poly = ()
-        for value, t in ((1, here), (0, there)):
+        for value, t in ((1, indicator), (0, complement)):
             inside = self._restrict(bit, p, value)
             if self._polynomials.multiply(t, p) != self._polynomials.multiply(t, inside):
                 raise DerivationFailed
             s, axiom = self._polynomials.to_term(t), f"{op} under a bit"
-            self._monomials.swap(whole, s)
+            self._monomials.swap(full, s)
             for z in (x, self._polynomials.to_term(inside)):
                 restricted = self._graph.make(op, self._graph.mul(s, z), label=label)
                 self._graph.record_step(
@@ -148,8 +148,8 @@ class Intervals:
         """A polynomial where one interval has this value; disjoint ones are 0 where it is 1."""
         out: dict[Monomial, Fraction] = {}
         for m, c in p:
-            mine = any(b == bit for b, _ in m)
-            if mine and not value:
+            own = any(b == bit for b, _ in m)
+            if own and not value:
                 continue
             if value and any(
                 b != bit and self._polynomials.are_disjoint(b, bit) for b, _ in m if self._graph.nodes[b].op == "within"
@@ -159,33 +159,33 @@ class Intervals:
             out[left] = out.get(left, Fraction(0)) + c
         return tuple(sorted((m, c) for m, c in out.items() if c))
 
-    def cut_axis(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
+    def split_axis(self, axis: str, body: Id) -> list[tuple[str, Id]] | None:
         """A body split at the first border of an axis: the new axes and bodies before and after it."""
         size = self._graph.extents[axis]
         chain = self._borders.get(str(size), [])
-        if len(chain) < 3 or not (self._cut_everywhere or self._has_interval(axis, body)):
+        if len(chain) < 3 or not (self._split_everywhere or self._has_interval(axis, body)):
             return None
         out: list[tuple[str, Id]] = []
         if not all(is_count(d, self._graph.integers) for d in (chain[1], size - chain[1])):
             return None  # one of them may be empty
         for low, high in ((ZERO, chain[1]), (chain[1], size)):
             new = self._axes.fresh_axis(high - low)
-            here = moved(Var(new, high - low) if high - low != ONE_DIM else Zero(), low, size)
-            placed = self._graph.substitute(body, axis, here)
+            shifted = moved(Var(new, high - low) if high - low != ONE_DIM else Zero(), low, size)
+            placed = self._graph.substitute(body, axis, shifted)
             if placed is None:
                 return None
             out.append((new, placed))
         self._borders.setdefault(str(size - chain[1]), [d - chain[1] for d in chain[1:]])
         return out
 
-    def cut_digits(self, axis: str, body: Id) -> tuple[list[str], Id] | None:
+    def split_into_digits(self, axis: str, body: Id) -> tuple[list[str], Id] | None:
         """A body that uses digits of an axis, over one new axis for each digit."""
         size = self._graph.extents[axis]
-        cuts: dict[str, dict[str, Digit]] = {}
+        digits: dict[str, dict[str, Digit]] = {}
         for e in self._graph.indexed_terms(body):
-            for i in places(self._graph.shell(e)):
-                digits_in(i, cuts)
-        sizes = chain_of(cuts[axis].values(), size) if axis in cuts else None
+            for i in indices_of(self._graph.shell(e)):
+                collect_digits(i, digits)
+        sizes = digit_sizes(digits[axis].values(), size) if axis in digits else None
         if sizes is None:
             return None
         names = [self._axes.fresh_axis(s) for s in sizes]

@@ -1,4 +1,4 @@
-"""Order of terms: which term is provably at least another, from maxima, entries and masks."""
+"""Order of terms: proves that a term is at least another, by maxima, their entries, and masks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
 from prism_explore.verify.certificate.derivation.monomials import Monomial
 from prism_explore.verify.certificate.derivation.polynomials import ONE, Poly, Polynomials
 from prism_explore.verify.certificate.derivation.signs import Signs
-from prism_explore.verify.certificate.derivation.term_graph import ENTRY, Id, TermGraph
-from prism_explore.verify.certificate.expressions import places
+from prism_explore.verify.certificate.derivation.term_graph import MAXIMUM_AND_ENTRY, Id, TermGraph
+from prism_explore.verify.certificate.expressions import indices_of
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, extent
 
 Piece: TypeAlias = tuple[tuple[str, ...], Poly]
@@ -53,8 +53,8 @@ class MaxBounds:
     def _is_at_least_maximum(self, a: Id, b: Id, depth: int) -> bool:
         """`max(a, max_k b) = max_k max(a, b) = max_k a = a`, where a is at least every entry."""
         names, body = self._axes.open("most", b)
-        met = self._graph.dependencies(a)
-        if not all(self._graph.is_inhabited(n) and self._graph.coordinates(n).isdisjoint(met) for n in names):
+        dependencies = self._graph.dependencies(a)
+        if not all(self._graph.is_inhabited(n) and self._graph.coordinates(n).isdisjoint(dependencies) for n in names):
             return self._graph.nodes[a].op == "most" and self._has_larger_entry(a, b, depth)
         if not self.is_at_least(a, body, depth - 1):
             return False
@@ -79,7 +79,7 @@ class MaxBounds:
             plain = self._polynomials.to_term(self._polynomials.normal(entry))
             if not self.is_at_least(plain, b, depth - 1):
                 continue
-            self._graph.record_step(ENTRY, self._graph.greater(a, entry), a)
+            self._graph.record_step(MAXIMUM_AND_ENTRY, self._graph.greater(a, entry), a)
             left = self._graph.greater(a, self._graph.greater(plain, b))
             self._graph.record_step("greater associates", left, self._graph.greater(self._graph.greater(a, plain), b))
             return True
@@ -130,16 +130,16 @@ class MaxBounds:
     def _differs_by_nonnegative(self, p: Poly, q: Poly) -> bool:
         """`max(q + d, q) = q + max(d, 0) = q + d`, where d is nonnegative."""
         d = self._polynomials.add(p, self._polynomials.multiply(self._polynomials.constant(-ONE), q))
-        apart = self._polynomials.to_term(d)
+        difference = self._polynomials.to_term(d)
         if (
-            not self._signs.is_nonnegative(apart)
+            not self._signs.is_nonnegative(difference)
             or self._polynomials.add(q, d) != p
             or self._polynomials.add(q, ()) != q
         ):
             return False
-        self._record_shared(self._polynomials.to_term(q), apart, self._graph.zero)
+        self._record_shared(self._polynomials.to_term(q), difference, self._graph.zero)
         self._graph.record_step(
-            "greater than what is not positive", self._graph.greater(apart, self._graph.zero), apart
+            "greater than what is not positive", self._graph.greater(difference, self._graph.zero), difference
         )
         return True
 
@@ -183,21 +183,21 @@ class MaxBounds:
         for e in sorted(self._graph.indexed_terms(body)):
             if axis not in self._graph.index_axes(e):
                 continue
-            mine = places(self._graph.shell(e))
+            own = indices_of(self._graph.shell(e))
             for x in sorted(self._graph.indexed_terms(b)):
                 if self._graph.nodes[x].op != self._graph.nodes[e].op:
                     continue
-                for found in _parts(mine, places(self._graph.shell(x)), axis):
+                for found in _parts(own, indices_of(self._graph.shell(x)), axis):
                     if found.key not in seen:
                         seen.add(found.key)
                         yield found
 
 
-def _parts(mine: Sequence[Index], theirs: Sequence[Index], axis: str) -> Iterator[Index]:
+def _parts(own: Sequence[Index], other: Sequence[Index], axis: str) -> Iterator[Index]:
     """The parts of some indices at the positions at which an axis stands in others."""
-    if len(mine) != len(theirs):
+    if len(own) != len(other):
         return
-    for i, j in zip(mine, theirs, strict=True):
+    for i, j in zip(own, other, strict=True):
         match i, j:
             case Var(name, _), _ if name == axis:
                 yield j

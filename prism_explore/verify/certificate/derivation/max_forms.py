@@ -53,10 +53,10 @@ class MaxForms:
         return self._axes.nest("most", piece[0], self._polynomials.to_term(piece[1]))
 
     def _chain(self, items: Sequence[Id]) -> Id:
-        whole = items[0]
+        full = items[0]
         for x in items[1:]:
-            whole = self._graph.greater(whole, x)
-        return whole
+            full = self._graph.greater(full, x)
+        return full
 
     def _concatenate(self, a: Sequence[Id], b: Sequence[Id]) -> None:
         """The greater of two chains as one chain."""
@@ -91,12 +91,12 @@ class MaxForms:
         return self._pull_out_summands(pieces) or self._pull_out_factors(pieces) or self._order_chain(pieces)
 
     def _flatten(self, piece: Piece) -> list[Piece] | None:
-        """One step of flattening: the pieces that replace this one, or None if it stays."""
+        """One step of flattening: the pieces that replace this one; None where there is none."""
         names, p = piece
         body = self._polynomials.to_term(p)
-        met = self._graph.dependencies(body)
+        dependencies = self._graph.dependencies(body)
         for name in names:
-            if self._graph.coordinates(name).isdisjoint(met):
+            if self._graph.coordinates(name).isdisjoint(dependencies):
                 others = tuple(n for n in names if n != name)
                 self._axes.reorder("most", names, [*others, name], body)
                 self._graph.record_step("maximum of a constant", self._graph.make("most", body, label=name), body)
@@ -106,15 +106,15 @@ class MaxForms:
                 at = names.index(name)
                 self._axes.nest("most", names, body)
                 return [((*names[:at], *parts, *names[at + 1 :]), p)]
-        joined = tuple(self._axes.merge_digits("most", list(names), body))
-        if joined != names:
-            return [(joined, p)]
+        merged = tuple(self._axes.merge_digits("most", list(names), body))
+        if merged != names:
+            return [(merged, p)]
         if len(p) == 1 and p[0][1] == 1 and len(p[0][0]) == 1 and p[0][0][0][1] == 1:
             inside = self._flatten_nested(names, p[0][0][0][0])
             if inside is not None:
                 return inside
         for name in names:
-            digits = self._intervals.cut_digits(name, body)
+            digits = self._intervals.split_into_digits(name, body)
             if digits is not None:
                 others = tuple(n for n in names if n != name)
                 self._axes.reorder("most", names, [*others, name], body)
@@ -123,7 +123,7 @@ class MaxForms:
                 )
                 return [((*others, *digits[0]), self._polynomials.normal(digits[1]))]
         for name in names:
-            cut = self._intervals.cut_axis(name, body)
+            cut = self._intervals.split_axis(name, body)
             if cut is not None:
                 others = tuple(n for n in names if n != name)
                 self._axes.reorder("most", names, [*others, name], body)
@@ -141,8 +141,8 @@ class MaxForms:
             case "most":
                 inner, body = self._axes.open("most", base)
                 taken = frozenset[str]().union(*(self._graph.coordinates(n) for n in names))
-                apart = self._axes.rename_apart("most", inner, body, taken)
-                return None if apart is None else [((*names, *apart[0]), self._polynomials.normal(apart[1]))]
+                renamed = self._axes.rename_apart("most", inner, body, taken)
+                return None if renamed is None else [((*names, *renamed[0]), self._polynomials.normal(renamed[1]))]
             case "greater":
                 a, b = node.arguments
                 self._distribute_maximum(names, a, b)
@@ -159,9 +159,9 @@ class MaxForms:
                     return None
                 others = tuple(n for n in names if n != at)
                 self._axes.reorder("most", names, [*others, at], base)
-                whole = self._graph.make("most", body, label=axis)
-                self._graph.record_step("maximum of running maxima", self._graph.make("most", base, label=at), whole)
-                return [(others, self._polynomials.normal(whole))]
+                full = self._graph.make("most", body, label=axis)
+                self._graph.record_step("maximum of running maxima", self._graph.make("most", base, label=at), full)
+                return [(others, self._polynomials.normal(full))]
             case _:
                 return None
 
@@ -195,8 +195,8 @@ class MaxForms:
         """`max_names (a + b) = a + max_names b`, or of products."""
         for n in reversed(range(len(names))):
             x = self._axes.nest("most", names[n + 1 :], b)
-            whole = self._graph.make("most", self._graph.make(op, a, x), label=names[n])
-            self._graph.record_step(axiom, whole, self._graph.make(op, a, self._graph.make("most", x, label=names[n])))
+            full = self._graph.make("most", self._graph.make(op, a, x), label=names[n])
+            self._graph.record_step(axiom, full, self._graph.make(op, a, self._graph.make("most", x, label=names[n])))
 
     def _pull_out_of_chain(self, axiom: str, op: str, a: Id, items: list[Id]) -> None:
         so_far = items[0]
@@ -219,11 +219,12 @@ class MaxForms:
             return None
         g, powers = self._polynomials.common_powers(terms, roots=True)
         g = abs(g)
-        met = {n for own, _ in pieces for n in own}
+        dependencies = {n for own, _ in pieces for n in own}
         powers = [
             f
             for f in powers
-            if self._axes.is_free_of((f,), tuple(met)) and self._signs.is_nonnegative(self._monomials.power(*f))
+            if self._axes.is_free_of((f,), tuple(dependencies))
+            and self._signs.is_nonnegative(self._monomials.power(*f))
         ]
         if low:
             powers = [f for f in powers if self._graph.nodes[f[0]].op == "size"]
@@ -247,15 +248,15 @@ class MaxForms:
                     self._graph.make("most", self._graph.add(self._graph.mul(outside, inner), low_one), label=own[-1]),
                     self._graph.mul(outside, self._graph.make("most", self._graph.add(inner, low_one), label=own[-1])),
                 )
-                whole = self._polynomials.add(left, bottoms)
+                full = self._polynomials.add(left, bottoms)
                 self._pull_out(
                     own[:-1],
                     "maximum of a multiple",
                     "mul",
                     outside,
-                    self._axes.nest("most", own[-1:], self._polynomials.to_term(whole)),
+                    self._axes.nest("most", own[-1:], self._polynomials.to_term(full)),
                 )
-                rest.append((own, whole))
+                rest.append((own, full))
             else:
                 self._pull_out(own, "maximum of a multiple", "mul", outside, self._polynomials.to_term(left))
                 rest.append((own, left))
@@ -308,18 +309,18 @@ class MaxForms:
 
     def _by_relu(self, a: Poly, b: Poly) -> Poly:
         """`max(a, b) = b + relu(a - b)`."""
-        apart = self._polynomials.add(a, self._polynomials.multiply(self._polynomials.constant(-ONE), b))
-        if self._polynomials.add(b, apart) != a or self._polynomials.add(b, ()) != b:
+        difference = self._polynomials.add(a, self._polynomials.multiply(self._polynomials.constant(-ONE), b))
+        if self._polynomials.add(b, difference) != a or self._polynomials.add(b, ()) != b:
             raise DerivationFailed
-        x, y = self._polynomials.to_term(b), self._polynomials.to_term(apart)
+        x, y = self._polynomials.to_term(b), self._polynomials.to_term(difference)
         rest = self._graph.greater(y, self._graph.zero)
         both = self._graph.greater(self._graph.add(x, y), self._graph.add(x, self._graph.zero))
         self._graph.record_step("greater of sums", both, self._graph.add(x, rest))
         self._graph.record_step("relu", self._graph.make("call", y, label="relu"), rest)
-        return self._polynomials.add(b, self._functions.relu(apart))
+        return self._polynomials.add(b, self._functions.relu(difference))
 
     def _insert(self, chain: list[Id], new: Id) -> list[Id]:
-        """A chain with one more item at its position, or without it where another item is at least it."""
+        """A chain with a new item at its position, or without it where another item is at least as large."""
         if not chain:
             return [new]
         last, rest = chain[-1], chain[:-1]

@@ -1,10 +1,9 @@
 """Minimization of the set of axioms that a derivation uses.
 
-Input is the steps of a derivation; output is steps that use a minimal set of axioms. Normalization takes detours, so
-its steps may use axioms that the terms do not need. Here axioms act as in egglog's replay: they unite two existing
-terms that are instances of both sides, up to known equalities, and add no terms. Axioms are left out one after the
-other as long as the others still prove the two sides equal; each union that is needed becomes a step. For the longest
-derivations the process ends at a limit.
+Input is the steps of a derivation; output is steps that use a minimal set of axioms. The steps of a normalization may
+use axioms that are not needed. Here axioms act as in egglog's replay: they unite two existing terms that are instances
+of both sides, up to known equalities, and add no terms. Axioms are left out one after the other as long as the others
+prove both sides equal; each union that is needed becomes a step. For the longest derivations a limit ends the process.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from prism_explore.verify.certificate.derivation.term_graph import RENAME, STATE
 
 Pattern: TypeAlias = "str | tuple[Pattern, ...]"
 """A variable or a word; or an operator with its arguments."""
-Choice: TypeAlias = "dict[str, Id | str | Fraction]"
+Binding: TypeAlias = "dict[str, Id | str | Fraction]"
 """The values of variables: a term, an axis or a name, a number."""
 
 MAX_PAIRS = 20_000
-"""Pairs of terms that one attempt may examine; where there are more, the axiom stays."""
+"""The largest number of pairs of terms that an attempt examines; with more, the axiom is kept."""
 MAX_TERMS = 10_000
-"""Terms over all attempts of one lemma, about two seconds; axioms that were not tried by then stay."""
+"""The largest number of terms over all attempts for one lemma, about two seconds; then all other axioms are kept."""
 _LABELLED = frozenset({"num", "size", "call", "sum", "most"})
 _ARITHMETIC = {"+": Fraction.__add__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
 _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
@@ -37,27 +36,27 @@ _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
 def minimize_axioms(graph: TermGraph, signs: Signs, left: Id, right: Id, steps: list[Step]) -> tuple[list[Step], bool]:
     """Steps that lead from one side to the other by a minimal set of axioms, and whether all axioms were tried.
 
-    They were not where `MAX_TERMS` or `MAX_PAIRS` ended it: then fewer axioms may do.
+    Not all are tried where `MAX_TERMS` or `MAX_PAIRS` is reached; then fewer axioms may suffice.
 
     Args:
         graph: the terms of the steps; terms may be added to it.
         signs: of these terms.
         left: one side.
         right: the other.
-        steps: some that lead there.
+        steps: steps that lead from one side to the other.
     """
-    stays, effort, tried = frozenset[str](), 0, True
-    while (names := frozenset(s.axiom for s in steps)) - stays and len(names) > 1 and effort < MAX_TERMS:
-        axiom = next(s.axiom for s in steps if s.axiom not in stays)
+    required, effort, all_tried = frozenset[str](), 0, True
+    while (names := frozenset(s.axiom for s in steps)) - required and len(names) > 1 and effort < MAX_TERMS:
+        axiom = next(s.axiom for s in steps if s.axiom not in required)
         attempt = _Attempt(graph, signs, left, right, steps, names - {axiom})
         effort += attempt.size
         found = attempt.steps()
         if found is None:
-            stays |= {axiom}
-            tried = tried and not attempt.exhausted
+            required |= {axiom}
+            all_tried = all_tried and not attempt.exhausted
         else:
-            steps, stays, tried = found, frozenset[str](), True
-    return steps, tried and (len(names) < 2 or names <= stays)
+            steps, required, all_tried = found, frozenset[str](), True
+    return steps, all_tried and (len(names) < 2 or names <= required)
 
 
 class _Attempt:
@@ -72,7 +71,7 @@ class _Attempt:
         self._closure = Closure(graph.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
         self._steps = [s for s in steps if s.axiom in axioms]
         self._rows = [row for row in _matchable_rows() if row.name in axioms]
-        self._left = MAX_PAIRS
+        self._remaining_pairs = MAX_PAIRS
 
     @property
     def size(self) -> int:
@@ -82,7 +81,7 @@ class _Attempt:
     @property
     def exhausted(self) -> bool:
         """Whether it ended at `MAX_PAIRS`."""
-        return self._left <= 0
+        return self._remaining_pairs <= 0
 
     def steps(self) -> list[Step] | None:
         """Steps that lead from one side to the other; None where these axioms do not suffice."""
@@ -90,16 +89,16 @@ class _Attempt:
         for s in known:
             closure.unite(s.left, s.right, s)
         while not closure.same(*self._ends):
-            met = [Step(row.name, a, b) for row in self._rows for a, b in self._instances(row)]
-            grown = False
-            for s in met:
+            instances = [Step(row.name, a, b) for row in self._rows for a, b in self._instances(row)]
+            changed = False
+            for s in instances:
                 closure.add(s.left)
                 closure.add(s.right)
                 if not closure.same(s.left, s.right):
                     closure.unite(s.left, s.right, s)
                     known.append(s)
-                    grown = True
-            if not grown or self._left <= 0:
+                    changed = True
+            if not changed or self._remaining_pairs <= 0:
                 break
         if not closure.same(*self._ends):
             return None
@@ -108,116 +107,118 @@ class _Attempt:
 
     def _instances(self, row: Axiom) -> Iterator[tuple[Id, Id]]:
         """Instances of an axiom whose two sides are equal to existing terms and not yet known to be equal."""
-        left, right = _read(row.left), _read(row.right)
-        for e in self._closure.having(_operator(left)):
-            for begun in self._matches(left, e, {}):
-                for other, choice in self._others(right, begun):
-                    self._left -= 1
-                    if self._left <= 0:
+        left, right = _parse_pattern(row.left), _parse_pattern(row.right)
+        for e in self._closure.with_operator(_operator(left)):
+            for partial in self._matches(left, e, {}):
+                for other, binding in self._counterparts(right, partial):
+                    self._remaining_pairs -= 1
+                    if self._remaining_pairs <= 0:
                         return
-                    if not self._closure.same(e, other) and self._allowed(row, choice):
-                        yield self._build(left, choice), self._build(right, choice)
+                    if not self._closure.same(e, other) and self._conditions_hold(row, binding):
+                        yield self._build(left, binding), self._build(right, binding)
 
-    def _others(self, pattern: Pattern, choice: Choice) -> Iterator[tuple[Id, Choice]]:
+    def _counterparts(self, pattern: Pattern, binding: Binding) -> Iterator[tuple[Id, Binding]]:
         """Existing terms that are instances of a side of an axiom."""
-        if _variables(pattern) <= choice.keys():
-            found = self._resolved(pattern, choice)
+        if _variables(pattern) <= binding.keys():
+            found = self._resolved(pattern, binding)
             if found is not None:
-                yield found, dict(choice)
+                yield found, dict(binding)
             return
-        for e in self._closure.having(_operator(pattern)):
-            for more in self._matches(pattern, e, choice):
+        for e in self._closure.with_operator(_operator(pattern)):
+            for more in self._matches(pattern, e, binding):
                 yield e, more
 
     # ------------------------------------------------------------ patterns
-    def _matches(self, pattern: Pattern, e: Id, choice: Choice) -> Iterator[Choice]:
+    def _matches(self, pattern: Pattern, e: Id, binding: Binding) -> Iterator[Binding]:
         """Bindings under which a pattern matches this term, its arguments up to known equalities."""
         node = self._graph.nodes[e]
-        assert isinstance(pattern, tuple), "what is looked for has an operator"
+        assert isinstance(pattern, tuple), "a pattern for a term has an operator"
         parts = pattern[1:]
         if node.op in _LABELLED:
             first, *rest = parts
-            labelled = self._labelled(node.op, node.label, first, choice)
+            labelled = self._labelled(node.op, node.label, first, binding)
             if labelled is None:
                 return
-            choice, parts = labelled, tuple(rest)
-        yield from self._all(tuple(zip(parts, node.arguments, strict=True)), choice)
+            binding, parts = labelled, tuple(rest)
+        yield from self._all(tuple(zip(parts, node.arguments, strict=True)), binding)
 
-    def _all(self, pairs: tuple[tuple[Pattern, Id], ...], choice: Choice) -> Iterator[Choice]:
+    def _all(self, pairs: tuple[tuple[Pattern, Id], ...], binding: Binding) -> Iterator[Binding]:
         if not pairs:
-            yield choice
+            yield binding
             return
         (pattern, e), rest = pairs[0], pairs[1:]
         if isinstance(pattern, str):
-            known = choice.get(pattern)
+            known = binding.get(pattern)
             if known is None:
-                yield from self._all(rest, {**choice, pattern: e})
+                yield from self._all(rest, {**binding, pattern: e})
             elif isinstance(known, int) and self._closure.same(known, e):
-                yield from self._all(rest, choice)
+                yield from self._all(rest, binding)
             return
         word = _operator(pattern)
-        for member in self._closure.like(e):
+        for member in self._closure.members(e):
             if self._graph.nodes[member].op == word:
-                for more in self._matches(pattern, member, choice):
+                for more in self._matches(pattern, member, binding):
                     yield from self._all(rest, more)
 
-    def _labelled(self, op: str, label: str, pattern: Pattern, choice: Choice) -> Choice | None:
+    def _labelled(self, op: str, label: str, pattern: Pattern, binding: Binding) -> Binding | None:
         if isinstance(pattern, tuple):
-            return choice if _value(pattern, choice) == Fraction(label) else None
+            return binding if _value(pattern, binding) == Fraction(label) else None
         if pattern.startswith('"'):
-            return choice if pattern.strip('"') == label else None
+            return binding if pattern.strip('"') == label else None
         found = Fraction(label) if op == "num" else label
-        return {**choice, pattern: found} if choice.get(pattern, found) == found else None
+        return {**binding, pattern: found} if binding.get(pattern, found) == found else None
 
-    def _resolved(self, pattern: Pattern, choice: Choice) -> Id | None:
+    def _resolved(self, pattern: Pattern, binding: Binding) -> Id | None:
         """An existing term that is equal to a pattern under a complete binding."""
         if isinstance(pattern, str):
-            found = choice[pattern]
+            found = binding[pattern]
             return found if isinstance(found, int) else None
-        label, parts = self._head(pattern, choice)
-        inside = [self._resolved(p, choice) for p in parts]
+        label, parts = self._head(pattern, binding)
+        inside = [self._resolved(p, binding) for p in parts]
         known = [e for e in inside if e is not None]
         return self._closure.find(_operator(pattern), label, known) if len(known) == len(inside) else None
 
-    def _build(self, pattern: Pattern, choice: Choice) -> Id:
+    def _build(self, pattern: Pattern, binding: Binding) -> Id:
         if isinstance(pattern, str):
-            found = choice[pattern]
-            assert isinstance(found, int), "variables inside of terms stand for terms"
+            found = binding[pattern]
+            assert isinstance(found, int), "variables inside of terms are bound to terms"
             return found
-        label, parts = self._head(pattern, choice)
-        return self._graph.make(_operator(pattern), *(self._build(p, choice) for p in parts), label=label)
+        label, parts = self._head(pattern, binding)
+        return self._graph.make(_operator(pattern), *(self._build(p, binding) for p in parts), label=label)
 
-    def _head(self, pattern: tuple[Pattern, ...], choice: Choice) -> tuple[str, tuple[Pattern, ...]]:
+    def _head(self, pattern: tuple[Pattern, ...], binding: Binding) -> tuple[str, tuple[Pattern, ...]]:
         """The label of a pattern's operator, and the patterns of its arguments."""
         op = _operator(pattern)
         if op not in _LABELLED:
             return "", pattern[1:]
         first = pattern[1]
         if op == "num":
-            return str(_value(first, choice)), ()
+            return str(_value(first, binding)), ()
         assert isinstance(first, str), "axes and names are words"
-        return first.strip('"') if first.startswith('"') else str(choice[first]), pattern[2:]
+        return first.strip('"') if first.startswith('"') else str(binding[first]), pattern[2:]
 
     # ------------------------------------------------------------ side conditions
-    def _allowed(self, row: Axiom, choice: Choice) -> bool:
-        """Whether an axiom's conditions hold, for the bound terms or for equal ones, which are then bound instead."""
-        facts = [fact for text in row.when if isinstance(fact := _read(text), tuple)]
-        for name in [n for n, e in choice.items() if isinstance(e, int)]:
+    def _conditions_hold(self, row: Axiom, binding: Binding) -> bool:
+        """Whether the conditions of an axiom hold for the bound terms; equal terms may be bound instead."""
+        facts = [fact for text in row.conditions if isinstance(fact := _parse_pattern(text), tuple)]
+        for name in [n for n, e in binding.items() if isinstance(e, int)]:
             signs = [f for f in facts if f[0] in _SIGNS and f[1] == name]
-            e = choice[name]
+            e = binding[name]
             if signs and isinstance(e, int):
-                fitting = (t for t in (e, *self._closure.like(e)) if all(self._is(f, t, choice) for f in signs))
+                fitting = (
+                    t for t in (e, *self._closure.members(e)) if all(self._has_sign(f, t, binding) for f in signs)
+                )
                 found = next(fitting, None)
                 if found is None:
                     return False
-                choice[name] = found
-        return all(f[0] in _SIGNS or self._holds(f, choice) for f in facts)
+                binding[name] = found
+        return all(f[0] in _SIGNS or self._holds(f, binding) for f in facts)
 
-    def _is(self, fact: Pattern, e: Id, choice: Choice) -> bool:
+    def _has_sign(self, fact: Pattern, e: Id, binding: Binding) -> bool:
         graph, signs = self._graph, self._signs
         match fact:
             case ("independent", _, str(k)):
-                return graph.dependencies(e).isdisjoint(graph.coordinates(str(choice[k])))
+                return graph.dependencies(e).isdisjoint(graph.coordinates(str(binding[k])))
             case ("positive", _):
                 return signs.is_positive(e)
             case ("nonnegative", _):
@@ -229,28 +230,32 @@ class _Attempt:
             case _:
                 raise AssertionError(f"no condition reads {fact}")
 
-    def _holds(self, fact: Pattern, choice: Choice) -> bool:
+    def _holds(self, fact: Pattern, binding: Binding) -> bool:
         graph = self._graph
         match fact:
             case ("inhabited", str(k)):
-                return graph.is_inhabited(str(choice[k]))
+                return graph.is_inhabited(str(binding[k]))
             case ("extent", str(k), str(n)):
-                size, found = graph.size(graph.extents[str(choice[k])]), choice[n]
-                if not isinstance(found, int) or not self._closure.holds(size) or not self._closure.same(size, found):
+                size, found = graph.size(graph.extents[str(binding[k])]), binding[n]
+                if (
+                    not isinstance(found, int)
+                    or not self._closure.contains(size)
+                    or not self._closure.same(size, found)
+                ):
                     return False
-                choice[n] = size
+                binding[n] = size
                 return True
             case ("digits", str(k), str(outer), str(inner)):
-                return graph.digits.get(str(choice[k])) == (choice[outer], choice[inner])
+                return graph.digits.get(str(binding[k])) == (binding[outer], binding[inner])
             case ("=", str(r), ("sqrt", p)):
-                root = _value(r, choice)
-                return root >= 0 and root * root == _value(p, choice)
+                root = _value(r, binding)
+                return root >= 0 and root * root == _value(p, binding)
             case ("!=", a, b):
-                return _value(a, choice) != _value(b, choice)
+                return _value(a, binding) != _value(b, binding)
             case (">=", a, b):
-                return _value(a, choice) >= _value(b, choice)
+                return _value(a, binding) >= _value(b, binding)
             case ("<=", a, b):
-                return _value(a, choice) <= _value(b, choice)
+                return _value(a, binding) <= _value(b, binding)
             case _:
                 raise AssertionError(f"no condition reads {fact}")
 
@@ -262,7 +267,7 @@ def _matchable_rows() -> tuple[Axiom, ...]:
 
 
 @cache
-def _read(text: str) -> Pattern:
+def _parse_pattern(text: str) -> Pattern:
     """A side or a condition as a tree."""
     tokens = re.findall(r'[()]|"[^"]*"|[^\s()"]+', text)
     tokens.reverse()
@@ -281,7 +286,7 @@ def _read(text: str) -> Pattern:
 
 
 def _operator(pattern: Pattern) -> str:
-    assert isinstance(pattern, tuple) and isinstance(pattern[0], str), "what has an operator begins with its word"
+    assert isinstance(pattern, tuple) and isinstance(pattern[0], str), "a pattern with an operator begins with its word"
     return pattern[0].lower()
 
 
@@ -296,16 +301,16 @@ def _variables(pattern: Pattern) -> frozenset[str]:
     return frozenset[str]().union(*map(_variables, pattern[1:]))
 
 
-def _value(pattern: Pattern, choice: Mapping[str, Id | str | Fraction]) -> Fraction:
+def _value(pattern: Pattern, binding: Mapping[str, Id | str | Fraction]) -> Fraction:
     """The value of an expression over an axiom's numbers."""
     match pattern:
         case str(variable):
-            found = choice[variable]
-            assert isinstance(found, Fraction), "variables of numbers stand for numbers"
+            found = binding[variable]
+            assert isinstance(found, Fraction), "variables of numbers are bound to numbers"
             return found
         case ("bigrat", ("from-string", str(above)), ("from-string", str(below))):
             return Fraction(int(above.strip('"')), int(below.strip('"')))
         case (str(op), a, b) if op in _ARITHMETIC:
-            return _ARITHMETIC[op](_value(a, choice), _value(b, choice))
+            return _ARITHMETIC[op](_value(a, binding), _value(b, binding))
         case _:
             raise AssertionError(f"no axiom has the number {pattern}")

@@ -213,9 +213,9 @@ class Monomials:
         """`u^m u^n = u^(m+n)` for integers m and n."""
         a, b = self._root_power(u, m), self._root_power(u, n)
         inverse = self._graph.make("inv", u)
-        nothing = self._graph.mul(u, inverse)
+        zeroth_power = self._graph.mul(u, inverse)
         if self._signs.is_nonzero(u):
-            self._graph.record_step("cancel", nothing, self._graph.one)
+            self._graph.record_step("cancel", zeroth_power, self._graph.one)
         if m > 0 and n > 0:
             self.concatenate([u] * m, [u] * n)
         elif m < 0 and n < 0:
@@ -227,24 +227,24 @@ class Monomials:
             self.swap(a, b)
         elif n == 0 and m > 0:
             #  (p u) (u u^-1) = p (u (u u^-1)) = p u
-            self._graph.record_step("absorb", self._graph.mul(u, nothing), u)
+            self._graph.record_step("absorb", self._graph.mul(u, zeroth_power), u)
             if m > 1:
-                self.regroup(self._root_power(u, m - 1), u, nothing)
+                self.regroup(self._root_power(u, m - 1), u, zeroth_power)
         elif n == 0 and m == 0:
             self._merge_root_powers(u, 0, -1)
-            self.regroup(u, inverse, nothing)
-            self.swap(inverse, nothing)
+            self.regroup(u, inverse, zeroth_power)
+            self.swap(inverse, zeroth_power)
         elif m == 0:
             #  (u u^-1) u^-1 = u^-1 as u^-1 (u^-1 (u^-1)^-1) = u^-1
             again = self._graph.make("inv", inverse)
             self._graph.record_step("inverse twice", again, u)
             self._graph.record_step("absorb", self._graph.mul(inverse, self._graph.mul(inverse, again)), inverse)
             self.swap(inverse, again)
-            self.swap(inverse, nothing)
+            self.swap(inverse, zeroth_power)
             if n < -1:
                 rest = self._split_inverse(u, -n)
-                self.swap(nothing, self._graph.mul(rest, inverse))
-                self.regroup(rest, inverse, nothing)
+                self.swap(zeroth_power, self._graph.mul(rest, inverse))
+                self.regroup(rest, inverse, zeroth_power)
         elif n == 0:
             self._merge_root_powers(u, 0, m)
             self.swap(a, b)
@@ -344,8 +344,10 @@ class Monomials:
                 self._invert_power(*monomial[-1])
             if len(monomial) > 1:
                 rest, last = self.to_term(monomial[:-1]), self.power(*monomial[-1])
-                apart = self._graph.mul(self._graph.make("inv", rest), self._graph.make("inv", last))
-                self._graph.record_step("inverse of a product", self._graph.make("inv", self.to_term(monomial)), apart)
+                product_of_inverses = self._graph.mul(self._graph.make("inv", rest), self._graph.make("inv", last))
+                self._graph.record_step(
+                    "inverse of a product", self._graph.make("inv", self.to_term(monomial)), product_of_inverses
+                )
                 self.invert(monomial[:-1])
         return tuple((b, e if self._signs.is_bit(b) else -e) for b, e in monomial)
 

@@ -35,7 +35,7 @@ class Normalizer:
         integers: Sequence[Dim] = (),
         *,
         expansion: Expansion = "",
-        cut_everywhere: bool = False,
+        split_everywhere: bool = False,
     ) -> None:
         """Begin with these axes.
 
@@ -43,7 +43,7 @@ class Normalizer:
             axes: those of the statement.
             integers: sizes that are positive integers by the conditions of the proof.
             expansion: which functions are replaced by their definitions.
-            cut_everywhere: whether a sum is cut where any interval of a dim as long begins or ends.
+            split_everywhere: whether sums are split at the borders of all intervals of dims of the same size.
         """
         self.graph = TermGraph(axes, integers)
         self.signs = Signs(self.graph)
@@ -51,7 +51,7 @@ class Normalizer:
         self._polynomials = Polynomials(self.graph, self.signs, monomials, self._normalize, self._simplify_product)
         bound_axes = BoundAxes(self.graph, monomials, self._polynomials)
         self._weighted_sums = WeightedSums(self.graph, self.signs, monomials, self._polynomials, bound_axes)
-        self._intervals = Intervals(self.graph, monomials, self._polynomials, bound_axes, cut_everywhere)
+        self._intervals = Intervals(self.graph, monomials, self._polynomials, bound_axes, split_everywhere)
         bounds = MaxBounds(self.graph, self.signs, self._polynomials, bound_axes)
         self._functions = Functions(
             self.graph,
@@ -84,9 +84,9 @@ class Normalizer:
         """The normal form of a term."""
         return self._polynomials.normal(e)
 
-    def mark_borders(self) -> bool:
+    def collect_borders(self) -> bool:
         """Collect the borders of all intervals; whether there are any."""
-        return self._intervals.mark_borders()
+        return self._intervals.collect_borders()
 
     def _simplify_product(self, m: Monomial) -> Poly | None:
         return self._weighted_sums.simplify(m)

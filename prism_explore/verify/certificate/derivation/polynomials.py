@@ -16,10 +16,11 @@ from typing import TypeAlias
 
 from prism_explore.verify.certificate.derivation.monomials import NONE, ONE, Monomial, Monomials, Power
 from prism_explore.verify.certificate.derivation.signs import Signs
-from prism_explore.verify.certificate.derivation.term_graph import APART, MEET, Id, TermGraph
+from prism_explore.verify.certificate.derivation.term_graph import BAND_INTERSECTION, DISJOINT_INTERVALS, Id, TermGraph
 from prism_explore.verify.certificate.expressions import Near, Within
 from prism_explore.verify.normal_form.forms import InBand
 from prism_explore.verify.normal_form.indicators import common_bands
+from prism_explore.verify.normal_form.powers import factorise
 from prism_explore.verify.normal_form.size_facts import at_most
 
 Poly: TypeAlias = tuple[tuple[Monomial, Fraction], ...]
@@ -29,11 +30,10 @@ UNIT: Monomial = ()
 HALF = Fraction(1, 2)
 MAX_TERMS = 400
 """The largest number of terms of a product or a sum."""
-_LARGEST_TRIAL_DIVISOR = 10_000
 
 
 class DerivationFailed(Exception):
-    """This way to a derivation ends: there are too many terms, or a step does not apply."""
+    """An attempt to find a derivation fails: there are too many terms, or a step does not apply."""
 
 
 class Polynomials:
@@ -54,7 +54,7 @@ class Polynomials:
             signs: of the terms.
             monomials: their products.
             normalize: the polynomial of a term, from those of its arguments.
-            simplify_product: what a monomial is equal to where a rule outside of this class applies; else None.
+            simplify_product: the polynomial of a monomial to which a rule outside of this class applies; else None.
         """
         self._graph = graph
         self._signs = signs
@@ -182,10 +182,10 @@ class Polynomials:
         (m, c), (n, d) = (t[0] for t in (p, q))
         if m == UNIT:
             self._monomials.multiply_number(c, self._monomials.to_term(n), d)
-            worked_out = self.simplify(n)
+            simplified = self.simplify(n)
             if c * d == 1:
-                return worked_out
-            return ((n, c * d),) if worked_out == ((n, ONE),) else self.multiply(self.constant(c * d), worked_out)
+                return simplified
+            return ((n, c * d),) if simplified == ((n, ONE),) else self.multiply(self.constant(c * d), simplified)
         if n == UNIT:
             self._monomials.swap(self.to_term(p), b)
             return self.multiply(q, p)
@@ -215,7 +215,7 @@ class Polynomials:
         if not rest:
             return self._expand_power(*found)
         back = self._monomials.insert(rest, found)
-        assert back == m, "taking a factor out and putting it back changes nothing"
+        assert back == m, "removing a factor and inserting it again gives the term"
         return self.multiply(self.simplify(rest), self._expand_power(*found))
 
     def _multiply_indicators(self, m: Monomial) -> Poly:
@@ -226,21 +226,21 @@ class Polynomials:
                 rest = tuple(f for f in m if f not in (a, b))
                 pair = self._graph.mul(a[0], b[0])
                 if self._monomials.multiply(rest, (a, b)) != m:
-                    raise AssertionError("factors taken out and put back")
-                self._graph.record_step(APART, pair, self._graph.zero)
+                    raise AssertionError("removing factors and multiplying them again gives the term")
+                self._graph.record_step(DISJOINT_INTERVALS, pair, self._graph.zero)
                 if rest:
                     self._graph.record_step(
                         "zero", self._monomials.swap(self._monomials.to_term(rest), self._graph.zero), self._graph.zero
                     )
                 return ()
         for a, b in combinations([f for f in m if self._graph.nodes[f[0]].op == "near"], 2):
-            met = self._intersect_bands(a[0], b[0])
-            if met is not None:
+            exponents_of = self._intersect_bands(a[0], b[0])
+            if exponents_of is not None:
                 rest = tuple(f for f in m if f not in (a, b))
                 if self._monomials.multiply(rest, (a, b)) != m:
-                    raise AssertionError("factors taken out and put back")
-                self._graph.record_step(MEET, self._graph.mul(a[0], b[0]), met)
-                return self.multiply(self.simplify(rest), self.normal(met))
+                    raise AssertionError("removing factors and multiplying them again gives the term")
+                self._graph.record_step(BAND_INTERSECTION, self._graph.mul(a[0], b[0]), exponents_of)
+                return self.multiply(self.simplify(rest), self.normal(exponents_of))
         return ((m, ONE),)
 
     def _intersect_bands(self, a: Id, b: Id) -> Id | None:
@@ -305,8 +305,8 @@ class Polynomials:
             if m == UNIT:
                 return self.constant(1 / c)
             if c != 1:
-                apart = self._graph.mul(inverse, self._graph.make("inv", self._monomials.to_term(m)))
-                self._graph.record_step("inverse of a product", self._graph.make("inv", self.to_term(p)), apart)
+                split = self._graph.mul(inverse, self._graph.make("inv", self._monomials.to_term(m)))
+                self._graph.record_step("inverse of a product", self._graph.make("inv", self.to_term(p)), split)
             result = self.simplify(self._monomials.invert(m))
             return self.multiply(self.constant(1 / c), result) if c != 1 else result
         common, rest = self.factor_out(p, roots=False)
@@ -345,8 +345,8 @@ class Polynomials:
         return self.multiply(self.root((common,)), self.root(rest))
 
     def _split_root(self, a: Id, b: Id) -> None:
-        apart = self._graph.mul(self._graph.make("sqrt", a), self._graph.make("sqrt", b))
-        self._graph.record_step("root of a product", self._graph.make("sqrt", self._graph.mul(a, b)), apart)
+        split = self._graph.mul(self._graph.make("sqrt", a), self._graph.make("sqrt", b))
+        self._graph.record_step("root of a product", self._graph.make("sqrt", self._graph.mul(a, b)), split)
 
     def _root_of_monomial(self, m: Monomial) -> Poly:
         if not all(self._signs.is_nonnegative(self._monomials.power(b, e)) for b, e in m):
@@ -441,12 +441,12 @@ class Polynomials:
         g = Fraction(gcd(*(c.numerator for c in coefficients)), lcm(*(c.denominator for c in coefficients)))
         if not roots and coefficients[0] < 0:
             g = -g
-        met: dict[Id, list[Fraction]] = {}
+        exponents_of: dict[Id, list[Fraction]] = {}
         for m, _ in p:
             for base, e in m:
-                met.setdefault(base, []).append(e)
+                exponents_of.setdefault(base, []).append(e)
         found: list[Power] = []
-        for base, exponents in met.items():
+        for base, exponents in exponents_of.items():
             everywhere = len(exponents) == len(p)
             if self._graph.nodes[base].op == "num" and not everywhere:
                 continue
@@ -463,17 +463,3 @@ class Polynomials:
             if least:
                 found.append((base, least))
         return g, tuple(sorted(found))
-
-
-def factorise(value: int) -> list[tuple[int, int]]:
-    """Primes and their exponents; a factor beyond the largest trial divisor counts as prime."""
-    found: list[tuple[int, int]] = []
-    p = 2
-    while p * p <= value and p <= _LARGEST_TRIAL_DIVISOR:
-        k = 0
-        while value % p == 0:
-            value, k = value // p, k + 1
-        if k:
-            found.append((p, k))
-        p += 1
-    return [*found, (value, 1)] if value > 1 else found

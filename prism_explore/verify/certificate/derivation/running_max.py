@@ -39,15 +39,15 @@ class RunningMax:
         assert isinstance(shell, Upto), "a running maximum"
         axis, at = shell.axis.name, shell.at
         body = self._polynomials.to_term(p)
-        whole = self._upto(shell, body)
-        mine = self._graph.coordinates(axis)
-        if mine.isdisjoint(self._graph.dependencies(body)):
-            self._graph.record_step("running maximum of a constant", whole, body)
+        running = self._upto(shell, body)
+        coordinates = self._graph.coordinates(axis)
+        if coordinates.isdisjoint(self._graph.dependencies(body)):
+            self._graph.record_step("running maximum of a constant", running, body)
             return p
         extent = self._graph.extents[axis]
         if at == moved(Zero(), extent - 1, extent):
             last = self._graph.make("most", body, label=axis)
-            self._graph.record_step(LAST_RUNNING, whole, last)
+            self._graph.record_step(LAST_RUNNING, running, last)
             return self._maxima.maximum([((axis,), p)])
         common = tuple((m, c) for m, c in p if self._axes.is_free_of(m, (axis,)))
         if common:

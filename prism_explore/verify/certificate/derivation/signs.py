@@ -1,4 +1,4 @@
-"""Signs of terms: which are positive, nonnegative or nonzero, decided from how they are built."""
+"""Signs of terms: positive, nonnegative or nonzero, computed from their structure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from prism_explore.verify.certificate.derivation.term_graph import Id, TermGraph
 
 
 class Signs:
-    """The sign of each term, as far as the rows of `axioms.CONDITIONS` give it."""
+    """The signs of terms that follow from the rows of `axioms.CONDITIONS`."""
 
     def __init__(self, graph: TermGraph) -> None:
         self._graph = graph
@@ -17,7 +17,7 @@ class Signs:
         self._nonnegative: dict[Id, bool] = {}
 
     def is_positive(self, e: Id) -> bool:
-        """Whether the rows of `axioms.CONDITIONS` give, for a term as it is built, that it is above 0."""
+        """Whether a term is provably greater than 0."""
         if e not in self._positive:
             self._positive[e] = self._find_positive(e)
         return self._positive[e]
@@ -48,7 +48,7 @@ class Signs:
                 return False
 
     def is_nonnegative(self, e: Id) -> bool:
-        """The same for at least 0."""
+        """Whether a term is provably at least 0."""
         if e not in self._nonnegative:
             self._nonnegative[e] = self.is_positive(e) or self._find_nonnegative(e)
         return self._nonnegative[e]
@@ -84,7 +84,7 @@ class Signs:
         return self.is_nonnegative(a) and self.is_nonnegative(b)
 
     def is_nonzero(self, e: Id) -> bool:
-        """The same for other than 0."""
+        """Whether a term is provably not 0."""
         node = self._graph.nodes[e]
         match node.op:
             case "num":

@@ -1,4 +1,4 @@
-"""Normal form of sums over an axis: split into summands and pieces, factors pulled out, products of sums opened."""
+"""Normal form of sums over an axis: summands and ranges are split, factors pulled out, products of sums merged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sums:
             self._graph.record_step("zero", self._graph.mul(self._graph.zero, n), self._graph.zero)
             return ()
         body = self._polynomials.to_term(p)
-        cut = self._intervals.cut_axis(axis, body)
+        cut = self._intervals.split_axis(axis, body)
         if cut is not None:
             return self._sum_in_pieces(axis, body, cut)
         if len(p) > 1:
@@ -55,8 +55,8 @@ class Sums:
         if c != 1 and m:
             self._pull_out(axis, self._graph.number(c), self._monomials.to_term(m))
             return self._polynomials.multiply(self._polynomials.constant(c), self.sum(axis, ((m, ONE),)))
-        mine = self._graph.coordinates(axis)
-        free = tuple(f for f in m if mine.isdisjoint(self._graph.dependencies(f[0])))
+        coordinates = self._graph.coordinates(axis)
+        free = tuple(f for f in m if coordinates.isdisjoint(self._graph.dependencies(f[0])))
         if len(free) == len(m):
             n = self._graph.size(self._graph.extents[axis])
             self._graph.record_step(
@@ -65,7 +65,7 @@ class Sums:
             return self._polynomials.multiply(self._polynomials.normal(n), p)
         if free:
             inside = tuple(f for f in m if f not in free)
-            assert self._monomials.multiply(free, inside) == m, "factors taken apart make the product"
+            assert self._monomials.multiply(free, inside) == m, "the product of the parts is the term"
             self._pull_out(axis, self._monomials.to_term(free), self._monomials.to_term(inside))
             return self._polynomials.multiply(((free, ONE),), self.sum(axis, ((inside, ONE),)))
         parts = self._axes.split_digits("sum", axis, body)
@@ -97,16 +97,18 @@ class Sums:
             rest = tuple(f for f in body if f is not found)
             if exponent > 1:
                 rest = self._monomials.insert(rest, (base, exponent - 1))
-            assert self._monomials.insert(rest, (base, ONE)) == body, "a factor taken out and put back"
+            assert self._monomials.insert(rest, (base, ONE)) == body, (
+                "removing a factor and inserting it again gives the term"
+            )
             names, inner = self._axes.open("sum", base)
             tree = self._monomials.to_term(rest)
             if not rest:
                 self._graph.record_step("one", self._graph.mul(self._graph.one, base), base)
             taken = self._graph.dependencies(tree).union(*(self._graph.coordinates(b) for b in binders))
-            apart = self._axes.rename_apart("sum", names, inner, taken)
-            if apart is None:
+            renamed = self._axes.rename_apart("sum", names, inner, taken)
+            if renamed is None:
                 break
-            opened, inner = apart
+            opened, inner = renamed
             if rest:
                 for n, name in enumerate(opened):
                     self._pull_out(name, tree, self._axes.nest("sum", opened[n + 1 :], inner))
@@ -121,7 +123,7 @@ class Sums:
         tree = self._monomials.to_term(body)
         binders = self._axes.merge_digits("sum", binders, tree)
         for name in binders:
-            cut = self._intervals.cut_axis(name, tree)
+            cut = self._intervals.split_axis(name, tree)
             if cut is not None:
                 others = [b for b in binders if b != name]
                 self._axes.reorder("sum", binders, [*others, name], tree)
@@ -130,7 +132,7 @@ class Sums:
                     total = self.sum(other, total)
                 return total
         for name in binders:
-            digits = self._intervals.cut_digits(name, tree)
+            digits = self._intervals.split_into_digits(name, tree)
             if digits is not None:
                 others = [b for b in binders if b != name]
                 self._axes.reorder("sum", binders, [*others, name], tree)

@@ -1,8 +1,8 @@
 """Term table of a derivation: hash-consed terms, and the log of steps between them.
 
 Equal terms have one number, so references are cheap and terms are shared. A derivation is a list of *steps*: pairs of
-terms that are the two sides of one axiom. Steps do not repeat the terms around them; readers close them under
-congruence. `saturation` sends a derivation to egglog, and `checker` follows it.
+terms that are the two sides of one axiom. Steps do not include the terms around them; their readers compute the
+congruence closure. `saturation` sends a derivation to egglog, and `checker` follows it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from prism_explore.ir.dims import Dim
+from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.certificate.expressions import (
     UNIT,
     Expr,
     children,
-    head,
-    of_dim,
-    places,
-    put,
+    from_dim,
+    indices_of,
+    operator_and_label,
+    substitute_indices,
     with_children,
-    with_places,
+    with_indices,
 )
 from prism_explore.verify.certificate.lemma import Axis, coordinates_of
-from prism_explore.verify.certificate.syntax import Notation, lisp
+from prism_explore.verify.certificate.syntax import Notation, certificate_notation
 from prism_explore.verify.normal_form.index import Index, Var, substitute
 from prism_explore.verify.normal_form.size_facts import is_count
 
@@ -33,14 +34,11 @@ RENAME = "rename"
 SUM_IN_PIECES, MOST_IN_PIECES = "sum in pieces", "maximum in pieces"
 SUM_OVER_DIGITS, MOST_OVER_DIGITS = "sum over digits", "maximum over digits"
 RESCALED, LAST_RUNNING, AS_LOW = "rescaled sum", "last running maximum", "as low"
-ENTRY = "maximum and an entry"
-CUT, APART, EVERYTHING, MEET = "interval cut", "intervals apart", "interval of everything", "bands meet"
-STATED = frozenset({SUM_IN_PIECES, MOST_IN_PIECES, RESCALED, LAST_RUNNING, AS_LOW, CUT, APART, EVERYTHING, MEET}) | {
-    ENTRY,
-    SUM_OVER_DIGITS,
-    MOST_OVER_DIGITS,
-}
-"""Axioms whose conditions lie in indices and extents: egglog gets them as facts, the checker verifies them."""
+MAXIMUM_AND_ENTRY = "maximum and an entry"
+INTERVAL_SPLIT, FULL_INTERVAL = "interval cut", "interval of everything"
+DISJOINT_INTERVALS, BAND_INTERSECTION = "intervals apart", "bands meet"
+STATED = frozenset(a.name for a in AXIOMS if any(fact.startswith("(stated ") for fact in a.conditions))
+"""Axioms with conditions about indices and extents: egglog gets instances as facts, which the checker verifies."""
 BINDERS = frozenset({"sum", "most", "upto", "rescaled"})
 """Operators whose label begins with the axis that they bind."""
 Id: TypeAlias = int
@@ -93,9 +91,12 @@ class Derivation:
         lines = ["(lemma"]
         for a in self.axes:
             lines.append(f'  (axis {a.name} "{a.extent}"{"".join(f" {d}" for d in a.digits or ())})')
-        lines += [f"  (left {self.render(self.left, lisp)})", f"  (right {self.render(self.right, lisp)})"]
+        lines += [
+            f"  (left {self.render(self.left, certificate_notation)})",
+            f"  (right {self.render(self.right, certificate_notation)})",
+        ]
         for n, node in enumerate(self.nodes):
-            lines.append(f"  (let e{n} {lisp(node.op, node.label, [f'e{i}' for i in node.arguments])})")
+            lines.append(f"  (let e{n} {certificate_notation(node.op, node.label, [f'e{i}' for i in node.arguments])})")
         lines += [f'  (step "{s.axiom}" e{s.left} e{s.right})' for s in self.steps]
         return "\n".join(lines) + ")"
 
@@ -171,9 +172,9 @@ class TermGraph:
 
     def make_indexed(self, shell: Expr, inside: Sequence[Id]) -> Id:
         """The term with this outermost operator; its indices, if any, are stored with it."""
-        op, label = head(shell)
+        op, label = operator_and_label(shell)
         found = self.make(op, *inside, label=label)
-        if places(shell):
+        if indices_of(shell):
             self._shells[found] = with_children(shell, lambda _: UNIT)
         return found
 
@@ -183,7 +184,7 @@ class TermGraph:
 
     def size(self, d: Dim) -> Id:
         """The term of a size."""
-        return self.intern(of_dim(d))
+        return self.intern(from_dim(d))
 
     def coordinates(self, axis: str) -> frozenset[str]:
         """The axes without digits that an axis consists of."""
@@ -198,7 +199,7 @@ class TermGraph:
         """The axes in the indices of a term itself, outside of its arguments."""
         if e not in self._shells:
             return frozenset()
-        return frozenset[str]().union(*(i.free for i in places(self._shells[e])))
+        return frozenset[str]().union(*(i.free for i in indices_of(self._shells[e])))
 
     def dependencies(self, e: Id) -> frozenset[str]:
         """The coordinates on which a term depends."""
@@ -231,11 +232,11 @@ class TermGraph:
                     pending.append(x)
 
     def rename_axis(self, e: Id, old: str, new: str) -> Id | None:
-        """The term with an axis renamed; None where renaming does not give it."""
-        mine = self.coordinates(old)
-        if mine.isdisjoint(self.dependencies(e)):
+        """The term with an axis renamed; None where that is not possible by renaming."""
+        coordinates = self.coordinates(old)
+        if coordinates.isdisjoint(self.dependencies(e)):
             return e
-        if any(w != old and not mine.isdisjoint(self.coordinates(w)) for w in self.index_axes(e)):
+        if any(w != old and not coordinates.isdisjoint(self.coordinates(w)) for w in self.index_axes(e)):
             return None
         axis = self.bound_axis(e)
         if axis and not self.coordinates(axis).isdisjoint(self.coordinates(new)):
@@ -243,32 +244,32 @@ class TermGraph:
         inside: list[Id] = []
         for x in self.nodes[e].arguments:
             # an axis that the node binds is not renamed, even if it has the same name
-            other = x if axis and not mine.isdisjoint(self.coordinates(axis)) else self.rename_axis(x, old, new)
+            other = x if axis and not coordinates.isdisjoint(self.coordinates(axis)) else self.rename_axis(x, old, new)
             if other is None:
                 return None
             inside.append(other)
         by: dict[str, Index] = {old: Var(new, self.extents[new])}
-        return self._with_places(e, inside, lambda i: substitute(i, by))
+        return self._with_indices(e, inside, lambda i: substitute(i, by))
 
     def substitute(self, e: Id, axis: str, at: Index) -> Id | None:
         """The term with an axis replaced by an index; None where the axis is a digit of another."""
-        mine = self.coordinates(axis)
-        if mine.isdisjoint(self.dependencies(e)):
+        coordinates = self.coordinates(axis)
+        if coordinates.isdisjoint(self.dependencies(e)):
             return e
-        if any(w != axis and not mine.isdisjoint(self.coordinates(w)) for w in self.index_axes(e)):
+        if any(w != axis and not coordinates.isdisjoint(self.coordinates(w)) for w in self.index_axes(e)):
             return None
         bound = self.bound_axis(e)
         if bound and any(not self.coordinates(bound).isdisjoint(self.coordinates(w)) for w in at.free):
             return None
         inside: list[Id] = []
         for x in self.nodes[e].arguments:
-            other = x if bound and not mine.isdisjoint(self.coordinates(bound)) else self.substitute(x, axis, at)
+            other = x if bound and not coordinates.isdisjoint(self.coordinates(bound)) else self.substitute(x, axis, at)
             if other is None:
                 return None
             inside.append(other)
         if e not in self._shells:
             return self.make(self.nodes[e].op, *inside, label=self.nodes[e].label)
-        return self.make_indexed(put(self._shells[e], {axis: at}), inside)
+        return self.make_indexed(substitute_indices(self._shells[e], {axis: at}), inside)
 
     def variable(self, name: str) -> Var:
         """An axis as a variable."""
@@ -278,18 +279,18 @@ class TermGraph:
         """The outermost operator of a term that has indices, over placeholders."""
         return self._shells[e]
 
-    def _with_places(self, e: Id, inside: Sequence[Id], f: Callable[[Index], Index]) -> Id:
+    def _with_indices(self, e: Id, inside: Sequence[Id], f: Callable[[Index], Index]) -> Id:
         node = self.nodes[e]
         if e not in self._shells:
             return self.make(node.op, *inside, label=node.label)
-        return self.make_indexed(with_places(self._shells[e], f), inside)
+        return self.make_indexed(with_indices(self._shells[e], f), inside)
 
     def label_with(self, e: Id, names: Mapping[str, str]) -> str:
         """A term's own label with some axes in its indices renamed."""
         if e not in self._shells:
             return self.nodes[e].label
         by: dict[str, Index] = {w: Var(c, self.extents[w]) for w, c in names.items()}
-        return head(with_places(self._shells[e], lambda i: substitute(i, by)))[1]
+        return operator_and_label(with_indices(self._shells[e], lambda i: substitute(i, by)))[1]
 
     def record_step(self, axiom: str, left: Id, right: Id) -> None:
         """Record that two terms are the two sides of an axiom."""

@@ -35,7 +35,9 @@ class WeightedSums:
                 rest = tuple(f for f in m if f != weight and f[0] != whole)
                 rest = self._monomials.insert(rest, (whole, e - 1)) if e > 1 else rest
                 pair = tuple(sorted(((whole, ONE), weight)))
-                assert self._monomials.multiply(rest, pair) == m, "factors taken out and put back"
+                assert self._monomials.multiply(rest, pair) == m, (
+                    "removing factors and multiplying them again gives the term"
+                )
                 self._monomials.swap(self._monomials.power(*weight), whole)
                 return self._polynomials.multiply(((rest, ONE),), self._polynomials.atom(whole))
         return None

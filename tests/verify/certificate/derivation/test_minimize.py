@@ -9,7 +9,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.pipeline.stages import Proof, Verified
 from prism_explore.verify.certificate.certify import (
     LEMMA_LIMITS,
-    NOT_FEWEST,
+    NOT_MINIMAL,
     Obligation,
     certify,
     derivation,
@@ -21,7 +21,7 @@ from prism_explore.verify.certificate.derivation.minimize import minimize_axioms
 from prism_explore.verify.certificate.derivation.signs import Signs
 from prism_explore.verify.certificate.derivation.term_graph import Step, TermGraph
 from prism_explore.verify.certificate.lemma import Axis
-from prism_explore.verify.certificate.saturation import replay
+from prism_explore.verify.certificate.saturation import replay_problem
 from prism_explore.verify.egraph.client import Problem, shared_client
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 from tests.verify.workloads import RIGHT, program_of, sgraph_of
@@ -52,17 +52,17 @@ def test_without_any_one_of_its_axioms_a_lemma_is_not_replayed(name: str) -> Non
     tried = set[str]()
     with shared_client() as client:
         for owed in lemmas_of(name):
-            if owed.statement is None or owed.statement.trivial or owed.statement.text in tried:
+            if owed.statement is None or owed.statement.is_trivial or owed.statement.text in tried:
                 continue
             tried.add(owed.statement.text)
             found = derive(owed.statement)
             assert found is not None, owed.tensor
-            problem = replay(found)
-            assert client.prove(problem, LEMMA_LIMITS, found.axioms, joining=True).equal, owed.tensor
+            problem = replay_problem(found)
+            assert client.prove(problem, LEMMA_LIMITS, found.axioms, unite_only=True).equal, owed.tensor
             for axiom in found.axioms:
                 rest = tuple(a for a in found.axioms if a != axiom)
                 if rest:  # no names would be all axioms
-                    assert not client.prove(problem, LEMMA_LIMITS, rest, joining=True).equal, (
+                    assert not client.prove(problem, LEMMA_LIMITS, rest, unite_only=True).equal, (
                         owed.tensor,
                         axiom,
                     )
@@ -99,9 +99,9 @@ def test_a_lemma_whose_axioms_were_not_all_tried_says_so(monkeypatch: pytest.Mon
 
     long = [x for x in made.proof.lemmas if len(x.axioms) > 1]
     assert long
-    assert {NOT_FEWEST} == {x.note for x in long if x.replayed}
-    assert f"({NOT_FEWEST})" in derivation(made)
-    assert "by an axiom more than it takes, perhaps: " in derivation(made)
+    assert {NOT_MINIMAL} == {x.note for x in long if x.replayed}
+    assert f"({NOT_MINIMAL})" in derivation(made)
+    assert "perhaps with more axioms than needed: " in derivation(made)
 
 
 def test_stating_terms_again_joins_only_what_is_one() -> None:
@@ -110,10 +110,10 @@ def test_stating_terms_again_joins_only_what_is_one() -> None:
     assert owed.statement is not None
     found = derive(owed.statement)
     assert found is not None
-    facts = replay(found).facts
+    facts = replay_problem(found).facts
     zero = next(s for s in found.steps if s.axiom == "add zero")
     with shared_client() as client:
         run = client.prove(
-            Problem(facts, f"$t{zero.left}", f"$t{zero.right}"), LEMMA_LIMITS, ("sum of a multiple",), joining=True
+            Problem(facts, f"$t{zero.left}", f"$t{zero.right}"), LEMMA_LIMITS, ("sum of a multiple",), unite_only=True
         )
     assert not run.equal

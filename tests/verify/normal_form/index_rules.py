@@ -1,4 +1,7 @@
-"""The rules of index terms, I1 to I9: rows with side condition, source and argument. `index` applies them."""
+"""The rules of index terms, I1 to I9: rows with side condition, source and argument.
+
+`verify/normal_form/index.py` applies them; `test_rules.py` demands goals and counterexamples for each row.
+"""
 
 from __future__ import annotations
 
