@@ -11,10 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from prism_explore.errors import ParseError, ShapeError
+from prism_explore.ir.to_sympy import to_latex, to_sympy
 from prism_explore.support.caches import memoize
+
+if TYPE_CHECKING:
+    from sympy import Expr
 
 Monomial: TypeAlias = tuple[tuple[str, int], ...]
 """Symbols with non-zero integer exponents, sorted by name."""
@@ -70,6 +74,13 @@ class Dim:
         if len(divisor.terms) != 1:
             raise ShapeError(f"cannot divide {self} by {divisor}: only a product of sizes can divide")
         return _product(self, _inverse(divisor))
+
+    def to_sympy(self) -> Expr:
+        """This size as a sympy expression whose symbols are positive integers."""
+        return to_sympy(self.terms)
+
+    def _repr_latex_(self) -> str:
+        return to_latex(to_sympy(self.terms))
 
     @property
     def is_one(self) -> bool:

@@ -14,6 +14,7 @@ from math import prod
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.to_sympy import bounds_to_latex
 
 MOST_VALUES = 4096
 """The most combinations of values of all symbols with a range. With more, conditions are stated, not evaluated."""
@@ -28,6 +29,9 @@ class Ranges:
 
     def __str__(self) -> str:
         return ", ".join(f"{s} from {low} to {high}" for s, low, high in self.bounds)
+
+    def _repr_latex_(self) -> str:
+        return bounds_to_latex(self.bounds)
 
     def check(self, sizes: Mapping[str, int], where: str) -> None:
         """Check that these sizes are in range.

@@ -4,7 +4,8 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.dims import dim
+from prism_explore.ir.symbol_ranges import Ranges
 
 SYMBOLS = ("b", "gx", "f")
 
@@ -29,15 +30,10 @@ def both(draw):
     return ours, theirs
 
 
-def in_sympy(size: Dim):
-    symbols = {s: sympy.Symbol(s, positive=True, integer=True) for s in size.symbols}
-    return sympy.parse_expr(str(size).replace("^", "**"), local_dict=symbols)
-
-
 @given(both())
 def test_arithmetic_agrees(pair):
     ours, theirs = pair
-    assert sympy.expand(in_sympy(ours) - theirs) == 0
+    assert sympy.expand(ours.to_sympy() - theirs) == 0
 
 
 @given(both(), both())
@@ -52,3 +48,12 @@ def test_values_agree(pair, sizes):
     assert sympy.Rational(value.numerator, value.denominator) == theirs.subs(
         {sympy.Symbol(s, positive=True, integer=True): n for s, n in sizes.items()}
     )
+
+
+def test_a_size_is_shown_as_a_formula_in_a_notebook():
+    assert r"$\frac{4096}{f gx}$" == (dim(4096) / "gx" / "f")._repr_latex_()
+    assert "$b + 1$" == (dim("b") + 1)._repr_latex_()
+
+
+def test_ranges_are_shown_as_inequalities_in_a_notebook():
+    assert r"$1 \leq b \leq 64, 2 \leq s_{1} \leq 8$" == Ranges((("b", 1, 64), ("s_1", 2, 8)))._repr_latex_()
