@@ -1,15 +1,21 @@
-"""The axioms of certificates, one row each; see *Add an axiom* in ../README.md.
+"""The axioms of certificates, one row each, by kind; ../README.md says how to add one.
 
-An axiom is an equation between terms that holds at every point, for all real values, under the
-convention x/0 = 0 (so `a * a^-1` is 1 only where a is not zero) and with the root of a negative
-number left unspecified. Terms denote functions of named coordinates (see `certificate/expressions`), so
-an equation never renames an axis, and all requirements on its variables are side conditions.
+    arithmetic    numbers, the ring of sums and products, powers
+    sums          sums over an axis
+    functions     exp and other elementwise functions
+    indicators    0-1 conditions on coordinates: masks, bands, slices
+    maxima        maxima over an axis, and loops with a running maximum
+    conditions    rows that derive side conditions
 
-Side conditions are derived by the rows of `CONDITIONS`, which only add facts: a derived fact stays true
-however the e-graph grows. (A set of dependencies that shrinks by merging
-would not have this property: a fact that arrives late would turn a *may depend* into a *does not*.)
+An axiom is an equation between terms that holds at every point, for all real values. Division by zero gives zero, so
+`a * a^-1` is 1 only where a is not zero. The root of a negative number is not specified. Terms are functions of named
+coordinates (see `certificate/expressions`), so an equation never renames an axis, and all requirements on its
+variables are side conditions.
 
-The text of a row is egglog's syntax.
+A side condition that was derived stays true however the e-graph grows, because the rows of `CONDITIONS` only add facts.
+A set of dependencies that shrinks by merging would not have this property.
+
+The text of a row is in egglog's syntax.
 """
 
 from __future__ import annotations
