@@ -135,7 +135,7 @@ def test_claim_table_and_picture_say_that_torch_is_called() -> None:
 
     assert book.faster_baseline is not None and EAGER == book.faster_baseline.baseline.name
     assert f"Torch was faster beside it: {SAID}" in claim(SLOWER)
-    assert f"Torch was faster: {SAID}" in tuning_scene(SLOWER).desc
+    assert f"Torch was faster: {SAID}" in tuning_scene(ledger(SLOWER)).desc
     assert ["faster: best() runs it"] == [row[-1] for row in baselines_table(book).rows if row[0] == EAGER]
 
 
@@ -156,5 +156,5 @@ def test_where_the_kernel_was_faster_nothing_of_this_is_said() -> None:
     book = ledger(FASTER)
 
     assert book.faster_baseline is None
-    assert "Torch was faster" not in claim(FASTER) + tuning_scene(FASTER).desc
+    assert "Torch was faster" not in claim(FASTER) + tuning_scene(ledger(FASTER)).desc
     assert [""] == [row[-1] for row in baselines_table(book).rows if row[0] == EAGER]

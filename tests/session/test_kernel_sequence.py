@@ -100,7 +100,7 @@ def test_what_another_machine_would_reopen_is_told_of_rows_too(whole: px.Session
     found = whole.what_if(target="a100")
 
     assert not found.reopened
-    assert "Kernels in a row are put together from searches of parts: run=True searches them." in found.text
+    assert "Kernel sequences are built from searches of parts; run=True searches them." in found.text
     again = whole.what_if(target="a100", run=True)
     assert again.ran is not None
     assert not again.ran.missing

@@ -352,7 +352,7 @@ def test_a_database_travels_on_the_command_line(database, tmp_path, capsys):
     assert 0 == cli.main(["trials", str(database.path), "--export", file])
     assert 0 == cli.main(["trials", there, "--import", file])
     said = capsys.readouterr().out.splitlines()
-    assert f"12 trials taken in from {file}" in said
+    assert f"12 trials imported from {file}" in said
     assert [f"12 trials written to {file}"] == [line for line in said if "written" in line]
     assert 2 == sum(line.startswith("rmsnorm_linear b=4 on toy, ") for line in said)
     assert 2 == cli.main(["trials", str(tmp_path / "nowhere"), "--export", file])
