@@ -7,7 +7,6 @@ by one of the first rules.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 from prism_explore.cost.roofline import PartialTimeBound
@@ -30,6 +29,7 @@ from prism_explore.ir.ops import (
     RunningMax,
     ViewOp,
 )
+from prism_explore.support.lazy import lazy_property
 
 
 class OperandTypes(NamedTuple):
@@ -111,12 +111,12 @@ class BlockStep:
         """The tensors that some accumulator reads already."""
         return self.state.accumulated
 
-    @cached_property
+    @lazy_property
     def unused(self) -> frozenset[int]:
         """Tensors before the result that nothing uses."""
         return self.state.unused.difference(self.args)
 
-    @cached_property
+    @lazy_property
     def legal(self) -> frozenset[int]:
         """The choices of looped axes that are still legal; tests reduce it."""
         flows = self.tensor.flows
@@ -127,7 +127,7 @@ class BlockStep:
         """Whether axes may still be merged, so that an illegal loop may become legal."""
         return may_merge_axes(self.facts, self.state)
 
-    @cached_property
+    @lazy_property
     def tensors(self) -> tuple[Tensor, ...]:
         """All tensors, the result last."""
         return (*self.state.tensors, replace(self.tensor, node=Node(self.op, self.args)))
@@ -152,13 +152,13 @@ class BlockStep:
         """The number of operators that the block, and the kernel graph after it, may still get."""
         return self.left_in_block + self.state.operators_after
 
-    @cached_property
+    @lazy_property
     def parts(self) -> tuple[Parts, ...]:
         """Per form of the result, its parts that some tensor has."""
         before = zip(self.state.parts, self.facts.lower_bounds, strict=True)
         return tuple([m | bound.parts_of(self.tensor.expression) for m, bound in before])
 
-    @cached_property
+    @lazy_property
     def time_bound(self) -> PartialTimeBound:
         """The lower bound on the time."""
         before, bounds, state, tensor = self.state.time_bound, self.facts.bounds, self.state, self.tensor
@@ -169,7 +169,7 @@ class BlockStep:
         pending = frozenset(a for f in flows if isinstance(f, Flow) for a in f.pending)
         return bounds.add_operator(before, self.op, operands, tensor, pending)
 
-    @cached_property
+    @lazy_property
     def reduced(self) -> frozenset[str]:
         """Axes that some operator reduces, so that no grid dim may partition them."""
         axis = reduced_axis(self.op, tuple([self.state.tensors[a].axes for a in self.args]))
@@ -204,7 +204,7 @@ class PredefinedStep:
         self.goals = state.goals
         """The forms of the result that all values may be parts of; tests reduce it."""
 
-    @cached_property
+    @lazy_property
     def time_bound(self) -> PartialTimeBound:
         """The lower bound on the time."""
         bounds, state, tensor = self.facts.bounds, self.state, self.tensor
@@ -245,7 +245,7 @@ class KernelGraph:
         """The forms of the result that all values may be parts of."""
         return self.state.goals
 
-    @cached_property
+    @lazy_property
     def left(self) -> int:
         """The number of operators that it may still get, those in blocks included."""
         return self.facts.operators_left(self.state)
@@ -255,7 +255,7 @@ class KernelGraph:
         """A lower bound on the operators with one operand that are still needed."""
         return self.facts.missing_operators(self.state.tensors, self.goals)
 
-    @cached_property
+    @lazy_property
     def parts(self) -> tuple[Parts, ...]:
         """Per form of the result, its parts that some tensor has."""
         return self.facts.parts(self.state.tensors)
@@ -271,7 +271,7 @@ class KernelOpening:
         self.operators_after = facts.operators_left(replace(state, unused=self.unused, customs=state.customs + 1))
         """The number of operators that may follow the kernel."""
 
-    @cached_property
+    @lazy_property
     def time_bound(self) -> PartialTimeBound:
         """The lower bound on the time."""
         bounds = self.facts.bounds
