@@ -574,6 +574,46 @@ describe("tables", () => {
     expect(refs()).toEqual(["f1", "f2", "f3"]);
   });
 
+  describe("with many rows", () => {
+    const many = () => {
+      const all = recorded();
+      const cells = all.families.rows[0]?.cells ?? [];
+      const rows = Array.from({ length: 1000 }, (_, i) => ({ cells, ref: `f${i + 1}` }));
+      return shown({ ...all, families: { ...all.families, rows } }).root;
+    };
+    const refs = (root: Element) =>
+      [...(panel(root, "families")?.querySelectorAll("tbody tr[data-ref]") ?? [])].map((r) =>
+        r.getAttribute("data-ref"),
+      );
+    const box = (root: Element) => panel(root, "families")?.querySelector(".pe-tablebox") as HTMLElement;
+
+    it("draw those near the visible part, and keep the height of the others", () => {
+      const root = many();
+      expect(refs(root)).toHaveLength(60);
+      expect(refs(root)[0]).toBe("f1");
+      expect(panel(root, "families")?.querySelector("table")?.getAttribute("aria-rowcount")).toBe("1001");
+
+      box(root).scrollTop = 500 * 29;
+      box(root).dispatchEvent(new Event("scroll"));
+      expect(refs(root)).toHaveLength(60);
+      expect(refs(root)).toContain("f501");
+      const gaps = [...box(root).querySelectorAll<HTMLElement>(".pe-gap td")].map((td) =>
+        parseFloat(td.style.height),
+      );
+      expect(gaps.reduce((a, b) => a + b, 0)).toBe(940 * 29);
+    });
+
+    it("are walked with the arrow keys beyond the rows that are drawn", () => {
+      const root = many();
+      const last = [...(panel(root, "families")?.querySelectorAll<HTMLElement>("tr[data-ref]") ?? [])].at(-1);
+      last?.focus();
+      last?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+
+      expect(document.activeElement?.getAttribute("data-ref")).toBe("f61");
+      expect(refs(root)).toContain("f61");
+    });
+  });
+
   it("are told what was left out", () => {
     const all = recorded();
     const { root } = shown({ ...all, families: { ...all.families, omitted: "120 of 8,412 shown" } });

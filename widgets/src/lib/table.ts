@@ -1,4 +1,6 @@
 // A table that is sorted by a click on a heading, and navigated with the arrow keys.
+//
+// A long table draws only the rows near the visible part; two rows without content take the place of the others.
 
 import type { Cell, Row, Table } from "../sections.ts";
 import { add, h, mark, refill } from "./dom.ts";
@@ -6,6 +8,12 @@ import { glyph } from "./glyph.ts";
 
 /** Texts up to this many letters are not wrapped. */
 const SHORT = 24;
+/** A longer table draws so many rows at a time. */
+export const DRAWN_ROWS = 60;
+/** Rows that are drawn above the visible part. */
+const ROWS_ABOVE = 15;
+/** Height of a row until rows were measured. */
+const ROW_PX = 29;
 
 export interface TableEvents {
   select(ref: string): void;
@@ -16,10 +24,15 @@ export interface TableEvents {
 
 export class TableView {
   readonly element: HTMLDivElement;
+  private readonly table: HTMLTableElement;
   private readonly head = h("thead");
   private readonly body = h("tbody");
   private readonly note = h("p", { class: "pe-note" });
   private data: Table | null = null;
+  /** All rows in the order of the table, and the first that is drawn. */
+  private rows: readonly Row[] = [];
+  private first = 0;
+  private rowPx = ROW_PX;
   private text = "";
   private sorted: { readonly key: string; readonly down: boolean } | null = null;
   private selected: readonly string[] = [];
@@ -28,8 +41,9 @@ export class TableView {
     label: string,
     private readonly events: TableEvents,
   ) {
-    const table = h("table", { class: "pe-table", "aria-label": label }, this.head, this.body);
-    this.element = h("div", { class: "pe-tablebox" }, table, this.note);
+    this.table = h("table", { class: "pe-table", "aria-label": label }, this.head, this.body);
+    this.element = h("div", { class: "pe-tablebox", tabindex: -1 }, this.table, this.note);
+    this.element.addEventListener("scroll", () => this.follow(), { passive: true });
     const ref = (event: Event) =>
       (event.target as Element).closest("tr[data-ref]")?.getAttribute("data-ref") ?? null;
     this.body.addEventListener("click", (event) => {
@@ -66,22 +80,80 @@ export class TableView {
   private draw(): void {
     const { data } = this;
     if (!data) return;
-    const focused = this.body.contains(document.activeElement)
-      ? (document.activeElement?.closest("tr")?.getAttribute("data-ref") ?? null)
-      : null;
+    this.rows = this.order(data);
+    mark(this.table, "aria-rowcount", String(this.rows.length + 1));
+    this.freeWidths();
     refill(this.head, h("tr", {}, ...data.columns.map((_, i) => this.header(data, i)), this.toolsHead()));
-    refill(this.body, ...this.order(data).map((row) => this.row(data, row)));
-    if (data.rows.length === 0) {
-      const span = data.columns.length + (this.events.tools ? 1 : 0);
-      add(this.body, h("tr", {}, h("td", { class: "pe-empty", colspan: span }, data.empty_text)));
-    }
+    this.drawRows(this.first);
+    if (this.rows.length > DRAWN_ROWS) this.holdWidths();
     this.note.textContent = data.omitted;
     this.note.hidden = data.omitted === "";
-    this.select(this.selected);
-    if (focused !== null) {
-      for (const row of this.body.querySelectorAll("tr"))
-        if (row.getAttribute("data-ref") === focused) row.focus({ preventScroll: true });
+  }
+
+  /** Draw the rows from `first` on. */
+  private drawRows(first: number): void {
+    const { data, rows } = this;
+    if (!data) return;
+    this.first = Math.max(0, Math.min(first, rows.length - DRAWN_ROWS));
+    const end = Math.min(this.first + DRAWN_ROWS, rows.length);
+    const had = this.body.contains(document.activeElement);
+    const focused = had ? indexOf(document.activeElement) : null;
+    const focusedRef = had ? (document.activeElement?.closest("tr")?.getAttribute("data-ref") ?? null) : null;
+    refill(
+      this.body,
+      this.gap(this.first),
+      ...rows.slice(this.first, end).map((row, i) => this.row(data, row, this.first + i)),
+      this.gap(rows.length - end),
+    );
+    if (rows.length === 0) {
+      add(this.body, h("tr", {}, h("td", { class: "pe-empty", colspan: this.span(data) }, data.empty_text)));
     }
+    this.select(this.selected);
+    if (focused === null || focusedRef === null) return;
+    const drawn = [...this.body.querySelectorAll<HTMLElement>("tr[data-ref]")];
+    const same = drawn.filter((row) => row.getAttribute("data-ref") === focusedRef);
+    const row = same.find((r) => indexOf(r) === focused) ?? same[0] ?? this.element;
+    row.focus({ preventScroll: true });
+  }
+
+  /** A row that takes the place of `count` rows. */
+  private gap(count: number): HTMLTableRowElement | null {
+    if (count === 0 || !this.data) return null;
+    const cell = h("td", { colspan: this.span(this.data), style: `height:${count * this.rowPx}px` });
+    return h("tr", { class: "pe-gap", "aria-hidden": "true" }, cell);
+  }
+
+  private span(data: Table): number {
+    return data.columns.length + (this.events.tools ? 1 : 0);
+  }
+
+  /** Draw other rows when the visible part nears the end of those that are drawn. */
+  private follow(): void {
+    const { rows, element } = this;
+    if (rows.length <= DRAWN_ROWS) return;
+    const drawn = [...this.body.querySelectorAll<HTMLElement>("tr[aria-rowindex]")];
+    const measured = drawn.reduce((sum, row) => sum + row.offsetHeight, 0) / Math.max(1, drawn.length);
+    if (measured > 0) this.rowPx = measured;
+    const top = Math.floor(element.scrollTop / this.rowPx);
+    const bottom = top + Math.ceil(element.clientHeight / this.rowPx);
+    const isAbove = top < this.first;
+    const isBelow = bottom > this.first + DRAWN_ROWS && this.first + DRAWN_ROWS < rows.length;
+    if (isAbove || isBelow) this.drawRows(top - ROWS_ABOVE);
+  }
+
+  /** Keep the widths of the columns, whichever rows are drawn. */
+  private holdWidths(): void {
+    const headings = [...this.head.querySelectorAll<HTMLElement>("th")];
+    const widths = headings.map((heading) => heading.offsetWidth);
+    if (widths.some((width) => width === 0)) return;
+    headings.forEach((heading, i) => {
+      heading.style.width = `${widths[i]}px`;
+    });
+    this.table.style.tableLayout = "fixed";
+  }
+
+  private freeWidths(): void {
+    this.table.style.tableLayout = "";
   }
 
   private toolsHead(): HTMLElement | null {
@@ -124,7 +196,7 @@ export class TableView {
     return numbered.map((n) => n.row);
   }
 
-  private row(data: Table, row: Row): HTMLTableRowElement {
+  private row(data: Table, row: Row, index: number): HTMLTableRowElement {
     const cells = row.cells.map((cell, i) => {
       const column = data.columns[i];
       const given = typeof cell === "string" ? { text: cell } : cell;
@@ -141,21 +213,29 @@ export class TableView {
     });
     const tools = this.events.tools ? h("td", { class: "pe-tools" }, ...this.events.tools(row)) : null;
     const attributes = row.ref ? { "data-ref": row.ref, tabindex: -1, "aria-selected": "false" } : {};
-    return h("tr", { ...attributes, class: row.kind ? `row-${row.kind}` : null }, ...cells, tools);
+    const place = { "aria-rowindex": index + 2, class: row.kind ? `row-${row.kind}` : null };
+    return h("tr", { ...attributes, ...place }, ...cells, tools);
   }
 
   private walk(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const row = (event.target as Element).closest("tr");
     if (step === undefined || !row) return;
-    const next = (step > 0 ? row.nextElementSibling : row.previousElementSibling) as HTMLElement | null;
-    const ref = next?.getAttribute("data-ref");
     event.preventDefault();
     event.stopPropagation();
-    if (!next || !ref) return;
-    next.focus();
+    const index = (indexOf(row) ?? 0) + step;
+    const ref = this.rows[index]?.ref;
+    if (!ref) return;
+    if (index < this.first || index >= this.first + DRAWN_ROWS) this.drawRows(index - DRAWN_ROWS / 2);
+    this.body.querySelector<HTMLElement>(`tr[aria-rowindex="${index + 2}"]`)?.focus();
     this.events.select(ref);
   }
+}
+
+/** Position among all rows of the row that an element is in; null outside of the rows. */
+function indexOf(element: Element | null): number | null {
+  const text = element?.closest("tr")?.getAttribute("aria-rowindex");
+  return text ? Number(text) - 2 : null;
 }
 
 function compare(a: string | Cell | undefined, b: string | Cell | undefined): number {
