@@ -171,7 +171,8 @@ def _median(times_s: Sequence[float | None]) -> float | None:
 
 
 def _families(explorer: Locator, count: int) -> list[str]:
-    """So many families of the table, from its first to its last row."""
+    """So many families of the table, from its first to its last row that is drawn."""
+    explorer.locator("tr[data-ref]").first.wait_for(timeout=60_000)
     refs = explorer.locator("tr[data-ref]").evaluate_all("rows => rows.map(row => row.dataset.ref)")
     families = [ref for ref in dict.fromkeys(refs) if ref.startswith("f") and "." not in ref]
     return [families[n * (len(families) - 1) // max(1, count - 1)] for n in range(count)]
