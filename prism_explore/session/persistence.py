@@ -190,7 +190,7 @@ def _with_sizes_as_texts(data: object) -> object:
         return data
     items = cast("dict[str, object]", data)
     if items.keys() == {"terms", "_key", "_hash"}:
-        return str(Dim(PlainData().read(_SizeTerms, {"terms": items["terms"]}).terms))
+        return str(Dim(_plain_data().read(_SizeTerms, {"terms": items["terms"]}).terms))
     return {key: _with_sizes_as_texts(value) for key, value in items.items()}
 
 
