@@ -18,6 +18,7 @@ import numpy as np
 
 from prism_explore.cost.work import Turn, work_of
 from prism_explore.ir.dims import Dim
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Custom
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
@@ -152,15 +153,24 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
     Raises:
         ShapeError: a data symbol has no value in `shapes`.
     """
-    types = candidate.sgraph.types()
-    chosen = dict.fromkeys(candidate.sgraph.parameters, 1)
+    return model_of_graph(candidate.sgraph, shapes, target)
+
+
+def model_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> TimeModel:
+    """The model of an sGraph whose maps are chosen, as `model_of`.
+
+    Raises:
+        ShapeError: a data symbol has no value in `shapes`.
+    """
+    types = graph.types()
+    chosen = dict.fromkeys(graph.parameters, 1)
 
     def compiled(size: Dim) -> SizeFunction:
         size.rational({**chosen, **shapes})  # raises if a symbol has no value
         return compile_size(size.substitute(shapes))
 
     kernels: list[_KernelModel] = []
-    for work in work_of(candidate.sgraph):
+    for work in work_of(graph):
         loads = tuple(
             _LoadModel(
                 compiled(types[a.tensor].bytes),
@@ -177,7 +187,7 @@ def model_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) ->
                 loads,
                 compiled(work.store_bytes),
                 compiled(work.accumulator_bytes),
-                compiled(work.blocks) if isinstance(candidate.sgraph.nodes[work.position].op, Custom) else None,
+                compiled(work.blocks) if isinstance(graph.nodes[work.position].op, Custom) else None,
                 compiled(work.iterations),
                 compiled(work.steps),
                 target.peak(types[work.position].dtype),

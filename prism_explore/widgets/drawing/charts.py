@@ -27,10 +27,17 @@ class Chart:
     """Collects items in data units and converts them to pixels."""
 
     def __init__(
-        self, width: float, height: float, x_name: str, y_name: str, right: float = RIGHT_PX, log_y: bool = False
+        self,
+        width: float,
+        height: float,
+        x_name: str,
+        y_name: str,
+        right: float = RIGHT_PX,
+        log_y: bool = False,
+        log_x: bool = False,
     ) -> None:
         self.width, self.height, self.right = width, height, right
-        self.x_name, self.y_name, self.log_y = x_name, y_name, log_y
+        self.x_name, self.y_name, self.log_y, self.log_x = x_name, y_name, log_y, log_x
         self.x_low, self.x_high, self.y_low, self.y_high = 0.0, 1.0, 0.0, 1.0
         self.items: list[Item] = []
         self.series: list[Series] = []
@@ -38,7 +45,7 @@ class Chart:
         """Labels on the right: y in px, text, id of the labelled line."""
 
     def x_range(self, low: float, high: float) -> None:
-        """Set the values that the x axis shows."""
+        """Set the values that the x axis shows; both positive on a logarithmic axis."""
         self.x_low, self.x_high = low, high if high > low else low + 1
 
     def y_range(self, low: float, high: float) -> None:
@@ -48,16 +55,12 @@ class Chart:
     def x(self, value: float) -> float:
         """Position of a value. Units: px."""
         room = self.width - LEFT_PX - self.right
-        return LEFT_PX + room * (value - self.x_low) / (self.x_high - self.x_low)
+        return LEFT_PX + room * _share(value, self.x_low, self.x_high, self.log_x)
 
     def y(self, value: float) -> float:
         """Position of a value. Units: px."""
         room = self.height - TOP_PX - BOTTOM_PX
-        if self.log_y:
-            share = math.log(value / self.y_low) / math.log(self.y_high / self.y_low)
-        else:
-            share = (value - self.y_low) / (self.y_high - self.y_low)
-        return self.height - BOTTOM_PX - room * share
+        return self.height - BOTTOM_PX - room * _share(value, self.y_low, self.y_high, self.log_y)
 
     @property
     def baseline_px(self) -> float:
@@ -69,16 +72,22 @@ class Chart:
         """Number of labels that fit along the y axis."""
         return max(2, int((self.baseline_px - TOP_PX) // LABEL_STEP_PX))
 
-    def axes(self, y_text: dict[float, str] | None = None) -> None:
-        """Add grid lines with their labels, and the names of the axes."""
+    def axes(self, y_text: dict[float, str] | None = None, x_text: dict[float, str] | None = None) -> None:
+        """Add grid lines with their labels, and the names of the axes.
+
+        Args:
+            y_text: the label of each value of the y axis that has one; by default round numbers.
+            x_text: the same for the x axis; by default round integers.
+        """
         ticks = y_text or {v: f"{v:,.0f}" for v in _round_steps(self.y_low, self.y_high, 5)}
         for value, text in ticks.items():
             y = self.y(value)
             label = (Text(LEFT_PX - 8, y + 4, text, "muted", "end"),)
             route = ((LEFT_PX, y), (self.width - self.right, y))
             self.items.append(Edge(f"grid-y{value:g}", "grid", route, texts=label))
-        for value in _round_steps(self.x_low, self.x_high, 10, integers=True):
-            label = Text(self.x(value), self.baseline_px + 18, f"{value:,.0f}", "muted")
+        steps = x_text or {v: f"{v:,.0f}" for v in _round_steps(self.x_low, self.x_high, 10, integers=True)}
+        for value, text in steps.items():
+            label = Text(self.x(value), self.baseline_px + 18, text, "muted")
             tick = ((self.x(value), self.baseline_px), (self.x(value), self.baseline_px + 4))
             self.items.append(Edge(f"tick-x{value:g}", "axis", tick, texts=(label,)))
         base = ((LEFT_PX, self.baseline_px), (self.width - self.right, self.baseline_px))
@@ -98,6 +107,10 @@ class Chart:
         """Add the area between two lines."""
         route = [(self.x(a), self.y(b)) for a, b in (*low, *reversed(high))]
         self.items.append(Edge(ident, "band", tuple(route), closed=True, tip=tip))
+
+    def route(self, ident: str, kind: str, points: tuple[Point, ...], tip: str) -> None:
+        """Add a line that the legend does not name."""
+        self.items.append(Edge(ident, kind, tuple((self.x(a), self.y(b)) for a, b in points), tip=tip))
 
     def level(self, ident: str, kind: str, value: float, text: str, tip: str = "") -> None:
         """Add a horizontal line with a label on the right."""
@@ -147,6 +160,11 @@ def empty_scene(name: str, sentence: str, width: float) -> Scene:
     texts = (Text(width / 2, 26, sentence, "muted"),)
     nothing = Shape("nothing", "text", "plain", 0, 0, width, 40, "none", texts)
     return Scene(name, name, sentence, width, 40, (nothing,))
+
+
+def _share(value: float, low: float, high: float, log: bool) -> float:
+    """Where a value lies between two others: 0 at the low one, 1 at the high one."""
+    return math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
 
 
 def _round_steps(low: float, high: float, max_steps: int, integers: bool = False) -> list[float]:

@@ -139,6 +139,7 @@ STYLES: dict[str, Style] = {
         Style("trial-failed", stroke="ink", width=2.0),
         Style("baseline", stroke="ink", width=1.5),
         Style("modelled", stroke="ink", width=1.5, dash="7 4"),
+        Style("roof", stroke="ink", width=2.0),
         Style("bar", "band", "line", 1.0),
         # everywhere
         Style("plain", stroke="none", width=0.0),
