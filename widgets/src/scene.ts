@@ -169,6 +169,7 @@ export const SCENE_CSS = `
 .prism-scene .k-trial-failed>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;}
 .prism-scene .k-baseline>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;}
 .prism-scene .k-modelled>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:7 4;}
+.prism-scene .k-roof>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;}
 .prism-scene .k-bar>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;}
 .prism-scene .k-plain>.body{fill:none;stroke:none;stroke-width:0px;}
 .prism-scene .k-badge-accepted>.body{fill:none;stroke:var(--pe-select);stroke-width:3px;}
