@@ -293,7 +293,8 @@ def _trials_table(book: Ledger) -> Table:
     table = _table("\nfastest trials", "candidate", "time", "p20", "p80", "error", "parameters")
     timed = sorted((t for t in book.trials if t.time_s is not None), key=lambda t: t.time_s or 0.0)
     for t in timed[:5]:
-        spread = [seconds_text(s) for s in (t.time_s, t.p20_s, t.p80_s) if s is not None]
+        time = t.kernel_time
+        spread = [seconds_text(s) for s in (time.time_s, time.p20_s, time.p80_s)] if time is not None else []
         parameters = ", ".join(f"{k}={v}" for k, v in t.parameters)
         table.add_row(t.candidate, *spread, f"{t.error:.0e}", parameters)
     return table

@@ -52,11 +52,13 @@ class Tuning(Sequence[Trial]):
         """One row per trial, of numbers and strings only: for `json` or a `DataFrame`."""
         rows: list[dict[str, Any]] = []
         for t in self._trials:
-            row = {f.name: getattr(t, f.name) for f in fields(t) if f.name not in ("parameters", "failure")}
-            reason = t.failure
+            row = {f.name: getattr(t, f.name) for f in fields(t) if f.name not in ("parameters", "failure", "race")}
+            reason, time = t.failure, t.kernel_time
             rows.append(
                 {
                     **row,
+                    "kernel_time_s": None if time is None else time.time_s,
+                    "kernel_time_source": "" if time is None else time.source,
                     "parameters": dict(t.parameters),
                     "failure": "" if reason is None else reason.code,
                     "reason": "" if reason is None else reason.sentence,
@@ -72,7 +74,7 @@ class Tuning(Sequence[Trial]):
             lines[0] += f"; the model orders them with a rank correlation of {correlation:.2f}"
         for t in timed[:5]:
             values = ", ".join(f"{k}={v}" for k, v in t.parameters)
-            measured = seconds_text(t.time_s) if t.time_s is not None else ""
+            measured = seconds_text(t.kernel_time.time_s) if t.kernel_time is not None else ""
             modelled = f", modelled {seconds_text(t.modelled_s)}" if t.modelled_s is not None else ""
             lines.append(f"  {t.trial} {t.candidate}: {measured} measured{modelled}: {values}")
         return "\n".join(lines)

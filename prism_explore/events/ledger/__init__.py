@@ -6,6 +6,7 @@ command line read all counts from it, so that they agree.
 
 from prism_explore.events.ledger.fold import Fold, family_rows, ledger, prune_counts
 from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown, was_limited_by_budget
+from prism_explore.events.ledger.kernel_time import KernelTime
 from prism_explore.events.ledger.rows import FamilyRow, Ledger, Stop, Trial, fastest_baseline, withheld
 from prism_explore.events.ledger.steering import Steering
 
@@ -13,6 +14,7 @@ __all__ = [
     "FamilyRow",
     "Fold",
     "Funnel",
+    "KernelTime",
     "Ledger",
     "PruneCount",
     "SpaceBreakdown",

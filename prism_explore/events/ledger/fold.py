@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
+from prism_explore.events.fastest import OURS
 from prism_explore.events.kinds import (
     BaselineMeasured,
     CandidateBounded,
@@ -149,6 +150,8 @@ class Fold:
             case BaselineMeasured():
                 raced = self._fastest()
                 self._races.setdefault(raced.trial if raced else "", {})[event.name] = event
+                if raced is not None and event.name == OURS and event.samples:
+                    self._trials[raced.trial] = replace(raced, race=event)
             case Steered():
                 self._steering = self._steering.after(event)
             case ExplorationFinished():
@@ -242,7 +245,7 @@ class Fold:
         for family, completed in self._families.items():
             verdicts = words[family]
             own_trials = measured.get(family, [])
-            times = [t.time_s for t in own_trials if t.time_s is not None]
+            timed = [t for t in own_trials if t.time_s is not None]
             rows.append(
                 FamilyRow(
                     family,
@@ -257,7 +260,7 @@ class Fold:
                     verdicts["unknown"],
                     len(own_trials),
                     sum(t.failure is not None for t in own_trials),
-                    min(times, default=None),
+                    min(timed, key=lambda t: t.time_s or 0.0, default=None),
                     self._bounds_s.get(family),
                     best is not None and family == best.family,
                     self._floats[family].outcome if family in self._floats else "",

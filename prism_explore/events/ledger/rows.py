@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from prism_explore.events.fastest import OURS, FasterBaseline, find_faster_baseline
+from prism_explore.events.fastest import FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import (
     BaselineMeasured,
     ExplorationFinished,
@@ -20,6 +20,7 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown
+from prism_explore.events.ledger.kernel_time import KernelTime
 from prism_explore.events.ledger.steering import Choice, Steering
 from prism_explore.events.near_misses import NearMiss
 from prism_explore.events.no_improvement import NothingFaster
@@ -39,6 +40,7 @@ class Trial:
     modelled_s: float | None = None
     """The time by the cost model."""
     time_s: float | None = None
+    """Median in tuning, comparable with other trials; `kernel_time` is the time to show."""
     p20_s: float | None = None
     p80_s: float | None = None
     samples: int = 0
@@ -48,7 +50,20 @@ class Trial:
     """Share of the time for which its threads waited for a core because other work was running."""
     floor_s: float | None = None
     """The roofline bound of its candidate, modelled."""
+    race: BaselineMeasured | None = None
+    """Its row in the final race; None if it was not the best kernel."""
     family: str = field(kw_only=True)
+
+    @property
+    def kernel_time(self) -> KernelTime | None:
+        """The one time of this kernel, wherever it is shown; None if it was not timed."""
+        if self.time_s is None:
+            return None
+        if self.race is not None:
+            r = self.race
+            return KernelTime(r.time_s, r.p20_s, r.p80_s, r.samples, "race", self.time_s, self.waited)
+        p20_s, p80_s = self.p20_s or self.time_s, self.p80_s or self.time_s
+        return KernelTime(self.time_s, p20_s, p80_s, self.samples, "trial", self.time_s, self.waited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +82,8 @@ class FamilyRow:
     unknown: int
     trials: int
     failed: int
-    best_s: float | None
-    """Measured."""
+    best: Trial | None
+    """The fastest of its trials."""
     floor_s: float | None
     """The least roofline bound of its candidates, modelled."""
     is_best: bool
@@ -77,6 +92,16 @@ class FamilyRow:
     """Its assessment in floating point; empty where there is none yet."""
     dominated_by: str = ""
     """A family that costs no more in the cost model for all sizes; empty where there is none."""
+
+    @property
+    def time(self) -> KernelTime | None:
+        """The time of its fastest kernel; None if none was timed."""
+        return self.best.kernel_time if self.best is not None else None
+
+    @property
+    def best_s(self) -> float | None:
+        """The time of its fastest kernel, measured."""
+        return self.time.time_s if self.time is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +156,13 @@ class Ledger:
     @property
     def best_s(self) -> float | None:
         """The time of the best kernel: from the final race where there was one, else from tuning."""
-        if self.best is None:
-            return None
-        ours = next((b for b in self.final_race if b.name == OURS and b.samples), None)
-        return ours.time_s if ours is not None else self.best.time_s
+        time = self.best_time
+        return time.time_s if time is not None else None
+
+    @property
+    def best_time(self) -> KernelTime | None:
+        """The time of the best kernel with its spread, its source and its warnings."""
+        return self.best.kernel_time if self.best is not None else None
 
     @property
     def faster_baseline(self) -> FasterBaseline | None:

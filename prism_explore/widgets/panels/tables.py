@@ -95,9 +95,7 @@ def trials_table(book: Ledger) -> TextTable:
             t.candidate,
             parameters_text(t.parameters),
             _time(t.modelled_s),
-            _time(t.time_s),
-            _time(t.p20_s),
-            _time(t.p80_s),
+            *((_time(k.time_s), _time(k.p20_s), _time(k.p80_s)) if (k := t.kernel_time) is not None else ("", "", "")),
             f"{t.error:.1e}" if t.error is not None else "",
             "best ★" if best is not None and t.trial == best.trial else "timed" if t.time_s is not None
             else f"{t.failure.code}: {t.failure.sentence}" if t.failure else "pending",

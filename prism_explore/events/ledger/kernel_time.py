@@ -1,0 +1,92 @@
+"""The time of a kernel: one number, with its spread, its source, and warnings about its quality.
+
+A kernel can be timed twice: in its trial, against the kernel that was best then, and, if it is the best of the search,
+in the final race against the baselines. Everything that shows the time of a kernel shows its `KernelTime`, so that one
+kernel has one time everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from prism_explore.events.format import seconds_text
+
+TimeSource: TypeAlias = Literal["race", "trial"]
+
+DOUBTFUL_RATIO = 1.5
+"""A larger ratio between race and trial, or between p80 and p20, is reported."""
+BUSY_SHARE = 0.05
+"""A larger share of the time that threads waited for a core is reported."""
+
+SOURCE_TEXT: dict[TimeSource, str] = {"race": "in the final race", "trial": "in its trial"}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """The time of a kernel: that of the final race if it took part, else that of its trial.
+
+    `Trial.kernel_time` computes it. To show it: `seconds_text(t.time_s)`, `t.spread_text`, `t.source_text`, and a mark
+    with `t.warning` as its text unless that is empty.
+
+    Example:
+        >>> raced = KernelTime(300e-6, 290e-6, 310e-6, 24, "race", trial_s=100e-6)
+        >>> print(raced)
+        300 µs (p20 to p80: 290 µs to 310 µs) in the final race
+        >>> len(raced.warnings)
+        1
+    """
+
+    time_s: float
+    """Median."""
+    p20_s: float
+    p80_s: float
+    samples: int
+    source: TimeSource
+    trial_s: float
+    """The time in its trial, which alone is comparable with the trials of other kernels."""
+    waited: float = 0.0
+    """Share of its trial for which its threads waited for a core because other work was running."""
+
+    @property
+    def spread_text(self) -> str:
+        """The 20th to the 80th percentile."""
+        return f"{seconds_text(self.p20_s)} to {seconds_text(self.p80_s)}"
+
+    @property
+    def source_text(self) -> str:
+        """Where it was measured, such as `in the final race`."""
+        return SOURCE_TEXT[self.source]
+
+    @property
+    def race_to_trial(self) -> float:
+        """The larger one of its times in race and trial, divided by the smaller one; 1 without a race."""
+        low, high = sorted((self.time_s, self.trial_s))
+        return high / low if low > 0 else 1.0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons to doubt the time, a sentence each."""
+        found: list[str] = []
+        if self.race_to_trial > DOUBTFUL_RATIO:
+            found.append(
+                f"The final race measured {seconds_text(self.time_s)}, its trial {seconds_text(self.trial_s)}: "
+                f"a factor of {self.race_to_trial:.3g}. Other work may have slowed one of them; time it again on an "
+                "idle machine."
+            )
+        if self.waited > BUSY_SHARE:
+            found.append(
+                f"The machine was busy during its trial: its threads waited for a core {self.waited:.0%} of the time."
+            )
+        if self.p20_s > 0 and self.p80_s > DOUBTFUL_RATIO * self.p20_s:
+            found.append(f"Its measured times vary {self.source_text}: p20 to p80 is {self.spread_text}.")
+        return tuple(found)
+
+    @property
+    def warning(self) -> str:
+        """The warnings as one text; empty if there is none."""
+        return " ".join(self.warnings)
+
+    def __str__(self) -> str:
+        """The time with spread and source."""
+        return f"{seconds_text(self.time_s)} (p20 to p80: {self.spread_text}) {self.source_text}"
