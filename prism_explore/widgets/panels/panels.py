@@ -5,6 +5,9 @@ All counts come from the ledger of the events (`events.ledger`), so panels, tabl
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from prism_explore.widgets.jupyter.commands import COMMANDS
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.families import families_panel
@@ -16,6 +19,33 @@ from prism_explore.widgets.panels.questions import questions_panel
 from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, View
 from prism_explore.widgets.panels.transport import transport
 from prism_explore.widgets.panels.tuning import code_panel, tuning_panel
+
+
+def _commands(_: Context) -> dict[str, CommandHelp]:
+    return {c.name: CommandHelp(c.description, f"{c.python}({'…' if c.parameters else ''})") for c in COMMANDS}
+
+
+def _error(context: Context) -> str | None:
+    failure = context.search.failure
+    return f"The search failed: {failure}" if failure else None
+
+
+PANELS: Mapping[str, Callable[[Context], Any]] = {
+    "commands": _commands,
+    "transport": transport,
+    "view": lambda context: View(context.view.selection),
+    "map": map_panel,
+    "graph": graph_panel,
+    "inspector": lambda context: inspect(context.view.selection, context),
+    "families": families_panel,
+    "eclasses": eclasses_panel,
+    "tuning": tuning_panel,
+    "ledger": ledger_panel,
+    "questions": questions_panel,
+    "code": code_panel,
+    "error": _error,
+}
+"""Per section, the function that computes it; `script` alone is no function of the context."""
 
 
 def sections(
@@ -31,19 +61,4 @@ def sections(
         memo: caches from earlier calls; by default new ones.
     """
     context = Context.of(search, folds, view, memo or Memo())
-    return Sections(
-        commands={c.name: CommandHelp(c.description, f"{c.python}({'…' if c.parameters else ''})") for c in COMMANDS},
-        transport=transport(context),
-        view=View(view.selection),
-        map=map_panel(context),
-        graph=graph_panel(context),
-        inspector=inspect(view.selection, context),
-        families=families_panel(context),
-        eclasses=eclasses_panel(context),
-        tuning=tuning_panel(context),
-        ledger=ledger_panel(context),
-        questions=questions_panel(context),
-        code=code_panel(context),
-        script=Script(lines),
-        error=f"The search failed: {search.failure}" if search.failure else None,
-    )
+    return Sections(script=Script(lines), **{name: panel(context) for name, panel in PANELS.items()})
