@@ -2,18 +2,12 @@
 
 import { h } from "../lib/dom.ts";
 import { type Icon, icon } from "../lib/glyph.ts";
+import type { Stage } from "../lib/stage.ts";
+import type { Sections } from "../sections.ts";
 import type { Args, Look } from "../wire.ts";
 
-export type PanelName =
-  | "map"
-  | "graph"
-  | "inspector"
-  | "families"
-  | "eclasses"
-  | "tuning"
-  | "ledger"
-  | "questions"
-  | "code";
+/** The name of a panel is that of its section. */
+export type PanelName = Exclude<keyof Sections, "commands" | "transport" | "view" | "script" | "error">;
 
 /** The requests that a panel can make to the widget. */
 export interface Host {
@@ -33,10 +27,17 @@ export interface Host {
 export interface Panel<T> {
   readonly name: PanelName;
   readonly element: HTMLElement;
+  /** Its picture, if it has one. */
+  readonly stage?: Stage;
   update(data: T): void;
   select(refs: readonly string[]): void;
   hover(ref: string | null): void;
   close(): void;
+  /** Open what is selected in the panel; by default, the graph of a family. */
+  enter?(): void;
+  /** Show the picture as a table, or the table as a picture. */
+  toggleTable?(): void;
+  focus?(): void;
 }
 
 export function tool(name: Icon, label: string, act: () => void): HTMLButtonElement {

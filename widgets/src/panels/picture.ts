@@ -48,21 +48,27 @@ class Picture {
 export class MapPanel implements Panel<MapSection> {
   readonly name = "map";
   readonly element: HTMLElement;
-  readonly picture: Picture;
+  private readonly picture: Picture;
+  readonly stage: Stage;
   private readonly reasons: Stage;
 
   constructor(host: Host) {
     this.picture = new Picture("map", "Search map", "tree", host);
+    this.stage = this.picture.stage;
     this.reasons = new Stage("reasons", "listbox", {
       select: (ref) => host.select(ref),
       enter: (ref) => host.enter(ref),
       hover: (ref) => host.hover(ref),
     });
     this.reasons.element.classList.add("pe-strip");
-    this.picture.stage.scroll = true;
+    this.stage.scroll = true;
     this.reasons.scroll = true;
     this.element = this.picture.frame.element;
     this.picture.frame.body.append(this.reasons.element);
+  }
+
+  toggleTable(): void {
+    this.picture.toggleTable();
   }
 
   update(data: MapSection): void {
@@ -91,22 +97,28 @@ export class MapPanel implements Panel<MapSection> {
 export class GraphPanel implements Panel<GraphSection> {
   readonly name = "graph";
   readonly element: HTMLElement;
-  readonly picture: Picture;
+  private readonly picture: Picture;
+  readonly stage: Stage;
   private readonly alternatives = h("div", { class: "pe-chips", role: "group", "aria-label": "candidates" });
   private readonly toggle: HTMLButtonElement;
   private readonly empty = h("p", { class: "pe-empty" });
   private expanded: boolean | null = null;
 
   constructor(private readonly host: Host) {
-    this.toggle = tool("collapse", "collapse custom kernels (Enter)", () => this.toggleKernels());
+    this.toggle = tool("collapse", "collapse custom kernels (Enter)", () => this.enter());
     this.picture = new Picture("graph", "sGraph", "listbox", host, [this.toggle]);
+    this.stage = this.picture.stage;
     this.element = this.picture.frame.element;
     this.picture.frame.body.prepend(this.alternatives);
     this.picture.frame.body.append(this.empty);
   }
 
-  toggleKernels(): void {
+  enter(): void {
     if (this.expanded !== null) this.host.look({ collapsed: this.expanded });
+  }
+
+  toggleTable(): void {
+    this.picture.toggleTable();
   }
 
   update(data: GraphSection): void {

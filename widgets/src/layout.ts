@@ -1,0 +1,159 @@
+// The arrangement of the panels: three next to one another above the dock, or one at a time.
+
+import { fresh, h, mark } from "./lib/dom.ts";
+import type { PanelName } from "./panels/panel.ts";
+import { DOCKED, PANELS, type Panels } from "./registry.ts";
+import type { Look } from "./wire.ts";
+
+/** Below this width the panels are tabs, and one is shown at a time. */
+const NARROW_PX = 900;
+/** Time without a change of size after which Python is told the sizes of the pictures. */
+const SIZES_MS = 150;
+/** Smallest change of size that Python is told. */
+const LEAST_CHANGE_PX = 8;
+const MARGIN_PX = 16;
+
+export class Layout {
+  readonly main = h("div", { class: "pe-main" });
+  private readonly dock = h("div", { class: "pe-dock" });
+  private readonly tabs = new Map<PanelName, HTMLButtonElement>();
+  /** The panel that was shown last, the selected tab of the dock, and the maximised panel. */
+  private shown: PanelName = "map";
+  private docked: PanelName = "families";
+  private maximised: PanelName | null = null;
+  private narrow = false;
+  private root: HTMLElement | null = null;
+  private sizes = { map: 0, dock: 0, high: 0 };
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly resize = new ResizeObserver(() => this.measure());
+
+  constructor(
+    private readonly panels: Panels,
+    private readonly look: (what: Look) => void,
+  ) {
+    this.dock.append(this.tabList(), ...DOCKED.map((name) => this.element(name)));
+    this.main.append(...PANELS.filter((row) => !row.docked).map((row) => this.element(row.name)), this.dock);
+  }
+
+  /** Follow the size of the widget. */
+  follow(root: HTMLElement): void {
+    this.root = root;
+    this.resize.observe(root);
+    this.arrange();
+  }
+
+  close(): void {
+    this.resize.disconnect();
+    clearTimeout(this.timer);
+  }
+
+  /** Show a panel. */
+  show(name: PanelName): void {
+    if (DOCKED.includes(name)) this.docked = name;
+    this.shown = name;
+    if (this.maximised !== null) this.maximised = name;
+    this.arrange();
+  }
+
+  /** Maximise a panel, or restore it. */
+  maximise(name: PanelName): void {
+    this.maximised = this.maximised === name ? null : name;
+    this.show(name);
+  }
+
+  /** Restore the maximised panel; false if there is none. */
+  restore(): boolean {
+    if (this.maximised === null) return false;
+    this.maximise(this.maximised);
+    return true;
+  }
+
+  /** The panel with the focus, else the panel that was shown last. */
+  current(): PanelName {
+    const inside = document.activeElement?.closest<HTMLElement>("[data-panel]")?.getAttribute("data-panel");
+    return (inside as PanelName | null | undefined) ?? this.shown;
+  }
+
+  measure(): void {
+    const width = this.root?.clientWidth ?? 0;
+    if (width === 0) return;
+    this.sendSizes();
+    const narrow = width < NARROW_PX;
+    if (narrow === this.narrow) return;
+    this.narrow = narrow;
+    this.arrange();
+  }
+
+  private element(name: PanelName): HTMLElement {
+    const panel = this.panels.get(name);
+    if (!panel) throw new Error(`no panel ${name}`);
+    return panel.element;
+  }
+
+  private tabList(): HTMLElement {
+    const list = h("div", { class: "pe-tabs", role: "tablist", "aria-label": "panels" });
+    for (const { name, label, docked } of PANELS) {
+      const panel = this.element(name);
+      panel.id = fresh("panel");
+      const tab = h(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          "aria-controls": panel.id,
+          "data-tab-of": name,
+          class: docked ? null : "pe-only-narrow",
+        },
+        label,
+      );
+      tab.addEventListener("click", () => this.show(name));
+      this.tabs.set(name, tab);
+      list.append(tab);
+    }
+    return list;
+  }
+
+  /** Show one panel if the widget is narrow or a panel is maximised, else three panels and the dock. */
+  private arrange(): void {
+    const only = this.maximised ?? (this.narrow ? this.shown : null);
+    for (const [name, panel] of this.panels) {
+      const visible = only === null ? !DOCKED.includes(name) || name === this.docked : name === only;
+      mark(panel.element, "hidden", !visible);
+    }
+    for (const [name, tab] of this.tabs) {
+      mark(tab, "hidden", !this.narrow && !DOCKED.includes(name));
+      mark(tab, "aria-selected", String(this.narrow ? name === only : name === this.docked));
+    }
+    const dockVisible = only === null || DOCKED.includes(only);
+    mark(this.dock, "hidden", !dockVisible && !this.narrow);
+    mark(this.dock, "data-only-tabs", !dockVisible);
+    this.sendSizes();
+    if (!this.root) return;
+    mark(this.root, "data-solo", only !== null);
+    mark(this.root, "data-narrow", this.narrow);
+  }
+
+  /** Send the sizes of the pictures to Python, once they no longer change. */
+  private sendSizes(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const { map, dock, high } = this.sizes;
+      const box = DOCKED.map((name) => this.panels.get(name)?.stage?.element).find(
+        (e) => e !== undefined && e.clientWidth > 0,
+      );
+      const now = {
+        map: this.panels.get("map")?.stage?.element.clientWidth || map,
+        dock: box?.clientWidth ?? dock,
+        high: box?.clientHeight ?? high,
+      };
+      const change = Math.abs(now.map - map) + Math.abs(now.dock - dock) + Math.abs(now.high - high);
+      if (change < LEAST_CHANGE_PX) return;
+      this.sizes = now;
+      this.look({
+        map_px: now.map - MARGIN_PX,
+        dock_px: now.dock - MARGIN_PX,
+        dock_high_px: now.high - MARGIN_PX,
+      });
+    }, SIZES_MS);
+  }
+}

@@ -1,0 +1,38 @@
+// The panels: one row per panel. The name of a panel is that of its section.
+
+import { CodePanel, EClassesPanel, FamiliesPanel, LedgerPanel, TuningPanel } from "./panels/dock.ts";
+import { InspectorPanel } from "./panels/inspector.ts";
+import type { Host, Panel, PanelName } from "./panels/panel.ts";
+import { GraphPanel, MapPanel } from "./panels/picture.ts";
+import { QuestionsPanel } from "./panels/questions.ts";
+import type { Sections } from "./sections.ts";
+
+interface PanelRow<K extends PanelName> {
+  readonly name: K;
+  /** The label of its tab. */
+  readonly label: string;
+  /** Whether it is a tab of the dock; the others are next to one another above the dock. */
+  readonly docked: boolean;
+  readonly make: (host: Host) => Panel<Sections[K]>;
+}
+
+export const PANELS: readonly { [K in PanelName]: PanelRow<K> }[PanelName][] = [
+  { name: "map", label: "Search map", docked: false, make: (host) => new MapPanel(host) },
+  { name: "graph", label: "sGraph", docked: false, make: (host) => new GraphPanel(host) },
+  { name: "inspector", label: "Inspector", docked: false, make: (host) => new InspectorPanel(host) },
+  { name: "families", label: "Families", docked: true, make: (host) => new FamiliesPanel(host) },
+  { name: "eclasses", label: "E-classes", docked: true, make: (host) => new EClassesPanel(host) },
+  { name: "tuning", label: "Tuning", docked: true, make: (host) => new TuningPanel(host) },
+  { name: "ledger", label: "Ledger", docked: true, make: (host) => new LedgerPanel(host) },
+  { name: "questions", label: "Questions", docked: true, make: (host) => new QuestionsPanel(host) },
+  { name: "code", label: "Code", docked: true, make: (host) => new CodePanel(host) },
+];
+
+/** The tabs of the dock, in their order. */
+export const DOCKED: readonly PanelName[] = PANELS.filter((row) => row.docked).map((row) => row.name);
+
+export type Panels = ReadonlyMap<PanelName, Panel<never>>;
+
+export function makePanels(host: Host): Panels {
+  return new Map(PANELS.map((row) => [row.name, row.make(host)]));
+}
