@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prism_explore.diagnose.check import CheckResult, certify, check, check_mirage, collect_evidence
     from prism_explore.diagnose.compare_runs import compare
     from prism_explore.diagnose.concrete_baseline import compare_with_concrete
+    from prism_explore.entry.doctor import doctor
     from prism_explore.entry.large_program import LargeProgram
     from prism_explore.entry.torch_compile import TorchCompiler
     from prism_explore.errors import (
@@ -70,6 +71,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "check_mirage": ("diagnose.check", "check_mirage"),
     "compare": ("diagnose.compare_runs", "compare"),
     "default_space": ("pipeline.search_space", "default_space"),
+    "doctor": ("entry.doctor", "doctor"),
     "collect_evidence": ("diagnose.check", "collect_evidence"),
     "export_trials": ("tune.database", "export_trials"),
     "generalize": ("frontend.mirage", "generalize"),
@@ -115,6 +117,7 @@ __all__ = [
     "compare",
     "compare_with_concrete",
     "default_space",
+    "doctor",
     "export_trials",
     "generalize",
     "import_trials",

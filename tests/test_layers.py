@@ -23,8 +23,15 @@ AT_TOP = {
 }
 IN_FUNCTIONS = {
     **AT_TOP,
-    "torch": ("frontend/*", "codegen/cpu/*", "codegen/triton/*", "tune/*", "entry/torch_*.py"),
-    "triton": ("frontend/*", "codegen/triton/*", "tune/*"),
+    "torch": (
+        "frontend/*",
+        "codegen/cpu/*",
+        "codegen/triton/*",
+        "tune/*",
+        "entry/torch_*.py",
+        "entry/doctor_checks.py",
+    ),
+    "triton": ("frontend/*", "codegen/triton/*", "tune/*", "entry/doctor_checks.py"),
 }
 HEAVY = ("optuna", "torch", "triton", "egglog", "ipywidgets", "anywidget", "IPython", "pygraphviz", "llvmlite")
 

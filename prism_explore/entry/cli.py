@@ -4,6 +4,7 @@ prism-explore run rmsnorm_linear --at b=8
 prism-explore check graphs.json.gz --against qknorm
 prism-explore show run.prism f1.c1
 prism-explore trials trials.sqlite
+prism-explore doctor
 prism-explore list
 """
 
@@ -54,6 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 from prism_explore.entry.cli_files import show_saved
 
                 print(show_saved(args.file, args.what))
+            case "doctor":
+                from prism_explore.entry.doctor import doctor
+
+                diagnosis = doctor()
+                _console().print(diagnosis)
+                return 0 if diagnosis.ok else 1
             case "report":
                 from prism_explore.session.record import open_record
 
@@ -82,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="prism-explore", description="Symbolic superoptimization of tensor programs.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the workloads that can be run by name")
+    commands.add_parser("doctor", help="which parts of the installation work: Jupyter, compilers, torch, GPU")
     check = commands.add_parser("check", help="the verdict on graphs of files: proved, refuted or unknown")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="Mirage's JSON, a .prism file, text, a case")
     check.add_argument("--against", default="", metavar="PROGRAM", help="a workload, or a file with a program")
@@ -215,10 +223,15 @@ def _search_with_progress(session: Session, *, quiet: bool) -> None:
             )
 
 
-def _print_report(session: Session, best: Best | None) -> None:
+def _console() -> Console:
     out = Console(highlight=False)
     if not out.is_terminal:
         out.width = PIPED_COLUMNS
+    return out
+
+
+def _print_report(session: Session, best: Best | None) -> None:
+    out = _console()
     book = ledger(session.journal.events)
     at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
     out.print(f"[bold]{session.program.name}[/bold] on {session.task.target.name}" + (f" at {at}" if at else ""))
