@@ -87,6 +87,8 @@ class WhatIf:
     estimated: tuple[str, ...]
     """What could not be counted, one sentence each."""
     ran: Comparison | None = None
+    task: Task | None = field(default=None, compare=False, repr=False)
+    """What a search with the other setting searches; `Session.adopt` starts it."""
 
     @property
     def reopened(self) -> tuple[str, ...]:
@@ -164,6 +166,7 @@ def what_if(
         tuple(m for m in was if m not in now),
         tuple(walk.estimated),
         _compare_searches(other, events, tick) if run else None,
+        other,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.events.kinds import VerdictReached
+from prism_explore.events.kinds import SearchForked, VerdictReached
 
 
 def verdict_text(event: VerdictReached) -> str:
@@ -34,3 +34,13 @@ def parse_seconds(text: str) -> float:
 
 
 _UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
+
+
+def fork_text(event: SearchForked) -> str:
+    """Where a search was forked, as a sentence."""
+    if not event.at:
+        changes = ", ".join(event.changes)
+        return f"{event.fork} searches the program of {event.parent} with other settings: {changes}"
+    moved = f" (event {event.requested:,} lies within a step)" if event.requested else ""
+    note = f": {event.note}" if event.note else ""
+    return f"{event.fork} was forked from {event.parent} at event {event.at:,}{moved}{note}"

@@ -359,6 +359,23 @@ class Steered:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchForked:
+    """The events before this one are those of another search; from here on, this search continues on its own."""
+
+    parent: str
+    """The name of the other search."""
+    at: int
+    """How many events of the other search were repeated; 0 where the settings differ, so that nothing was."""
+    fork: str
+    """The name of this search."""
+    note: str = ""
+    requested: int = 0
+    """The moment that was requested, if it lay within a step; the fork is at the end of the step before it."""
+    changes: tuple[str, ...] = ()
+    """What differs from the settings of the other search, as text."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExplorationFinished:
     """A search ended."""
 
@@ -391,6 +408,7 @@ Event: TypeAlias = (
     | PlayedOff
     | BaselineMeasured
     | Steered
+    | SearchForked
     | ExplorationFinished
 )
 

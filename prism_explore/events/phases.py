@@ -26,6 +26,7 @@ from prism_explore.events.kinds import (
     RegionPruned,
     RivalTimed,
     SaturationStepped,
+    SearchForked,
     SpaceCounted,
     Steered,
     TrialFailed,
@@ -59,7 +60,7 @@ def phase_of(event: Event) -> Phase | None:
             | BaselineMeasured()
         ):
             return "tune"
-        case ExplorationStarted() | RivalTimed() | Steered() | ExplorationFinished():
+        case ExplorationStarted() | RivalTimed() | Steered() | SearchForked() | ExplorationFinished():
             return None
 
 

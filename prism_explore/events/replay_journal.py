@@ -18,6 +18,7 @@ from prism_explore.events.kinds import (
     ExplorationStarted,
     KernelGenerated,
     ParametersProposed,
+    SearchForked,
     Steered,
 )
 
@@ -27,7 +28,7 @@ class ReplayedJournal(Journal):
 
     def __init__(self, saved: Sequence[Entry]) -> None:
         super().__init__()
-        self._saved = _without_unfinished_trial(saved)
+        self._saved = without_unfinished_trial(saved)
         self._steering: list[Steered] = []
         last_s = self._saved[-1].at_s if self._saved else 0.0
         self._began = self._clock() - last_s
@@ -84,15 +85,13 @@ class ReplayedJournal(Journal):
         return steps
 
     def _replay_user_actions(self) -> None:
-        """Replay what the user did between two steps: steering, and requests for a certificate."""
+        """Replay what the user did between two steps: steering, forks, and requests for a certificate."""
         while True:
-            match self.next_saved:
-                case Steered() as step:
-                    self._steering.append(step)
-                case CertificateReplayed(asked=True):
-                    pass
-                case _:
-                    return
+            event = self.next_saved
+            if event is None or not is_user_action(event):
+                return
+            if isinstance(event, Steered):
+                self._steering.append(event)
             self._append_saved(self._saved[len(self)])
 
     def _append_saved(self, entry: Entry) -> None:
@@ -102,7 +101,12 @@ class ReplayedJournal(Journal):
             listener(entry)
 
 
-def _without_unfinished_trial(saved: Sequence[Entry]) -> tuple[Entry, ...]:
+def is_user_action(event: Event) -> bool:
+    """Whether the user caused an event between two steps: steering, a fork, or a request for a certificate."""
+    return isinstance(event, Steered | SearchForked) or (isinstance(event, CertificateReplayed) and event.asked)
+
+
+def without_unfinished_trial(saved: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries without a trial at the end that has no outcome, because that trial is repeated."""
     end = len(saved)
     while end and isinstance(saved[end - 1].event, ParametersProposed | KernelGenerated | CandidateBounded):

@@ -139,7 +139,7 @@ def explore(
         stop: called within long steps, which are those that time kernels; the search ends where it returns True.
     """
     if progress.enumeration is None:
-        journal.append(_started(task))
+        journal.append(started_event(task))
         if task.time_to_beat_s == "baselines":
             yield from _time_baselines(task, journal, stop)
             if stop():
@@ -451,7 +451,8 @@ def _undecided(candidate: Candidate, limit_s: float) -> VerdictReached:
     return VerdictReached(candidate.id, "unknown", "", detail, budget=TIME_SPENT)
 
 
-def _started(task: Task) -> ExplorationStarted:
+def started_event(task: Task) -> ExplorationStarted:
+    """The first event of a search."""
     return ExplorationStarted(
         program=show(task.program),
         target=task.target.name,

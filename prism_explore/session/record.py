@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from prism_explore.diagnose.evidence import Evidence, evidence
 from prism_explore.errors import ShapeError
 from prism_explore.events.claim import claim
+from prism_explore.events.format import fork_text
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import CandidateInstantiated, CertificateReplayed, ExplorationStarted, VerdictReached
+from prism_explore.events.kinds import (
+    CandidateInstantiated,
+    CertificateReplayed,
+    ExplorationStarted,
+    SearchForked,
+    VerdictReached,
+)
 from prism_explore.events.ledger import ledger
 from prism_explore.events.near_misses import NearMiss
 from prism_explore.events.replay_journal import ReplayedJournal
@@ -284,7 +291,12 @@ class Record:
         return self.widget._repr_mimebundle_(**kwargs)
 
     def __repr__(self) -> str:
-        return f"<recorded search: {len(self.journal)} events>\n{self.claim}"
+        return f"<recorded search: {len(self.journal)} events>{self._lineage_text}\n{self.claim}"
+
+    @property
+    def _lineage_text(self) -> str:
+        """A line for each fork that led to this search."""
+        return "".join(f"\n{fork_text(event)}" for event in self.of(SearchForked))
 
 
 def open_record(path: str | Path) -> Record:

@@ -6,6 +6,7 @@ the engine's thread; a method that waits can be interrupted without loss.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
@@ -19,7 +20,7 @@ from prism_explore.diagnose.what_if import WhatIf, what_if
 from prism_explore.errors import ShapeError
 from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal, read_manifest
-from prism_explore.events.kinds import Event, ExplorationFinished
+from prism_explore.events.kinds import Event, ExplorationFinished, SearchForked
 from prism_explore.events.ledger import Steering
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import ReplayedJournal
@@ -35,6 +36,7 @@ from prism_explore.search.explore import Progress, Task
 from prism_explore.session.commands import run_command
 from prism_explore.session.engine import Engine, Job, State, wait
 from prism_explore.session.families import FamilyHandle
+from prism_explore.session.fork import adopted_task, first_events, fork_point, repeated_events, search_name, what_if_of
 from prism_explore.session.new_task import Dominated, new_task
 from prism_explore.session.options import changed_limits, library_of, one_symbol
 from prism_explore.session.persistence import check_library, read_search, task_to_plain, timed_library_calls
@@ -42,7 +44,7 @@ from prism_explore.session.pruned import Pruned
 from prism_explore.session.record import Record
 from prism_explore.session.results import best_of, chosen_candidate, dispatch_over
 from prism_explore.session.steering import SteeringLog
-from prism_explore.session.stepping import Grain, after_steps, replay_saved, search_steps
+from prism_explore.session.stepping import Grain, StepLog, after_steps, replay_saved, search_steps
 from prism_explore.support.caches import lease_for
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
@@ -138,8 +140,13 @@ class Session(Record):
         )
         self._begin(task, Journal())
 
-    def _begin(self, task: Task, journal: Journal) -> None:
+    def _begin(self, task: Task, journal: Journal, parent: Session | None = None) -> None:
         super().__init__(journal)
+        self._parent = parent
+        self._forks: list[Session] = []
+        self._fork_count = 0
+        self._fork_lock = threading.Lock()
+        self._step_log = StepLog()
         self._lease = lease_for(self)
         self.task, self.traced = task, task.reference
         self.selection: str | None = None
@@ -325,7 +332,14 @@ class Session(Record):
         self.close()
 
     def _steps(self) -> Iterator[None]:
-        return search_steps(self.task, self.journal, self._steering, self._progress, lambda: self._engine.is_cancelled)
+        return search_steps(
+            self.task,
+            self.journal,
+            self._steering,
+            self._progress,
+            lambda: self._engine.is_cancelled,
+            self._step_log,
+        )
 
     def _await(self, done: Future[None]) -> None:
         try:
@@ -386,6 +400,108 @@ class Session(Record):
     def redo(self) -> None:
         """Redo the steering decision that was undone last, if there is one."""
         self._steering.redo()
+
+    # ------------------------------------------------------------ forks
+
+    @property
+    def parent(self) -> Session | None:
+        """The search that this one was forked from; None if there is none in this process."""
+        return self._parent
+
+    @property
+    def forks(self) -> tuple[Session, ...]:
+        """The searches that were forked from this one, oldest first."""
+        return tuple(self._forks)
+
+    def fork(self, at: int | None = None, note: str = "", tick: Callable[[], None] = lambda: None) -> Session:
+        """Another search that repeats the first events of this one, and then continues on its own.
+
+        Task and seed are the same. Verdicts and times up to the moment are taken over, so nothing is measured again.
+        Without new steering the fork continues with the same events as this search, except for measured times. This
+        search is not changed or paused. The fork does not use the database of trials.
+
+        Args:
+            at: after how many events; all of them if left out. Within a step, the fork is at the end of the step
+                before it, and the first line of its text says so.
+            note: what the fork is for, stored with it.
+            tick: called at every repeated step; an exception from it ends the fork.
+
+        Returns:
+            The other search, paused at that moment; it is in `forks`, and `parent` leads back.
+
+        Raises:
+            ShapeError: no such moment, or the search has not begun.
+            JournalVersionError: the search does not repeat its own events.
+
+        Example:
+            >>> import prism_explore as px
+            >>> program = px.parse_program('''program twice
+            ...   x = input f32[b, 8]
+            ...   %1 = add(x, x)
+            ...   return %1''')
+            >>> with px.Session(program, target="h100", at={"b": 4}) as sess:
+            ...     sess.run()
+            ...     other = sess.fork(at=4)
+            ...     other.run()
+            >>> other.name, len(other.journal) - len(sess.journal)
+            ('twice.1', 1)
+        """
+        point = fork_point(self.journal, self._step_log, at)
+        name = self._new_fork_name()
+        event = SearchForked(self.name, point.at, name, note, point.requested)
+        journal = ReplayedJournal(repeated_events(self.journal, point, event))
+        other = self._open_fork(replace(self.task, database=None), journal, tick)
+        other._steering.copy_predicates(self._steering, point.at)
+        return self._add_fork(other)
+
+    def adopt(self, question: str | WhatIf, tick: Callable[[], None] = lambda: None) -> Session:
+        """Search with the settings of a what-if, so that what it gained is proved and tuned too.
+
+        The settings differ from the first event on, so nothing of this search is taken over: the new one enumerates,
+        proves and tunes. It finds the families that the what-if found, and tunes those that it gained first. A time to
+        beat is the one of this search.
+
+        Args:
+            question: a what-if, or the id of its question such as q1.
+            tick: called at every repeated step; an exception from it ends the adoption.
+
+        Returns:
+            The other search, paused after its first step; it is in `forks`, and `parent` leads back.
+
+        Raises:
+            ShapeError: no such question, no what-if, or one that changes nothing.
+        """
+        if isinstance(question, str) and question not in self.questions:
+            raise ShapeError(f"no question {question!r}; there are {', '.join(self.questions) or 'none yet'}")
+        answer = what_if_of(self.questions[question] if isinstance(question, str) else question)
+        task = adopted_task(self.task, answer)
+        event = SearchForked(self.name, 0, self._new_fork_name(), changes=answer.changes)
+        return self._add_fork(self._open_fork(task, ReplayedJournal(first_events(task, event, answer)), tick))
+
+    @property
+    def name(self) -> str:
+        """The name of the program, with a number for each fork, such as `rmsnorm.1.2`."""
+        return search_name(self.task.program.name, self.of(SearchForked))
+
+    def _new_fork_name(self) -> str:
+        with self._fork_lock:
+            self._fork_count += 1
+            return f"{self.name}.{self._fork_count}"
+
+    def _open_fork(self, task: Task, journal: ReplayedJournal, tick: Callable[[], None]) -> Session:
+        other = Session.__new__(type(self))
+        other._begin(task, journal, self)
+        try:
+            replay_saved(journal, other._engine, other._steering, tick)
+        except BaseException:
+            other.close()
+            raise
+        return other
+
+    def _add_fork(self, other: Session) -> Session:
+        self._forks.append(other)
+        self._notify("fork", other)
+        return other
 
     # ------------------------------------------------------------ queries
 
@@ -520,18 +636,18 @@ class Session(Record):
         self.selection = subject
         self._notify("select", subject)
 
-    def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
-        """Call a function whenever the selection or the state changes.
+    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:
+        """Call a function whenever the selection or the state changes, or the search is forked.
 
         Args:
-            what: `select` or `state`.
-            fn: called with the new selection or state, on the thread that changed it.
+            what: `select`, `state` or `fork`.
+            fn: called with the new selection or state, or with the fork, on the thread that changed it.
 
         Raises:
-            ShapeError: `what` is neither.
+            ShapeError: `what` is none of them.
         """
-        if what not in ("select", "state"):
-            raise ShapeError(f"there is no event {what!r} to listen to; there are 'select' and 'state'")
+        if what not in ("select", "state", "fork"):
+            raise ShapeError(f"there is no event {what!r} to listen to; there are 'select', 'state' and 'fork'")
         self._listeners.setdefault(what, []).append(fn)
 
     def submit(self, command: str, **args: Any) -> None:
@@ -574,14 +690,16 @@ class Session(Record):
 
     def _state_changed(self) -> None:
         events = self.journal.events
-        if self.state == "cancelled" and events and not isinstance(events[-1], ExplorationFinished):
+        is_replaying = isinstance(self.journal, ReplayedJournal) and not self.journal.is_replayed
+        ended = not events or isinstance(events[-1], ExplorationFinished)
+        if self.state == "cancelled" and not ended and not is_replaying:
             self.journal.append(ExplorationFinished("cancelled", claim(events, "cancelled")))
         self._notify("state", self.state)
 
     def __repr__(self) -> str:
         at = ", ".join(f"{k}={v}" for k, v in self.task.shapes.items())
         where = f" at {at}" if at else ""
-        head = f"<search of {self.program.name} on {self.task.target.name}{where}: {self.state}>"
+        head = f"<search of {self.program.name} on {self.task.target.name}{where}: {self.state}>{self._lineage_text}"
         return f"{head}\n{self.claim}" if len(self.journal) else f"{head}\n{show(self.program)}"
 
 

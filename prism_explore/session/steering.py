@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Literal
 
 from prism_explore.errors import ShapeError
@@ -17,6 +18,21 @@ from prism_explore.events.kinds import Steered
 from prism_explore.events.ledger import Steering
 from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.session.families import Families, FamilyHandle
+
+
+@dataclass(frozen=True, slots=True)
+class _Predicate:
+    """A function that selects families to prefer."""
+
+    selects: Callable[[FamilyHandle], object]
+    name: str
+    since: int
+    """The number of events when it was passed."""
+
+    @property
+    def note(self) -> str:
+        """The note of the decisions that it causes."""
+        return f"picked by {self.name}"
 
 
 class SteeringLog:
@@ -41,7 +57,7 @@ class SteeringLog:
         self._is_in_step = False
         self._unrecorded: list[Steered] = []
         """Decisions that arrived within the current step."""
-        self._predicates: list[tuple[Callable[[FamilyHandle], object], str]] = []
+        self._predicates: list[_Predicate] = []
         self._applied: set[tuple[int, str]] = set()
         """Pairs of a predicate's number and a family that it was applied to."""
         self.decisions = Steering()
@@ -75,7 +91,7 @@ class SteeringLog:
         if isinstance(which, str):
             self._record(Steered("prefer", which, f"sess.prefer({which!r})"))
         else:
-            self._predicates.append((which, getattr(which, "__name__", "a predicate")))
+            self._predicates.append(_Predicate(which, getattr(which, "__name__", "a predicate"), len(self._journal)))
             self.apply_predicates()
 
     def undo(self) -> None:
@@ -90,12 +106,22 @@ class SteeringLog:
 
     def apply_predicates(self) -> None:
         """Record the families that predicates select; each predicate is applied once to each family."""
-        for number, (selects, name) in enumerate(tuple(self._predicates)):
+        for number, predicate in enumerate(tuple(self._predicates)):
             for family in tuple(self._family_ids()):
                 if (number, family) not in self._applied:
                     self._applied.add((number, family))
-                    if selects(self._families()[family]):
-                        self._record(Steered("prefer", family, f"sess.prefer({family!r})", f"picked by {name}"))
+                    if predicate.selects(self._families()[family]):
+                        self._record(Steered("prefer", family, f"sess.prefer({family!r})", predicate.note))
+
+    def copy_predicates(self, of: SteeringLog, at: int) -> None:
+        """Take over the predicates that another search had at a moment, whose events this search has repeated."""
+        for predicate in of._predicates:
+            if predicate.since <= at:
+                number = len(self._predicates)
+                picked = (e for e in self._journal.events if isinstance(e, Steered) and e.note == predicate.note)
+                self._applied.update((number, e.subject) for e in picked)
+                self._predicates.append(predicate)
+        self.apply_predicates()
 
     def begin_step(self) -> None:
         """Let all decisions take effect."""

@@ -28,6 +28,7 @@ from prism_explore.events.kinds import (
     RegionPruned,
     RivalTimed,
     SaturationStepped,
+    SearchForked,
     SpaceCounted,
     Steered,
     TrialFailed,
@@ -164,7 +165,7 @@ class Fold:
                 self._dominated[event.family] = event
             case RivalTimed():
                 self._initial_baselines[event.name] = event
-            case SaturationStepped() | CertificateReplayed() | KernelGenerated() | PlayedOff():
+            case SaturationStepped() | CertificateReplayed() | KernelGenerated() | PlayedOff() | SearchForked():
                 pass
 
     def _fastest(self) -> Trial | None:

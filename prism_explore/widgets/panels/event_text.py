@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, assert_never
 
 from prism_explore.events import kinds
-from prism_explore.events.format import seconds_text, verdict_text
+from prism_explore.events.format import fork_text, seconds_text, verdict_text
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 from prism_explore.widgets.views.tuning import parameters_text
 
@@ -85,6 +85,8 @@ def log_line(event: kinds.Event) -> LogLine:
         case kinds.Steered():
             kind = "pruned-user" if event.action == "reject" else ""
             return LogLine(f"you: {event.action} {event.subject}", event.subject, kind)
+        case kinds.SearchForked():
+            return LogLine(fork_text(event))
         case kinds.ExplorationFinished():
             return LogLine(f"the search ended: {event.stop}")
         case _:
