@@ -238,7 +238,7 @@ def _float_safety(book: Ledger) -> str:
 def _tuning(book: Ledger) -> str:
     """How many trials were timed, and how many candidates and families were not timed and why."""
     if not book.funnel.measured:
-        return ""
+        return _restricted(book)
     text = f"Numbers were chosen by {_count(book.funnel.measured, 'timed trial', 'timed trials')}, not by trying all"
     if n := book.funnel.bounded:
         verb = "was" if n == 1 else "were"
@@ -252,7 +252,13 @@ def _tuning(book: Ledger) -> str:
         verb = "was" if len(dominated) == 1 else "were"
         families = _count(len(dominated), "proved family", "proved families")
         text += f"; {families} that cost no less than another in the model came behind it and {verb} not timed"
-    return text + "."
+    return f"{text}. {_restricted(book)}".strip()
+
+
+def _restricted(book: Ledger) -> str:
+    """The ranges of parameters to which the user restricted tuning; empty where there are none."""
+    ranges = ", ".join(f"{name} from {low:,} to {high:,}" for name, (low, high) in book.steering.ranges.items())
+    return f"You restricted tuning: {ranges}." if ranges else ""
 
 
 def _end(book: Ledger, stop: Stop | None) -> str:

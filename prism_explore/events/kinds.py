@@ -350,12 +350,15 @@ class BaselineMeasured:
 class Steered:
     """A steering step of the user."""
 
-    action: Literal["accept", "reject", "prefer", "undo", "redo"]
+    action: Literal["accept", "reject", "prefer", "restrict", "undo", "redo"]
     subject: str
-    """A family; for `prefer` also a text, which selects every family whose graph contains it."""
+    """A family; for `prefer` also a text, which selects every family whose graph contains it; for `restrict` the name
+    of a tuning parameter."""
     python: str
     """The same step as a Python call."""
     note: str = ""
+    values: tuple[int, ...] = ()
+    """For `restrict`, the least and the largest value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from prism_explore.cost.dominance import dominance_reason, find_dominated
 from prism_explore.cost.roofline import TimeToBeat, time_to_beat_of
@@ -98,6 +98,10 @@ class Task:
         require_known_rules(self.space.rules_off, RULES)
 
 
+Restriction: TypeAlias = tuple[tuple[str, tuple[int, int]], ...]
+"""The user's ranges of tuning parameters."""
+
+
 @dataclass(slots=True)
 class Progress:
     """The state of a search. It is kept when a search has finished, so that steering can reopen it."""
@@ -110,7 +114,8 @@ class Progress:
     families: list[Family] = field(default_factory=list[Family])
     decided: set[str] = field(default_factory=set[str])
     proved: list[Verified] = field(default_factory=list[Verified])
-    tuned: set[str] = field(default_factory=set[str])
+    tuned: set[tuple[str, Restriction]] = field(default_factory=set[tuple[str, Restriction]])
+    """Candidates, and the ranges of parameters within which they were tuned."""
     timed: list[Timed] = field(default_factory=list[Timed])
     certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
     compared: list[Timed] = field(default_factory=list[Timed])
@@ -250,21 +255,26 @@ def _tune(
     while not stop():
         yield from _assess(assessor, task, journal, steering, progress)
         now = steering()
+        restriction: Restriction = tuple(sorted(now.ranges.items()))
+
+        def key(v: Verified, restriction: Restriction = restriction) -> tuple[str, Restriction]:
+            return v.candidate.id, restriction
+
         allowed = [v for v in progress.proved if may_win(progress, now, v.candidate.family)]
         _compare_costs(allowed, task, journal, progress)
         wanted = [v for v in allowed if now.choices.get(v.candidate.family.id) == "accepted"]
         liked = [v for v in allowed if prefers(now, v.candidate.family)]
-        untuned = ([v for v in some if v.candidate.id not in progress.tuned] for some in (wanted, liked))
+        untuned = ([v for v in some if key(v) not in progress.tuned] for some in (wanted, liked))
         others = [v for v in allowed if task.dominated == "later" or v.candidate.family.id not in progress.dominated]
         fresh = next(filter(None, untuned), others)
-        if all(v.candidate.id in progress.tuned for v in fresh):
+        if all(key(v) in progress.tuned for v in fresh):
             return
         for outcome in _trials(fresh, now, task, journal, progress, lambda now=now: stop() or steering() is not now):
             if isinstance(outcome, Timed):
                 progress.timed.append(outcome)
             yield
         if steering() is now:
-            progress.tuned.update(v.candidate.id for v in fresh)
+            progress.tuned.update(map(key, fresh))
         yield  # a search that was cancelled within a trial ends here when it is replayed
 
 
@@ -289,6 +299,7 @@ def _trials(
             time_to_beat_s=_seconds_to_beat(task),
             database=task.database,
             versions=task.versions,
+            ranges=steering.ranges,
             deferred={v.candidate.id for v in verifieds if v.candidate.family.id in progress.dominated},
             stop=stop,
             executor=task.executor,

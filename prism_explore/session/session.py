@@ -393,6 +393,22 @@ class Session(Record):
         """
         self._steering.prefer(which)
 
+    def restrict(self, parameter: str, low: int, high: int, note: str = "") -> None:
+        """Restrict tuning: only values of a parameter within a range are tried from now on. `undo` reverts this.
+
+        Trials that were measured before keep their times. A search that has ended is tuned again within the range.
+
+        Args:
+            parameter: its name, such as gx.
+            low: the least value.
+            high: the largest value.
+            note: a reason, stored with the decision.
+
+        Raises:
+            ShapeError: `low` and `high` are no range, or no trial and no family has such a parameter.
+        """
+        self._steering.restrict(parameter, low, high, note)
+
     def undo(self) -> None:
         """Undo the last steering decision, if there is one."""
         self._steering.undo()

@@ -8,15 +8,16 @@ affects, and a saved search can be repeated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import Steered
+from prism_explore.events.kinds import FamilyCompleted, ParametersProposed, Steered
 from prism_explore.events.ledger import Steering
 from prism_explore.events.replay_journal import ReplayedJournal
+from prism_explore.ir.text import parse
 from prism_explore.session.families import Families, FamilyHandle
 
 
@@ -93,6 +94,34 @@ class SteeringLog:
         else:
             self._predicates.append(_Predicate(which, getattr(which, "__name__", "a predicate"), len(self._journal)))
             self.apply_predicates()
+
+    def restrict(self, parameter: str, low: int, high: int, note: str) -> None:
+        """Try only values from `low` to `high` of a tuning parameter.
+
+        Raises:
+            ShapeError: the values are no range, or no trial and no family has such a parameter.
+        """
+        if isinstance(low, bool) or isinstance(high, bool) or not 0 <= low <= high:
+            raise ShapeError(
+                f"restrict takes a range of a parameter such as restrict('gx', 8, 64); found {low!r} to {high!r}"
+            )
+        if parameter not in self._parameters():
+            known = ", ".join(dict.fromkeys(self._parameters())) or "none yet"
+            raise ShapeError(f"no parameter {parameter!r} to restrict; there are {known}")
+        argument = f", note={note!r}" if note else ""
+        line = f"sess.restrict({parameter!r}, {low}, {high}{argument})"
+        self._record(Steered("restrict", parameter, line, note, (low, high)))
+
+    def _parameters(self) -> Iterator[str]:
+        """Names of the parameters of all trials and families, with repetitions."""
+        for event in self._journal.events:
+            match event:
+                case ParametersProposed():
+                    yield from (name for name, _ in event.parameters)
+                case FamilyCompleted():
+                    yield from parse(event.sgraph).parameters
+                case _:
+                    pass
 
     def undo(self) -> None:
         """Undo the last decision, if there is one."""

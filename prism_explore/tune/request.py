@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Timed, Verified
@@ -51,6 +51,8 @@ class TuneRequest:
     """Candidates whose lower bound is not below it are not tried."""
     deferred: Collection[str] = ()
     """Ids of candidates that are proposed after others with the same modelled time."""
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """Least and largest value of parameters, by name; sizes and schedules outside are not tried."""
     database: Database | None = None
     """Stores every trial. What it contains counts as tried, and against the budget; the fastest few trials are raced
     again, because times of different days do not compare."""

@@ -32,7 +32,7 @@ from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
 from prism_explore.tune.runner.remote import RemoteTrials, settings_of
 from prism_explore.tune.runner.trial import TrialResult, TrialRunner
-from prism_explore.tune.space.pool import Key, Point, Pool
+from prism_explore.tune.space.pool import Key, Point, Pool, within
 from prism_explore.tune.space.time_model import model_of
 from prism_explore.tune.strategies.ranked import WarmStart
 from prism_explore.tune.strategies.strategy import Strategy
@@ -104,7 +104,8 @@ class Tuner:
         self._budget = request.budget or Budget()
         self._backend = request.backend or backend_of(request.target)
         shapes, target, seed = request.shapes, request.target, request.seed
-        self._pool = Pool(request.verifieds, shapes, target, self._backend.choices, deferred=request.deferred)
+        deferred, ranges = request.deferred, request.ranges
+        self._pool = Pool(request.verifieds, shapes, target, self._backend.choices, deferred=deferred, ranges=ranges)
         program = request.verifieds[0].candidate.family.program
         self._remote, lock = None, MachineLock(None)
         if request.executor is not None and self._budget.at_once > 1:
@@ -220,6 +221,10 @@ class Tuner:
             if point is None:
                 break
             self._tried.add(point.key)
+            if not within(point.key[1], self._request.ranges):  # a schedule, or a stored trial
+                if self._stop() or self._spent_s >= self._budget.seconds:
+                    return []
+                continue
             saved = self._saved.trial(len(batch))
             if saved is not None and saved.key == point.key:
                 proposal = _Proposal(point, None, saved.source)

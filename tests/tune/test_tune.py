@@ -80,6 +80,7 @@ def run(
     incumbent: Timed | None = None,
     target: Target = TOY,
     clock: Callable[[], float] = time.monotonic,
+    ranges: Mapping[str, tuple[int, int]] | None = None,
 ) -> tuple[list[Outcome], tuple[Event, ...]]:
     diary = Journal() if journal is None else journal
     found = tune(
@@ -95,6 +96,7 @@ def run(
             strategy=strategy,
             incumbent=incumbent,
             clock=clock,
+            ranges=ranges or {},
         )
     )
     return list(found), diary.events

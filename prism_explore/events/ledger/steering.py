@@ -1,4 +1,4 @@
-"""The user's steering decisions, kept as an undo history: accept, reject, prefer, undo, redo."""
+"""The user's steering decisions, kept as an undo history: accept, reject, prefer, restrict, undo, redo."""
 
 from __future__ import annotations
 
@@ -27,10 +27,16 @@ class Steering:
         """Per subject, the last decision."""
         choices: dict[str, Choice] = {}
         for step in self.standing:
-            if step.action != "prefer":
+            if step.action in ("accept", "reject"):
                 choices.pop(step.subject, None)
                 choices[step.subject] = "accepted" if step.action == "accept" else "rejected"
         return choices
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[int, int]]:
+        """Per restricted tuning parameter, the least and the largest value that is tried; the last step counts."""
+        steps = (step for step in self.standing if step.action == "restrict")
+        return {step.subject: (step.values[0], step.values[1]) for step in steps}
 
     def prefers(self, family: str, text: str) -> bool:
         """Whether a family was preferred, by its id or by a text that its graph contains."""
@@ -48,5 +54,5 @@ class Steering:
                 return Steering(self.standing[:-1], (*self.undone, *self.standing[-1:]))
             case "redo":
                 return Steering((*self.standing, *self.undone[-1:]), self.undone[:-1])
-            case "accept" | "reject" | "prefer":
+            case "accept" | "reject" | "prefer" | "restrict":
                 return Steering((*self.standing, step), ())

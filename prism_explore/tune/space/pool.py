@@ -6,7 +6,7 @@ Strategies draw their proposals from it.
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -82,6 +82,7 @@ class Pool:
         choices: ChoicesOf,
         most_sizes: int | None = None,
         deferred: Collection[str] = (),
+        ranges: Mapping[str, tuple[int, int]] | None = None,
     ) -> None:
         """Rank all legal sizes of all candidates.
 
@@ -92,6 +93,7 @@ class Pool:
             choices: schedule choices of the code generator.
             most_sizes: limit per candidate; if None, an equal share of `MOST_SIZES`, and fewer for deferred candidates.
             deferred: ids of candidates that are proposed after others with the same modelled time.
+            ranges: least and largest value of parameters, by name; other sizes are left out.
 
         Raises:
             ShapeError: a data symbol has no value in `shapes`.
@@ -106,6 +108,7 @@ class Pool:
             most = most_sizes or (DEFERRED_SIZES if is_deferred else share)
             ranked, is_complete = ranked_sizes(verified.candidate, shapes, target, model, most)
             self.is_complete &= is_complete
+            ranked = tuple(row for row in ranked if within(row[1], ranges or {}))
             bound = time_bound_of(verified.candidate, shapes, target)
             candidates.append(PoolCandidate(verified, bound, ranked, is_deferred))
         self.candidates = sorted(candidates, key=lambda c: (c.bound.time_s, c.deferred))
@@ -202,6 +205,11 @@ class Pool:
         if [n for n, _ in offered] == list(chosen) and all(chosen[n] in values for n, values in offered):
             return schedule
         return next(schedules(offered))
+
+
+def within(values: Iterable[tuple[str, int]], ranges: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether every value that has a range is in it."""
+    return all(ranges[name][0] <= value <= ranges[name][1] for name, value in values if name in ranges)
 
 
 def _point(candidate: PoolCandidate, modelled_s: float, sizes: Sizes, schedule: Schedule) -> Point:

@@ -66,6 +66,16 @@ COMMANDS: tuple[Command, ...] = (
     Command("accept", "sess.accept", "Search this before the others.", (_ID, _NOTE)),
     Command("reject", "sess.reject", "Exclude this and everything derived from it; can be undone.", (_ID, _NOTE)),
     Command("prefer", "sess.prefer", "Tune this before the others, after the accepted ones; can be undone.", (_ID,)),
+    Command(
+        "restrict",
+        "sess.restrict",
+        "Try only these values of a tuning parameter from now on; can be undone.",
+        (
+            Parameter("parameter", "text"),
+            Parameter("low", "count", minimum=0, maximum=1 << 40),
+            Parameter("high", "count", minimum=0, maximum=1 << 40),
+        ),
+    ),
     Command("undo", "sess.undo", "Undo the last steering step."),
     Command("redo", "sess.redo", "Redo the steering step that was undone last."),
     Command(

@@ -84,7 +84,9 @@ def log_line(event: kinds.Event) -> LogLine:
             return LogLine(f"baseline {event.name}: {seconds_text(event.time_s)}")
         case kinds.Steered():
             kind = "pruned-user" if event.action == "reject" else ""
-            return LogLine(f"you: {event.action} {event.subject}", event.subject, kind)
+            ref = "" if event.action == "restrict" else event.subject
+            values = f" to {event.values[0]:,} … {event.values[1]:,}" if event.values else ""
+            return LogLine(f"you: {event.action} {event.subject}{values}", ref, kind)
         case kinds.SearchForked():
             return LogLine(fork_text(event))
         case kinds.ExplorationFinished():

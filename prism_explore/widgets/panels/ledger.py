@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism_explore.diagnose.evidence import VERDICT_SENTENCES
 from prism_explore.events.claim import claim
+from prism_explore.events.kinds import Steered
 from prism_explore.events.ledger import Ledger
 from prism_explore.widgets.panels.cards import SOUNDNESS, action
 from prism_explore.widgets.panels.context import Context
@@ -77,11 +80,14 @@ def _reason_table(ledger: Ledger) -> Table:
 
 def _steering_table(ledger: Ledger) -> Table:
     steering = ledger.steering
-    rows = [Row(s.subject, (s.action, s.subject, s.python, s.note or "–")) for s in steering.standing]
-    rows += [
-        Row(s.subject, (s.action, s.subject, s.python, s.note or "–"), "undone") for s in reversed(steering.undone)
-    ]
+    rows = [_steering_row(s) for s in steering.standing]
+    rows += [replace(_steering_row(s), kind="undone") for s in reversed(steering.undone)]
     return Table(_STEERING_COLUMNS, tuple(rows), "No steering steps yet: accept or reject a family.")
+
+
+def _steering_row(step: Steered) -> Row:
+    ref = "" if step.action == "restrict" else step.subject
+    return Row(ref, (step.action, step.subject, step.python, step.note or "–"))
 
 
 def _log_table(events: EventIndex) -> Table:
