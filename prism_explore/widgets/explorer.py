@@ -93,6 +93,8 @@ class Explorer(anywidget.AnyWidget):
                     self._view = replace(self._view, collapsed=collapsed)
                 case {"cursor": int(cursor)} if not isinstance(cursor, bool):
                     self._view = replace(self._view, cursor=max(0, cursor))
+                case {"tuning": Mapping() as change}:
+                    self._view = replace(self._view, tuning=self._view.tuning.changed(change))
                 case {"root": str(root)}:
                     self._view = replace(self._view, root=root[:64])
                 case {"map_px": int(map_px), "dock_px": int(dock_px), "dock_high_px": int(high_px)}:

@@ -170,6 +170,10 @@ export const SCENE_CSS = `
 .prism-scene .k-baseline>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;}
 .prism-scene .k-modelled>.body{fill:none;stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:7 4;}
 .prism-scene .k-roof>.body{fill:none;stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-trial-line>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
+.prism-scene .k-trial-outside>.body{fill:none;stroke:var(--pe-faint);stroke-width:1px;stroke-dasharray:2 3;}
+.prism-scene .k-plate>.body{fill:var(--pe-page);stroke:none;stroke-width:0px;}
+.prism-scene .k-bar-uncertain>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:3 3;}
 .prism-scene .k-bar>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;}
 .prism-scene .k-plain>.body{fill:none;stroke:none;stroke-width:0px;}
 .prism-scene .k-badge-accepted>.body{fill:none;stroke:var(--pe-select);stroke-width:3px;}

@@ -171,9 +171,40 @@ export interface EClasses {
   readonly lemmas: Table;
 }
 
-/** Measured times, modelled times and roofline bounds. */
+/** One of several ways to show a panel. */
+export interface Choice {
+  readonly name: string;
+  readonly label: string;
+  readonly tip: string;
+}
+
+/** An axis on which values can be selected by dragging. Units: px in the scene. */
+export interface BrushAxis {
+  readonly name: string;
+  readonly x: number;
+  readonly values: readonly number[];
+  readonly texts: readonly string[];
+  readonly ys: readonly number[];
+  readonly low: number;
+  readonly high: number;
+}
+
+/** An interval of the brush, and the command that restricts tuning to it; None for an axis that is no parameter. */
+export interface Brushed {
+  readonly name: string;
+  readonly text: string;
+  readonly restrict: Action | null;
+}
+
+/** Measured times, modelled times and roofline bounds: one chart of several, and the table of trials. */
 export interface Tuning {
   readonly caption: string;
+  readonly modes: readonly Choice[];
+  readonly mode: string;
+  readonly tops: readonly Choice[];
+  readonly top: string;
+  readonly axes: readonly BrushAxis[];
+  readonly brush: readonly Brushed[];
   readonly scene: Scene | null;
   readonly trials: Table;
 }

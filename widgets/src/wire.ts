@@ -44,11 +44,18 @@ export interface Listener {
 
 export type Args = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
+/** What the tuning panel shows: a chart, a number of trials, or an interval of an axis, or no interval. */
+export type TuningLook =
+  | { readonly mode: string }
+  | { readonly top: number }
+  | { readonly brush: readonly (string | number)[] };
+
 /** What to show: kernels as one box, the map from a node on, an earlier state of the search, the widths of pictures. */
 export type Look =
   | { readonly collapsed: boolean }
   | { readonly root: string }
   | { readonly cursor: number }
+  | { readonly tuning: TuningLook }
   | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
 
 /** Time without an answer to `hello` after which the connection counts as lost. */

@@ -140,6 +140,10 @@ STYLES: dict[str, Style] = {
         Style("baseline", stroke="ink", width=1.5),
         Style("modelled", stroke="ink", width=1.5, dash="7 4"),
         Style("roof", stroke="ink", width=2.0),
+        Style("trial-line", stroke="line", width=1.2),
+        Style("trial-outside", stroke="faint", width=1.0, dash="2 3"),
+        Style("plate", "page", "none", 0.0),
+        Style("bar-uncertain", "band", "line", 1.0, "3 3"),
         Style("bar", "band", "line", 1.0),
         # everywhere
         Style("plain", stroke="none", width=0.0),

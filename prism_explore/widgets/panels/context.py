@@ -7,7 +7,7 @@ memoized in a `Memo`, which belongs to one explorer.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import get_args
 
@@ -19,15 +19,18 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Space
+from prism_explore.targets import GPUS, Target
 from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
-from prism_explore.widgets.jupyter.live import SessionLike, State
+from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
 from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.refs import owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.egraph_frames import lemma_growth
 from prism_explore.widgets.views.graph import program_scene, sgraph_scene
 from prism_explore.widgets.views.search_tree import SearchTree
+from prism_explore.widgets.views.trial_work import work_model
+from prism_explore.widgets.views.tuning_view import TuningView
 
 
 class Folds:
@@ -64,6 +67,7 @@ class ViewState:
     """Width of a picture in the dock."""
     dock_high_px: int = 260
     """Height of a picture in the dock that has no height of its own."""
+    tuning: TuningView = field(default_factory=TuningView)
     cursor: int = 0
     """Number of events that are shown, for an earlier state of the search; 0 for all."""
 
@@ -97,6 +101,10 @@ class SearchInfo:
     """The search space; None if only its description is known."""
     count: int = 0
     """Number of events so far; an earlier state shows fewer."""
+    machine: Target | None = None
+    """The figures of the machine; None if only its name is known, as in a saved search for another CPU."""
+    shapes: tuple[tuple[str, int], ...] = ()
+    """Sizes at which kernels are tuned."""
 
 
 def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo:
@@ -119,7 +127,14 @@ def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo
         QuestionList(tuple(session.questions.values()), frozenset(allowed)),
         space,
         len(session.journal),
+        _machine(session.task.target),
+        tuple(session.task.shapes.items()),
     )
+
+
+def _machine(target: TargetLike) -> Target | None:
+    """The figures of a machine; a saved search has only its name, which is enough for a GPU."""
+    return target if isinstance(target, Target) else GPUS.get(target.name)
 
 
 class Memo:
@@ -130,6 +145,7 @@ class Memo:
         self.graph_scene = lru_cache(32)(_graph_scene)
         self.equalities = lru_cache(32)(equalities)
         self.growth = lru_cache(32)(self._growth)
+        self.work_model = lru_cache(256)(work_model)
 
     def _growth(self, program: TensorProgram, graph: SGraph, tensor: str) -> Growth | None:
         found: Equalities = self.equalities(program, graph)

@@ -247,10 +247,52 @@ class EClasses:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several ways to show a panel."""
+
+    name: str
+    label: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BrushAxis:
+    """An axis on which values can be selected by dragging. Units: px in the scene."""
+
+    name: str
+    x: float
+    values: tuple[float, ...]
+    texts: tuple[str, ...]
+    ys: tuple[float, ...]
+    low: int
+    """Index of the least selected value."""
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Brushed:
+    """An interval of the brush, and the command that restricts tuning to it; None for an axis that is no parameter."""
+
+    name: str
+    text: str
+    restrict: Action | None
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
-    """Measured times, modelled times and roofline bounds."""
+    """Measured times, modelled times and roofline bounds: one chart of several, and the table of trials."""
 
     caption: str
+    modes: tuple[Choice, ...]
+    """The charts; the name of each is sent to select it."""
+    mode: str
+    tops: tuple[Choice, ...]
+    """How many trials the table can list."""
+    top: str
+    axes: tuple[BrushAxis, ...]
+    """The axes of the chart of parameters, for the brush; empty for other charts."""
+    brush: tuple[Brushed, ...]
+    """The intervals that trials must lie in."""
     scene: Scene | None
     trials: Table
 

@@ -23,6 +23,8 @@ const MARGIN = 8;
 
 export class Stage {
   readonly element: HTMLDivElement;
+  /** Elements that a panel draws over the picture, in its coordinates. */
+  readonly overlay = s("g", { class: "pe-overlay" });
   private readonly svg: SVGSVGElement;
   private readonly title = s("title");
   private readonly desc = s("desc");
@@ -64,6 +66,7 @@ export class Stage {
       this.desc,
       this.drawing.patterns,
       this.drawing.element,
+      this.overlay,
     );
     this.element = h("div", { class: "pe-stage" }, this.svg, this.tip);
     this.resize = new ResizeObserver(() => {
@@ -203,11 +206,18 @@ export class Stage {
 
   private place(): void {
     const digits = (n: number) => Math.round(n * 1000) / 1000;
-    mark(
-      this.drawing.element,
-      "transform",
-      `translate(${digits(this.x)} ${digits(this.y)}) scale(${digits(this.scale)})`,
-    );
+    const transform = `translate(${digits(this.x)} ${digits(this.y)}) scale(${digits(this.scale)})`;
+    mark(this.drawing.element, "transform", transform);
+    mark(this.overlay, "transform", transform);
+  }
+
+  /** The place of a pointer in the coordinates of the picture. */
+  at(event: MouseEvent): { readonly x: number; readonly y: number } {
+    const box = this.element.getBoundingClientRect();
+    return {
+      x: (event.clientX - box.left - this.x) / this.scale,
+      y: (event.clientY - box.top - this.y) / this.scale,
+    };
   }
 
   private listen(): void {

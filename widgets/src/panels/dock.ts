@@ -1,11 +1,13 @@
-// Panels of the dock: families, e-classes, tuning, ledger, code.
+// Panels of the dock: families, ledger, code.
 
 import { h, mark, refill, rewrite } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
-import { Stage } from "../lib/stage.ts";
 import { TableView } from "../lib/table.ts";
-import type { Code, EClasses, LedgerSection, Row, Script, Table, Tuning } from "../sections.ts";
+import type { Code, LedgerSection, Row, Script, Table } from "../sections.ts";
 import { Frame, type Host, type Panel, tool } from "./panel.ts";
+
+export { EClassesPanel } from "./eclasses.ts";
+export { TuningPanel } from "./tuning.ts";
 
 const quiet = { select(): void {}, hover(): void {}, close(): void {} };
 
@@ -51,87 +53,6 @@ export class FamiliesPanel implements Panel<Table> {
       return element;
     };
     return [button("accept"), button("reject")];
-  }
-}
-
-/** A picture with a table next to it. */
-class SplitPanel {
-  readonly element: HTMLElement;
-  readonly frame: Frame;
-  readonly stage: Stage;
-  readonly table: TableView;
-  private readonly empty = h("p", { class: "pe-empty" });
-
-  constructor(
-    name: "eclasses" | "tuning",
-    title: string,
-    label: string,
-    host: Host,
-    private readonly emptyText: string,
-  ) {
-    const events = {
-      select: (ref: string) => host.select(ref),
-      enter: (ref: string) => host.enter(ref),
-      hover: (ref: string | null) => host.hover(ref),
-    };
-    this.stage = new Stage(name, "listbox", events);
-    this.stage.scroll = true;
-    this.table = new TableView(label, events);
-    this.frame = new Frame(name, title, host, [
-      tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
-      tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
-      tool("fit", "fit into the panel (0)", () => this.stage.fit()),
-    ]);
-    const left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
-    this.frame.body.append(h("div", { class: "pe-split" }, left, this.table.element));
-    this.element = this.frame.element;
-  }
-
-  show(caption: string, scene: Parameters<Stage["update"]>[0] | null, table: Table): void {
-    this.frame.caption.textContent = caption;
-    this.stage.element.classList.toggle("pe-hidden", scene === null);
-    this.empty.hidden = scene !== null;
-    this.empty.textContent = scene === null ? this.emptyText : "";
-    if (scene) this.stage.update(scene);
-    this.table.update(table);
-  }
-
-  select(refs: readonly string[]): void {
-    this.stage.select(refs);
-    this.table.select(refs);
-  }
-
-  hover(ref: string | null): void {
-    this.stage.hover(ref);
-    this.table.hover(ref);
-  }
-
-  close(): void {
-    this.stage.close();
-  }
-}
-
-export class EClassesPanel extends SplitPanel implements Panel<EClasses> {
-  readonly name = "eclasses";
-
-  constructor(host: Host) {
-    super("eclasses", "E-classes", "lemmas of the proof", host, "No candidate has a verdict yet.");
-  }
-
-  update(data: EClasses): void {
-    this.show(data.caption, data.scene, data.lemmas);
-  }
-}
-
-export class TuningPanel extends SplitPanel implements Panel<Tuning> {
-  readonly name = "tuning";
-
-  constructor(host: Host) {
-    super("tuning", "Tuning", "trials", host, "No trial has been measured yet.");
-  }
-
-  update(data: Tuning): void {
-    this.show(data.caption, data.scene, data.trials);
   }
 }
 

@@ -1,0 +1,118 @@
+// The brush of parallel coordinates: drag along an axis to select an interval; two handles per axis for the keyboard.
+
+import { mark, refill, s } from "../lib/dom.ts";
+import type { Stage } from "../lib/stage.ts";
+import type { BrushAxis } from "../sections.ts";
+
+/** Distance from an axis within which a drag selects values. */
+const REACH_PX = 14;
+const HANDLE_PX = 24;
+
+export class Brush {
+  private axes: readonly BrushAxis[] = [];
+  private readonly preview = s("rect", { class: "pe-brush", visibility: "hidden" });
+  private readonly handles = s("g");
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly choose: (interval: readonly (string | number)[]) => void,
+  ) {
+    stage.overlay.append(this.preview, this.handles);
+    // In the capture phase, before the stage begins to move the picture.
+    stage.element.addEventListener("pointerdown", (event) => this.drag(event), { capture: true });
+  }
+
+  update(axes: readonly BrushAxis[]): void {
+    const focused = document.activeElement?.getAttribute("data-handle");
+    this.axes = axes;
+    refill(this.handles, ...axes.flatMap((axis) => [this.handle(axis, "low"), this.handle(axis, "high")]));
+    if (focused) this.handles.querySelector<SVGElement>(`[data-handle="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  private handle(axis: BrushAxis, end: "low" | "high"): SVGElement {
+    const index = axis[end];
+    const y = (axis.ys[index] ?? 0) + (end === "low" ? 8 : -8);
+    const up = end === "low" ? 1 : -1;
+    const handle = s(
+      "g",
+      {
+        class: "pe-handle",
+        role: "slider",
+        tabindex: 0,
+        "data-handle": `${axis.name}/${end}`,
+        "aria-orientation": "vertical",
+        "aria-label": `${axis.name}, ${end === "low" ? "least" : "largest"} value`,
+        "aria-valuemin": 0,
+        "aria-valuemax": axis.values.length - 1,
+        "aria-valuenow": index,
+        "aria-valuetext": axis.texts[index] ?? "",
+      },
+      s("rect", {
+        x: axis.x - HANDLE_PX / 2,
+        y: y - HANDLE_PX / 2,
+        width: HANDLE_PX,
+        height: HANDLE_PX,
+        class: "pe-target",
+      }),
+      s("path", { d: `M${axis.x - 6},${y + 4 * up} h12 l-6,${-8 * up} z` }),
+    );
+    handle.addEventListener("keydown", (event) => {
+      const last = axis.values.length - 1;
+      const to = { ArrowUp: index + 1, ArrowDown: index - 1, Home: 0, End: last }[event.key];
+      if (event.key === "Delete" || event.key === "Backspace") this.choose([axis.name]);
+      else if (to === undefined) return;
+      else if (end === "low") this.send(axis, Math.min(to, axis.high), axis.high);
+      else this.send(axis, axis.low, Math.max(to, axis.low));
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    return handle;
+  }
+
+  private send(axis: BrushAxis, low: number, high: number): void {
+    const last = axis.values.length - 1;
+    const [from, to] = [Math.max(0, Math.min(low, high)), Math.min(last, Math.max(low, high))];
+    if (from === axis.low && to === axis.high) return;
+    if (from === 0 && to === last) this.choose([axis.name]);
+    else this.choose([axis.name, axis.values[from] ?? 0, axis.values[to] ?? 0]);
+  }
+
+  private drag(down: PointerEvent): void {
+    if (down.button !== 0 || this.axes.length === 0) return;
+    const start = this.stage.at(down);
+    const axis = this.axes.find((a) => Math.abs(a.x - start.x) <= REACH_PX);
+    if (!axis) return;
+    const [bottom = 0, top = 0] = [axis.ys[0], axis.ys.at(-1)];
+    if (start.y > bottom + 12 || start.y < top - 12) return;
+    let end = start;
+    let moved = false;
+    const move = (event: PointerEvent) => {
+      end = this.stage.at(event);
+      moved ||= Math.abs(end.y - start.y) > 4;
+      if (!moved) return;
+      mark(this.preview, "visibility", "visible");
+      mark(this.preview, "x", String(axis.x - 10));
+      mark(this.preview, "width", "20");
+      mark(this.preview, "y", String(Math.min(start.y, end.y)));
+      mark(this.preview, "height", String(Math.abs(end.y - start.y)));
+    };
+    const up = (event: PointerEvent) => {
+      move(event);
+      for (const [name, listener] of listeners) window.removeEventListener(name, listener);
+      mark(this.preview, "visibility", "hidden");
+      if (!moved || event.type === "pointercancel") return;
+      const [a, b] = [Math.min(start.y, end.y) - 4, Math.max(start.y, end.y) + 4];
+      const inside = axis.ys.flatMap((y, i) => (y >= a && y <= b ? [i] : []));
+      const [low, high] = [inside[0], inside.at(-1)];
+      if (low !== undefined && high !== undefined) this.send(axis, low, high);
+    };
+    const listeners = [
+      ["pointermove", move],
+      ["pointerup", up],
+      ["pointercancel", up],
+    ] as const;
+    for (const [name, listener] of listeners) window.addEventListener(name, listener);
+    // A press on a line or a mark still selects it: the drag begins only when the pointer moves.
+    down.stopPropagation();
+  }
+}

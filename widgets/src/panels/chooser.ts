@@ -1,0 +1,38 @@
+// A row of buttons of which one is pressed: the charts of a panel, the modes of the map.
+
+import { h, mark, refill } from "../lib/dom.ts";
+import type { Choice } from "../sections.ts";
+
+export class Chooser {
+  readonly element: HTMLElement;
+  private drawn = "";
+
+  constructor(
+    label: string,
+    private readonly choose: (name: string) => void,
+  ) {
+    this.element = h("span", { class: "pe-chooser", role: "group", "aria-label": label });
+  }
+
+  update(choices: readonly Choice[], chosen: string): void {
+    const text = JSON.stringify(choices);
+    if (text !== this.drawn) {
+      this.drawn = text;
+      refill(this.element, ...choices.map((choice) => this.button(choice)));
+    }
+    for (const button of this.element.children) {
+      mark(button, "aria-pressed", String(button.getAttribute("data-choice") === chosen));
+    }
+    this.element.hidden = choices.length < 2;
+  }
+
+  private button(choice: Choice): HTMLButtonElement {
+    const button = h(
+      "button",
+      { type: "button", class: "pe-chip", title: choice.tip || null, "data-choice": choice.name },
+      choice.label,
+    );
+    button.addEventListener("click", () => this.choose(choice.name));
+    return button;
+  }
+}

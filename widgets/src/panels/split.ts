@@ -1,0 +1,64 @@
+// A picture with a table next to it.
+
+import { h } from "../lib/dom.ts";
+import { Stage } from "../lib/stage.ts";
+import { TableView } from "../lib/table.ts";
+import type { Table } from "../sections.ts";
+import { Frame, type Host, tool } from "./panel.ts";
+
+/** A picture with a table next to it. */
+export class SplitPanel {
+  readonly element: HTMLElement;
+  readonly frame: Frame;
+  readonly stage: Stage;
+  readonly table: TableView;
+  private readonly empty = h("p", { class: "pe-empty" });
+
+  constructor(
+    name: "eclasses" | "tuning",
+    title: string,
+    label: string,
+    host: Host,
+    private readonly emptyText: string,
+  ) {
+    const events = {
+      select: (ref: string) => host.select(ref),
+      enter: (ref: string) => host.enter(ref),
+      hover: (ref: string | null) => host.hover(ref),
+    };
+    this.stage = new Stage(name, "listbox", events);
+    this.stage.scroll = true;
+    this.table = new TableView(label, events);
+    this.frame = new Frame(name, title, host, [
+      tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
+      tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
+      tool("fit", "fit into the panel (0)", () => this.stage.fit()),
+    ]);
+    const left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
+    this.frame.body.append(h("div", { class: "pe-split" }, left, this.table.element));
+    this.element = this.frame.element;
+  }
+
+  show(caption: string, scene: Parameters<Stage["update"]>[0] | null, table: Table): void {
+    this.frame.caption.textContent = caption;
+    this.stage.element.classList.toggle("pe-hidden", scene === null);
+    this.empty.hidden = scene !== null;
+    this.empty.textContent = scene === null ? this.emptyText : "";
+    if (scene) this.stage.update(scene);
+    this.table.update(table);
+  }
+
+  select(refs: readonly string[]): void {
+    this.stage.select(refs);
+    this.table.select(refs);
+  }
+
+  hover(ref: string | null): void {
+    this.stage.hover(ref);
+    this.table.hover(ref);
+  }
+
+  close(): void {
+    this.stage.close();
+  }
+}
