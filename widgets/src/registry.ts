@@ -1,10 +1,12 @@
 // The panels: one row per panel. The name of a panel is that of its section.
 
-import { CodePanel, EClassesPanel, FamiliesPanel, LedgerPanel, TuningPanel } from "./panels/dock.ts";
+import { CodePanel, FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
+import { EClassesPanel } from "./panels/eclasses.ts";
 import { InspectorPanel } from "./panels/inspector.ts";
 import type { Host, Panel, PanelName } from "./panels/panel.ts";
 import { GraphPanel, MapPanel } from "./panels/picture.ts";
 import { QuestionsPanel } from "./panels/questions.ts";
+import { TuningPanel } from "./panels/tuning.ts";
 import type { Sections } from "./sections.ts";
 
 interface PanelRow<K extends PanelName> {

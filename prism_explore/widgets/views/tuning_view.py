@@ -19,7 +19,7 @@ MODES: Mapping[TuningMode, tuple[str, str]] = {
     "importance": ("Importance", "How much of the variation of time each parameter explains."),
 }
 """Per chart, its label and its tooltip."""
-TOP_CHOICES = (0, 5, 10, 25)
+TOP_CHOICES: tuple[int, ...] = (0, 5, 10, 25)
 """Numbers of fastest trials that can be listed; 0 for all trials."""
 CANDIDATE, TIME = "candidate", "time"
 """Names of the two axes that are no parameters."""

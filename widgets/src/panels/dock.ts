@@ -6,9 +6,6 @@ import { TableView } from "../lib/table.ts";
 import type { Code, LedgerSection, Row, Script, Table } from "../sections.ts";
 import { Frame, type Host, type Panel, tool } from "./panel.ts";
 
-export { EClassesPanel } from "./eclasses.ts";
-export { TuningPanel } from "./tuning.ts";
-
 const quiet = { select(): void {}, hover(): void {}, close(): void {} };
 
 export class FamiliesPanel implements Panel<Table> {
