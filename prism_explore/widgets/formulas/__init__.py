@@ -1,0 +1,1 @@
+"""Formulas: parsed from the text of reasons, lemmas and e-classes, simplified for reading, typeset as MathML."""
