@@ -73,7 +73,10 @@ describe("the explorer", () => {
     const card = panel(root, "inspector")?.querySelector(".pe-card")?.textContent ?? "";
 
     expect(card).toContain("more shared memory than the target has, for every size");
-    expect(card).toContain("4*(bm*bk + bk*bn) <= limit");
+    const formula = panel(root, "inspector")?.querySelector(".pe-card .pe-formula");
+    expect(formula?.getAttribute("title")).toBe("4*(bm*bk + bk*bn) <= limit");
+    expect(formula?.querySelector("math mo[stretchy], math mi")?.textContent).toBeTruthy();
+    expect(formula?.querySelector("math")?.textContent).toContain("≤");
     expect(card).toContain("4*(128*256 + 256*128) <= 232448");
     expect(card).toContain("sound");
     expect(card).toContain("Would reopen if the target had at least 262144 bytes");

@@ -14,6 +14,7 @@ from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, QuestionState
 from prism_explore.diagnose.what_if import WhatIf
 from prism_explore.verify.replay import Replay
+from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.panels.cards import MAX_LINKS
 from prism_explore.widgets.panels.sections import Card, Copy, Inspector, Link, Pair, StepRow
 from prism_explore.widgets.refs import member_ref, short_name
@@ -68,7 +69,14 @@ def step_row(step: Step, owner: str) -> StepRow:
     kind = "proved" if step.replayed else "unknown"
     lines = tuple((line.expression, ", ".join(line.axioms)) for line in step.lines)
     return StepRow(
-        member_ref(owner, step.tensor), short_name(step.tensor), step.equation, step.justification, kind, lines
+        member_ref(owner, step.tensor),
+        short_name(step.tensor),
+        step.equation,
+        step.justification,
+        kind,
+        lines,
+        to_mathml(step.equation),
+        tuple(to_mathml(expression) for expression, _ in lines),
     )
 
 

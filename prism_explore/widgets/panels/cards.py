@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import Reason, Soundness
+from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.jupyter.commands import COMMAND, Value, parse_call
-from prism_explore.widgets.panels.sections import Action, Card, Cell
+from prism_explore.widgets.panels.sections import Action, Card, Cell, Definition, Pair
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 
 SOUNDNESS: Mapping[Soundness, str] = {
@@ -36,10 +37,14 @@ MAX_LINKS = 24
 
 _SYMBOL = re.compile(r"[A-Za-z_]\w*")
 """A symbol in the formula of a reason; journals store formulas as text."""
+_DEFINITION = re.compile(r", (?=\w+'* = )")
+_QUANTITY = re.compile(r"[\w.%]+( \w+)?|.* [<>≤≥] .*")
+"""A number, a size or a name, perhaps with its unit; or a relation between two numbers."""
 
 
 def reason_card(reason: Reason, title: str = "") -> Card:
     """The card of a reason, with the values of the formula's symbols."""
+    definitions, values = symbol_meanings(reason.substitution)
     return Card(
         title=title or reason.code,
         kind=PRUNED_KINDS[reason.soundness],
@@ -47,10 +52,30 @@ def reason_card(reason: Reason, title: str = "") -> Card:
         soundness=reason.soundness,
         soundness_text=SOUNDNESS[reason.soundness],
         formula=reason.formula,
-        substituted=substitute_symbols(reason.formula, reason.substitution),
-        details=(("rule", f"{reason.rule}, in {reason.layer}"), *reason.substitution.items()),
+        formula_math=to_mathml(reason.formula),
+        substituted=substitute_symbols(reason.formula, dict(values)),
+        where=definitions,
+        details=(("rule", f"{reason.rule}, in {reason.layer}"), *values),
         would_reopen_if=reason.would_reopen_if,
     )
+
+
+def symbol_meanings(substitution: Mapping[str, str]) -> tuple[tuple[Definition, ...], tuple[Pair, ...]]:
+    """The formulas, and the other values, of a substitution.
+
+    A value can define several symbols: `e = g/√(…), e' = x/√(…)`.
+    """
+    definitions: list[Definition] = []
+    values: list[Pair] = []
+    for symbol, value in substitution.items():
+        parts = _DEFINITION.split(value)
+        pairs = [tuple(part.split(" = ", 1)) for part in parts] if " = " in value else [(symbol, value)]
+        formulas = [(name, text, to_mathml(text)) for name, text in pairs]
+        if all(math and not _QUANTITY.fullmatch(text) for _, text, math in formulas):
+            definitions += [Definition(*formula) for formula in formulas]
+        else:
+            values.append((symbol, value))
+    return tuple(definitions), tuple(values)
 
 
 def substitute_symbols(formula: str, values: Mapping[str, str]) -> str:

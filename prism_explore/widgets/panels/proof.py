@@ -13,6 +13,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show_node
 from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.egraph.limits import explain
+from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.panels.answers import EVIDENCE, step_row
 from prism_explore.widgets.panels.context import Context, graph_of
 from prism_explore.widgets.panels.sections import Card, Cell, Column, EClasses, Inspector, Link, Pair, Row, Table
@@ -67,7 +68,7 @@ def _lemma_table(candidate: str, certificate: CertificateReplayed | None) -> Tab
     rows: list[Row] = []
     for tensor, operation, value, axioms, replayed, note in certificate.lemmas if certificate else ():
         state = Cell("replayed", kind="proved") if replayed else Cell(f"not replayed: {note}", kind="unknown")
-        cells = (tensor, operation, value, ", ".join(axioms) or "definition", state)
+        cells = (tensor, operation, Cell(value, math=to_mathml(value)), ", ".join(axioms) or "definition", state)
         rows.append(Row(f"{candidate}/{tensor}", cells))
     empty = "No lemmas yet: the best candidate is certified at the end of the search."
     return Table(_LEMMA_COLUMNS, tuple(rows), empty)
@@ -194,6 +195,7 @@ def eclass_inspector(ref: str, context: Context) -> Inspector | None:
                     f"{len(members)} members",
                     ("Tensors that the prover found equal for all sizes.",),
                     code=term,
+                    code_math=to_mathml(term),
                     links=tuple(Link(member_ref(candidate, m), m) for m in members),
                 )
     return None

@@ -28,6 +28,8 @@ class Cell:
     kind: str = ""
     """Style of the mark before the text, a row of `colors.STYLES`; empty for no mark."""
     tip: str = ""
+    math: str = ""
+    """The text as MathML, if it is a formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,10 @@ class StepRow:
     kind: str
     lines: tuple[Pair, ...] = ()
     """Per line an expression, and the axioms by which it equals the line before."""
+    equation_math: str = ""
+    """The equation as MathML, if it is a formula."""
+    lines_math: tuple[str, ...] = ()
+    """Per line the expression as MathML, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,15 @@ class Copy:
 
     label: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a symbol of a formula means, as text and as MathML."""
+
+    symbol: str
+    text: str
+    math: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +137,12 @@ class Card:
     soundness_text: str = ""
     formula: str = ""
     """With symbols."""
+    formula_math: str = ""
+    """As MathML; empty if it has none."""
     substituted: str = ""
-    """The formula with the values of its symbols."""
+    """The formula with the values of its symbols, if these are numbers."""
+    where: tuple[Definition, ...] = ()
+    """The meanings of its symbols that are formulas."""
     details: tuple[Pair, ...] = ()
     would_reopen_if: str = ""
     steps: tuple[StepRow, ...] = ()
@@ -231,6 +250,8 @@ class Inspector:
     description: tuple[str, ...] = ()
     details: tuple[Pair, ...] = ()
     code: str = ""
+    code_math: str = ""
+    """The code as MathML, if it is a formula."""
     cards: tuple[Card, ...] = ()
     actions: tuple[Action, ...] = ()
     links: tuple[Link, ...] = ()

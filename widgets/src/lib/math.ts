@@ -18,9 +18,7 @@ const ELEMENTS: Readonly<Record<string, readonly string[]>> = {
 
 /** A formula as an element; the text itself if there is no MathML, or none that can be read. */
 export function typeset(mathml: string, text: string): Element {
-  const root = mathml
-    ? new DOMParser().parseFromString(mathml, "application/xml").documentElement
-    : null;
+  const root = mathml ? new DOMParser().parseFromString(mathml, "application/xml").documentElement : null;
   const math = root?.nodeName === "math" ? copy(root) : null;
   const box = document.createElement(math ? "div" : "pre");
   box.className = "pe-formula";

@@ -5,6 +5,7 @@
 import type { Cell, Row, Table } from "../sections.ts";
 import { add, h, mark, refill } from "./dom.ts";
 import { glyph } from "./glyph.ts";
+import { typeset } from "./math.ts";
 
 /** Texts up to this many letters are not wrapped. */
 const SHORT = 24;
@@ -208,7 +209,11 @@ export class TableView {
         .filter(Boolean)
         .join(" ");
       const mark_ = given.kind ? glyph(given.kind) : null;
-      const text = column?.wide && given.tip ? h("span", { class: "pe-clamp" }, given.text) : given.text;
+      const text = given.math
+        ? typeset(given.math, given.text)
+        : column?.wide && given.tip
+          ? h("span", { class: "pe-clamp" }, given.text)
+          : given.text;
       return h("td", { class: classes || null, title: given.tip ?? null }, mark_, text);
     });
     const tools = this.events.tools ? h("td", { class: "pe-tools" }, ...this.events.tools(row)) : null;

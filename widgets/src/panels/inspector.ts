@@ -3,7 +3,8 @@
 import { add, h } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
 import { type Part, Parts } from "../lib/keep.ts";
-import type { Action, Card, Copy, Inspector, StepRow } from "../sections.ts";
+import { typeset } from "../lib/math.ts";
+import type { Action, Card, Copy, Definition, Inspector, StepRow } from "../sections.ts";
 import { Frame, type Host, type Panel } from "./panel.ts";
 
 /** Values of absent fields. */
@@ -13,6 +14,7 @@ const NOTHING = {
   description: [],
   details: [],
   code: "",
+  code_math: "",
   cards: [],
   actions: [],
   links: [],
@@ -22,7 +24,9 @@ const NO_CARD = {
   soundness_text: "",
   label: "Why",
   formula: "",
+  formula_math: "",
   substituted: "",
+  where: [],
   details: [],
   would_reopen_if: "",
   steps: [],
@@ -98,7 +102,11 @@ export class InspectorPanel implements Panel<Inspector | null> {
         data.status ? h("span", { class: "pe-word" }, data.status) : null,
       ),
       ...data.description.map((line) => h("p", {}, line)),
-      data.code ? h("pre", { class: "pe-snippet" }, data.code) : null,
+      data.code_math
+        ? typeset(data.code_math, data.code)
+        : data.code
+          ? h("pre", { class: "pe-snippet" }, data.code)
+          : null,
       details,
       links.length > 0 ? h("div", { class: "pe-chips" }, ...links) : null,
     );
@@ -118,8 +126,9 @@ export class InspectorPanel implements Panel<Inspector | null> {
         card.soundness ? h("span", { class: "pe-word", title: card.soundness_text }, card.soundness) : null,
       ),
       h("p", { class: "pe-sentence" }, card.sentence),
-      card.formula ? h("pre", { class: "pe-formula" }, card.formula) : null,
+      card.formula ? typeset(card.formula_math, card.formula) : null,
       card.substituted ? h("pre", { class: "pe-formula pe-numbers" }, card.substituted) : null,
+      card.where.length > 0 ? this.where(card.where) : null,
       card.steps.length > 0 ? this.steps(card.steps) : null,
       card.details.length > 0 ? this.details(card.details, `${card.label} ${card.title}`) : null,
       ...card.copies.map((copy) => this.copy(copy)),
@@ -128,6 +137,14 @@ export class InspectorPanel implements Panel<Inspector | null> {
         ? h("p", { class: "pe-reopen" }, h("b", {}, "Would reopen if "), card.would_reopen_if)
         : null,
     );
+  }
+
+  /** The meanings of the symbols of a formula. */
+  private where(definitions: readonly Definition[]): HTMLElement {
+    const list = h("dl", { class: "pe-facts pe-where" });
+    for (const { symbol, text, math } of definitions)
+      add(list, h("dt", {}, symbol), h("dd", {}, typeset(math, text)));
+    return h("div", { class: "pe-part" }, h("span", { class: "pe-eyebrow" }, "where"), list);
   }
 
   /** The details of a card; if there are many, all but the first are folded. */
@@ -148,14 +165,14 @@ export class InspectorPanel implements Panel<Inspector | null> {
     for (const step of steps) {
       const name = h("button", { type: "button", class: "pe-link pe-mono" }, step.name);
       name.addEventListener("click", () => this.host.select(step.ref));
-      const head = [glyph(step.kind), name, h("code", {}, step.equation)];
+      const head = [glyph(step.kind), name, inline(step.equation_math, step.equation)];
       const lines = step.lines ?? [];
       const justification = h("p", { class: "pe-muted" }, step.justification);
       const chain = h("div", { class: "pe-chain" });
       for (const [n, [expression, by]] of lines.entries())
         add(
           chain,
-          h("code", {}, n > 0 ? `= ${expression}` : expression),
+          h("span", {}, n > 0 ? "= " : null, inline(step.lines_math?.[n], expression)),
           n > 0 ? h("span", { class: "pe-muted" }, `by ${by}`) : null,
         );
       const open = lines.length > 0 && steps.length === 1;
@@ -218,6 +235,11 @@ export class InspectorPanel implements Panel<Inspector | null> {
     }
     return box;
   }
+}
+
+/** A formula within a line. */
+function inline(math: string | undefined, text: string): Element {
+  return math ? typeset(math, text) : h("code", {}, text);
 }
 
 function definitions(details: readonly (readonly [string, string])[]): HTMLElement {
