@@ -74,6 +74,13 @@ export interface GraphSection {
   readonly scene: Scene | null;
 }
 
+/** What a symbol of a formula means, as text and as MathML. */
+export interface Definition {
+  readonly symbol: string;
+  readonly text: string;
+  readonly math: string;
+}
+
 /** A lemma of a derivation, with the lines from its left side to its right side. */
 export interface StepRow {
   readonly ref: string;
@@ -82,6 +89,8 @@ export interface StepRow {
   readonly justification: string;
   readonly kind: string;
   readonly lines?: readonly (readonly [string, string])[];
+  readonly equation_math?: string;
+  readonly lines_math?: readonly string[];
 }
 
 /** A text that the user can copy. */
@@ -99,7 +108,9 @@ export interface Card {
   readonly soundness?: string;
   readonly soundness_text?: string;
   readonly formula?: string;
+  readonly formula_math?: string;
   readonly substituted?: string;
+  readonly where?: readonly Definition[];
   readonly details?: readonly (readonly [string, string])[];
   readonly would_reopen_if?: string;
   readonly steps?: readonly StepRow[];
@@ -125,6 +136,7 @@ export interface Inspector {
   readonly description?: readonly string[];
   readonly details?: readonly (readonly [string, string])[];
   readonly code?: string;
+  readonly code_math?: string;
   readonly cards?: readonly Card[];
   readonly actions?: readonly Action[];
   readonly links?: readonly Link[];
@@ -146,6 +158,7 @@ export interface Cell {
   readonly sort?: number | null;
   readonly kind?: string;
   readonly tip?: string;
+  readonly math?: string;
 }
 
 /** A table row; a click on it selects `ref`, unless that is empty. */
