@@ -542,6 +542,22 @@ var xe=`/* Styles of the explorer. Colours come from the theme of the notebook i
   white-space: pre-wrap;
   overflow-wrap: anywhere;
 }
+.prism-explore div.pe-formula {
+  overflow-x: auto;
+  white-space: nowrap;
+  overflow-wrap: normal;
+}
+.prism-explore div.pe-formula math {
+  font-size: 14px;
+}
+.prism-explore :is(.pe-chain > span, summary, dd, td, li) > div.pe-formula {
+  display: inline-block;
+  max-width: 100%;
+  padding: 1px 4px;
+  border: 0;
+  background: none;
+  vertical-align: middle;
+}
 .prism-explore .pe-facts {
   display: grid;
   grid-template-columns: fit-content(42%) minmax(0, 1fr);
@@ -1019,23 +1035,6 @@ var xe=`/* Styles of the explorer. Colours come from the theme of the notebook i
 .prism-explore .pe-overlay .pe-target {
   fill: transparent;
   stroke: none;
-/* ---- typeset formulas */
-.prism-explore div.pe-formula {
-  overflow-x: auto;
-  white-space: nowrap;
-  overflow-wrap: normal;
-}
-.prism-explore div.pe-formula math {
-  font-size: 14px;
-}
-.prism-explore :is(.pe-steps, .pe-where, td) > * > div.pe-formula,
-.prism-explore :is(.pe-chain > span, summary, dd, td, li) > div.pe-formula {
-  display: inline-block;
-  max-width: 100%;
-  padding: 1px 4px;
-  border: 0;
-  background: none;
-  vertical-align: middle;
 }
 `;var Ke="http://www.w3.org/2000/svg";function ye(n,e,t){for(let[r,s]of Object.entries(e))s==null||s===!1||(typeof s=="function"?n.addEventListener(r,s):n.setAttribute(r,s===!0?"":String(s)));return x(n,...t),n}function x(n,...e){for(let t of e)t===null||t===!1||n.append(typeof t=="string"?document.createTextNode(t):t)}function o(n,e={},...t){return ye(document.createElement(n),e,t)}function u(n,e={},...t){return ye(document.createElementNS(Ke,n),e,t)}function f(n,...e){n.replaceChildren(),x(n,...e)}function d(n,e,t){let r=t===!0?"":t===!1?null:t;n.getAttribute(e)!==r&&(r===null?n.removeAttribute(e):n.setAttribute(e,r))}function I(n,e){n.textContent!==e&&(n.textContent=e)}var be=0;function H(n){return be+=1,`prism-${n}-${be}`}var j=class{constructor(e){this.panels=e;this.input.addEventListener("input",()=>this.find())}panels;input=o("input",{class:"pe-search",type:"search",placeholder:"find  /","aria-label":"find in the pictures"});count=o("span",{class:"pe-muted pe-found"});focus(){this.input.focus()}clear(){return this.input.value?(this.input.value="",this.find(),!0):!1}refresh(){this.input.value&&this.find()}find(){let e=this.input.value.trim().toLowerCase(),r=e?a=>[a.ref??"",a.tip??"",...(a.texts??[]).map(l=>l.text)].join(`
 `).toLowerCase().includes(e):null,i=["map","graph"].map(a=>this.panels.get(a)?.stage).reduce((a,l)=>a+(l?.find(r)??0),0);this.count.textContent=e?`${i} found`:""}};var G=class{constructor(e,t){this.closed=t;let r=o("dl",{class:"pe-facts"});for(let i of e)i.shown&&x(r,o("dt",{},o("kbd",{},i.shown)),o("dd",{},i.help));let s=o("button",{type:"button",class:"pe-button"},"Close");s.addEventListener("click",()=>this.toggle()),f(this.element,o("h3",{},"Keys, while the explorer has the focus"),r,o("label",{},this.letters," keys without Ctrl are active"),o("p",{class:"pe-muted"},"Ctrl + wheel zooms a picture, dragging moves it, a double click fits it into its panel."),s)}closed;element=o("dialog",{class:"pe-help","aria-label":"keys"});letters=o("input",{type:"checkbox",checked:!0});get open(){return this.element.open}get lettersActive(){return this.letters.checked}toggle(){this.open?(this.element.close(),this.closed()):this.element.show()}};function we(n){return n instanceof Element&&n.closest("input, select, textarea, [contenteditable]")!==null}function ke(n){return n instanceof Element&&n.closest("button, a, summary")!==null}function Ee(n){return(n.ctrlKey||n.metaKey?"Ctrl+":"")+n.key}function Me(n){return n.length===1&&n!==" "}function B(n){return/^n\d+$/.test(n)}function V(n){return/^f\d+/.exec(n)?.[0]??null}function Se(n){let[e="",t]=n.split("/"),[r=""]=e.split(".");return[...t?[e]:[],...e.includes(".")?[r]:[]]}var Le=JSON.parse('{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave"}'),Te=JSON.parse('{"hatch": [6, "M-1,1 L1,-1 M0,6 L6,0 M5,7 L7,5", "ink-hatch"], "sparse": [12, "M-1,1 L1,-1 M0,12 L12,0 M11,13 L13,11", "ink-hatch"], "dots": [8, "M2,1.2 a.9,.9 0 1 0 .01,0 M6,5.2 a.9,.9 0 1 0 .01,0", "ink-status"], "dashes": [8, "M0,2 H5 M4,6 H8 M0,6 H1", "ink-status"], "cross": [8, "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7 M-1,7 L1,9 M0,0 L8,8 M7,-1 L9,1", "ink-status"], "weave": [6, "M0,1.5 H3 M3,4.5 H6", "ink-hatch"]}'),D=JSON.parse('{"diamond": [[0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5]], "hexagon": [[0.25, 0], [0.75, 0], [1, 0.5], [0.75, 1], [0.25, 1], [0, 0.5]], "square": [[0, 0], [1, 0], [1, 1], [0, 1]], "triangle": [[0, 0], [1, 0], [0.5, 1]], "star": [[0.5, 0.0], [0.623, 0.33], [0.976, 0.345], [0.7, 0.565], [0.794, 0.905], [0.5, 0.71], [0.206, 0.905], [0.3, 0.565], [0.024, 0.345], [0.377, 0.33]]}'),He=`

@@ -542,6 +542,22 @@ var ye=`/* Styles of the explorer. Colours come from the theme of the notebook i
   white-space: pre-wrap;
   overflow-wrap: anywhere;
 }
+.prism-explore div.pe-formula {
+  overflow-x: auto;
+  white-space: nowrap;
+  overflow-wrap: normal;
+}
+.prism-explore div.pe-formula math {
+  font-size: 14px;
+}
+.prism-explore :is(.pe-chain > span, summary, dd, td, li) > div.pe-formula {
+  display: inline-block;
+  max-width: 100%;
+  padding: 1px 4px;
+  border: 0;
+  background: none;
+  vertical-align: middle;
+}
 .prism-explore .pe-facts {
   display: grid;
   grid-template-columns: fit-content(42%) minmax(0, 1fr);
@@ -1019,23 +1035,6 @@ var ye=`/* Styles of the explorer. Colours come from the theme of the notebook i
 .prism-explore .pe-overlay .pe-target {
   fill: transparent;
   stroke: none;
-/* ---- typeset formulas */
-.prism-explore div.pe-formula {
-  overflow-x: auto;
-  white-space: nowrap;
-  overflow-wrap: normal;
-}
-.prism-explore div.pe-formula math {
-  font-size: 14px;
-}
-.prism-explore :is(.pe-steps, .pe-where, td) > * > div.pe-formula,
-.prism-explore :is(.pe-chain > span, summary, dd, td, li) > div.pe-formula {
-  display: inline-block;
-  max-width: 100%;
-  padding: 1px 4px;
-  border: 0;
-  background: none;
-  vertical-align: middle;
 }
 `;var Fe="http://www.w3.org/2000/svg";function we(r,e,t){for(let[n,s]of Object.entries(e))s==null||s===!1||(typeof s=="function"?r.addEventListener(n,s):r.setAttribute(n,s===!0?"":String(s)));return x(r,...t),r}function x(r,...e){for(let t of e)t===null||t===!1||r.append(typeof t=="string"?document.createTextNode(t):t)}function i(r,e={},...t){return we(document.createElement(r),e,t)}function u(r,e={},...t){return we(document.createElementNS(Fe,r),e,t)}function f(r,...e){r.replaceChildren(),x(r,...e)}function d(r,e,t){let n=t===!0?"":t===!1?null:t;r.getAttribute(e)!==n&&(n===null?r.removeAttribute(e):r.setAttribute(e,n))}function I(r,e){r.textContent!==e&&(r.textContent=e)}var be=0;function H(r){return be+=1,`prism-${r}-${be}`}var j=class{constructor(e){this.panels=e;this.input.addEventListener("input",()=>this.find())}panels;input=i("input",{class:"pe-search",type:"search",placeholder:"find  /","aria-label":"find in the pictures"});count=i("span",{class:"pe-muted pe-found"});focus(){this.input.focus()}clear(){return this.input.value?(this.input.value="",this.find(),!0):!1}refresh(){this.input.value&&this.find()}find(){let e=this.input.value.trim().toLowerCase(),n=e?a=>[a.ref??"",a.tip??"",...(a.texts??[]).map(l=>l.text)].join(`
 `).toLowerCase().includes(e):null,o=["map","graph"].map(a=>this.panels.get(a)?.stage).reduce((a,l)=>a+(l?.find(n)??0),0);this.count.textContent=e?`${o} found`:""}};var B=class{constructor(e,t){this.closed=t;let n=i("dl",{class:"pe-facts"});for(let o of e)o.shown&&x(n,i("dt",{},i("kbd",{},o.shown)),i("dd",{},o.help));let s=i("button",{type:"button",class:"pe-button"},"Close");s.addEventListener("click",()=>this.toggle()),f(this.element,i("h3",{},"Keys, while the explorer has the focus"),n,i("label",{},this.letters," keys without Ctrl are active"),i("p",{class:"pe-muted"},"Ctrl + wheel zooms a picture, dragging moves it, a double click fits it into its panel."),s)}closed;element=i("dialog",{class:"pe-help","aria-label":"keys"});letters=i("input",{type:"checkbox",checked:!0});get open(){return this.element.open}get lettersActive(){return this.letters.checked}toggle(){this.open?(this.element.close(),this.closed()):this.element.show()}};function ke(r){return r instanceof Element&&r.closest("input, select, textarea, [contenteditable]")!==null}function Ee(r){return r instanceof Element&&r.closest("button, a, summary")!==null}function Me(r){return(r.ctrlKey||r.metaKey?"Ctrl+":"")+r.key}function Se(r){return r.length===1&&r!==" "}function G(r){return/^n\d+$/.test(r)}function V(r){return/^f\d+/.exec(r)?.[0]??null}function Le(r){let[e="",t]=r.split("/"),[n=""]=e.split(".");return[...t?[e]:[],...e.includes(".")?[n]:[]]}var Te=JSON.parse('{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave"}'),He=JSON.parse('{"hatch": [6, "M-1,1 L1,-1 M0,6 L6,0 M5,7 L7,5", "ink-hatch"], "sparse": [12, "M-1,1 L1,-1 M0,12 L12,0 M11,13 L13,11", "ink-hatch"], "dots": [8, "M2,1.2 a.9,.9 0 1 0 .01,0 M6,5.2 a.9,.9 0 1 0 .01,0", "ink-status"], "dashes": [8, "M0,2 H5 M4,6 H8 M0,6 H1", "ink-status"], "cross": [8, "M-1,1 L1,-1 M0,8 L8,0 M7,9 L9,7 M-1,7 L1,9 M0,0 L8,8 M7,-1 L9,1", "ink-status"], "weave": [6, "M0,1.5 H3 M3,4.5 H6", "ink-hatch"]}'),D=JSON.parse('{"diamond": [[0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5]], "hexagon": [[0.25, 0], [0.75, 0], [1, 0.5], [0.75, 1], [0.25, 1], [0, 0.5]], "square": [[0, 0], [1, 0], [1, 1], [0, 1]], "triangle": [[0, 0], [1, 0], [0.5, 1]], "star": [[0.5, 0.0], [0.623, 0.33], [0.976, 0.345], [0.7, 0.565], [0.794, 0.905], [0.5, 0.71], [0.206, 0.905], [0.3, 0.565], [0.024, 0.345], [0.377, 0.33]]}'),Re=`
