@@ -17,6 +17,7 @@ from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
 from prism_explore.ir.tensors import NAMES, TensorType
+from prism_explore.support.torch_tracing import TRACING
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
 """Sizes of symbols while tracing: different primes, so that torch does not identify two of them."""
@@ -167,6 +168,11 @@ def _type_of(example: Any, name: str) -> TensorType:
 
 
 def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:
+    with TRACING:
+        return _export_alone(code, types, symbols)
+
+
+def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 

@@ -1,5 +1,7 @@
 """Torch code to tensor programs: the program equals torch."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -174,3 +176,16 @@ def test_a_transposed_numpy_array_is_bound_like_a_tensor():
     assert (4, 6) == traced.bind(x, w)[1].shape
     with pytest.raises(ShapeError, match="must have 2 dims, found 1"):
         traced.bind(x, w[0])
+
+
+def test_threads_can_trace_at_the_same_time():
+    def scaled(x, w):
+        return torch.relu(x) @ w
+
+    def traced_columns(columns):
+        return trace(scaled, {"x": T("b", columns), "w": T(columns, 32)}).program.inputs[0].type.dims[1]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(traced_columns, range(16, 28)))
+
+    assert [str(n) for n in range(16, 28)] == [str(d) for d in found]

@@ -14,6 +14,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import NAMES
+from prism_explore.support.torch_tracing import TRACING
 
 
 def torch_compiled(code: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,6 +53,13 @@ def export_function(
     code: Callable[..., Any] | Traced, program: TensorProgram, shapes: Mapping[str, int], path: Path
 ) -> str:
     """Write torch code to a file with torch.export; the reason if torch cannot, else an empty string."""
+    with TRACING:
+        return _export_alone(code, program, shapes, path)
+
+
+def _export_alone(
+    code: Callable[..., Any] | Traced, program: TensorProgram, shapes: Mapping[str, int], path: Path
+) -> str:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
