@@ -64,6 +64,16 @@ class NearMissFold:
         self._verdicts: dict[str, VerdictReached] = {}
         self._rejected: dict[str, tuple[str, Reason]] = {}
         """Per family, the last choice of maps that a constraint rejected, as text, and the reason."""
+        self._nearest: tuple[NearMiss, ...] | None = None
+        """The result, until an event changes it."""
+
+    def copy(self) -> NearMissFold:
+        """An independent copy. Copies share the depths, because that of a node never changes."""
+        twin = NearMissFold()
+        twin._depths, twin._regions, twin._families = self._depths, self._regions.copy(), self._families.copy()
+        twin._candidates, twin._verdicts = self._candidates.copy(), self._verdicts.copy()
+        twin._rejected, twin._nearest = self._rejected.copy(), self._nearest
+        return twin
 
     def add(self, event: Event) -> None:
         """Add one event."""
@@ -75,19 +85,29 @@ class NearMissFold:
                 deepest = self._regions.get(event.reason.rule)
                 if deepest is None or depth > deepest[0]:
                     self._regions[event.reason.rule] = (depth, event)
+                    self._nearest = None
             case FamilyCompleted():
                 self._families[event.family] = None
+                self._nearest = None
             case CandidateInstantiated():
                 self._candidates[event.candidate] = event.family
+                self._nearest = None
             case CandidateRejected() if event.reason.rule != "grid.some":
                 self._rejected[event.family] = (", ".join(event.uses), event.reason)
+                self._nearest = None
             case VerdictReached():
                 self._verdicts[event.candidate] = event
+                self._nearest = None
             case _:
                 pass
 
     def nearest(self) -> tuple[NearMiss, ...]:
         """The near misses, nearest first; none where something is proved."""
+        if self._nearest is None:
+            self._nearest = self._find_nearest()
+        return self._nearest
+
+    def _find_nearest(self) -> tuple[NearMiss, ...]:
         if any(v.verdict == "proved" for v in self._verdicts.values()):
             return ()
         found = chain(
@@ -99,9 +119,12 @@ class NearMissFold:
         return tuple(islice(found, SHOWN))
 
     def _without_proof(self, word: Literal["unknown", "refuted"], reopens: str) -> Iterator[NearMiss]:
+        by_family: dict[str | None, list[VerdictReached]] = {}
+        for candidate, verdict in self._verdicts.items():
+            if verdict.verdict == word:
+                by_family.setdefault(self._candidates.get(candidate), []).append(verdict)
         for family in self._families:
-            verdicts = [v for c, v in self._verdicts.items() if v.verdict == word and self._candidates.get(c) == family]
-            if verdicts:
+            if verdicts := by_family.get(family):
                 first = verdicts[0]
                 others = f" ({len(verdicts)} candidates of {family} alike)" if len(verdicts) > 1 else ""
                 yield NearMiss(first.candidate, word, word, f"{word}: {_short(first.detail)}{others}", reopens)

@@ -50,6 +50,12 @@ class TimeToBeatFold:
         """The least lower bound of an excluded region, and the region."""
         self._time = ""
 
+    def copy(self) -> TimeToBeatFold:
+        """An independent copy."""
+        twin = TimeToBeatFold()
+        twin.bounds_s, twin._region, twin._time = self.bounds_s.copy(), self._region, self._time
+        return twin
+
     def add(self, event: Event) -> None:
         """Add one event; other exclusions are ignored."""
         match event:

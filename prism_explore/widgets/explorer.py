@@ -50,8 +50,6 @@ class Explorer(anywidget.AnyWidget):
         super().__init__()
         self._session = session
         self._folds = Folds()
-        self._past = Folds()
-        """The events of the earlier state that was shown last."""
         self._memo = Memo()
         self._view = ViewState()
         self._lines: list[tuple[str, str]] = []
@@ -118,8 +116,7 @@ class Explorer(anywidget.AnyWidget):
 
     def picture(self) -> Sections:
         """Compute all panels. Not thread-safe: once the publisher runs, only its thread calls this."""
-        for entry in self._session.journal.since(self._folds.events.count):
-            self._folds.add(entry)
+        self._folds.extend(self._session.journal.since(self._folds.events.count))
         selection = self._session.selection or ""
         with self._lock:
             if selection != self._view.selection:
@@ -127,18 +124,10 @@ class Explorer(anywidget.AnyWidget):
             view, lines = self._view, tuple(line for _, line in self._lines)
         folds = self._folds
         if 0 < view.cursor < folds.events.count:
-            folds = self._first_events(view.cursor)
+            folds = folds.before(view.cursor)
         else:
             view = replace(view, cursor=0)
         return sections(search_info(self._session), folds, view, lines, self._memo)
-
-    def _first_events(self, cursor: int) -> Folds:
-        """The first `cursor` events; a later state than the last one only reads the events in between."""
-        if self._past.events.count > cursor:
-            self._past = Folds()
-        for entry in self._session.journal.entries[self._past.events.count : cursor]:
-            self._past.add(entry)
-        return self._past
 
     # ipykernel handles a message from the browser in the subshell from which Python sent last, which it reads from a
     # context variable. On the publisher thread that would be the main shell, which is blocked while a cell runs.

@@ -100,7 +100,7 @@ def _refs(events: EventIndex, candidates: list[str], program: TensorProgram) -> 
     """The ids that can be selected in the page."""
     yield from events.nodes
     yield from list(events.regions)[:MAX_REGIONS]
-    yield from dict.fromkeys(r.reason.code for r in events.regions.values())
+    yield from events.regions_by_code
     yield from events.families
     yield from events.candidates
     yield from (program_tensor(n) for n in range(len(program.graph.nodes)))

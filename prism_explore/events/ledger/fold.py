@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
+from typing import Any, cast
 
 from prism_explore.events.fastest import OURS
 from prism_explore.events.kinds import (
@@ -83,7 +85,7 @@ class Fold:
         self._maps_rejected: Counter[str] = Counter()
         self._verdicts: dict[str, VerdictReached] = {}
         self._trials: dict[str, Trial] = {}
-        self._ended: list[str] = []
+        self._ended: dict[str, None] = {}
         self._bounds_s: dict[str, float] = {}
         """Per family, the least roofline bound of its candidates."""
         self._incumbents: list[Improvement] = []
@@ -96,19 +98,32 @@ class Fold:
         self._near_misses = NearMissFold()
         self._time_to_beat = TimeToBeatFold()
         self._space: SpaceCounted | None = None
+        self._count = self._other_count = 0
+        """Number of events, and of those that are no step of the enumeration."""
+        self._last: tuple[int, int, Ledger] = (0, 0, Ledger())
+        """The last ledger, and both numbers for it."""
 
     def add(self, event: Event) -> None:
         """Add one event."""
         self._near_misses.add(event)
+        match event:
+            case RegionPruned():
+                self._counts["pruned"] += 1
+                self._pruned.add(event.reason, "region", event.stood_for, event.region)
+                self._time_to_beat.add(event)
+            case NodeExpanded():
+                self._counts["expanded"] += 1
+            case _:
+                self._add_other(event)
+        self._count += 1
+
+    def _add_other(self, event: Event) -> None:
+        """Add an event that is no step of the enumeration; those are most of all events."""
+        self._other_count += 1
         self._time_to_beat.add(event)
         match event:
             case ExplorationStarted():
                 self._started, self._finished = event, None
-            case NodeExpanded():
-                self._counts["expanded"] += 1
-            case RegionPruned():
-                self._counts["pruned"] += 1
-                self._pruned.add(event.reason, "region", event.stood_for, event.region)
             case FamilyCompleted():
                 self._families[event.family] = event
             case SpaceCounted():
@@ -140,17 +155,17 @@ class Fold:
                     error=event.error,
                     waited=event.waited,
                 )
-                if event.trial not in self._ended:
-                    self._ended.append(event.trial)
+                self._ended.setdefault(event.trial)
             case TrialFailed():
                 self._trials[event.trial] = replace(self._trial(event), failure=event.reason)
-                self._ended.append(event.trial)
+                self._ended.setdefault(event.trial)
             case IncumbentImproved():
                 number = len(self._ended)
                 self._incumbents.append(Improvement(number, event.trial, event.candidate, event.time_s))
             case BaselineMeasured():
                 raced = self._fastest()
-                self._races.setdefault(raced.trial if raced else "", {})[event.name] = event
+                key = raced.trial if raced else ""
+                self._races[key] = {**self._races.get(key, {}), event.name: event}
                 if raced is not None and event.name == OURS and event.samples:
                     self._trials[raced.trial] = replace(raced, race=event)
             case Steered():
@@ -167,6 +182,16 @@ class Fold:
                 self._initial_baselines[event.name] = event
             case SaturationStepped() | CertificateReplayed() | KernelGenerated() | PlayedOff() | SearchForked():
                 pass
+            case NodeExpanded() | RegionPruned():
+                pass
+
+    def copy(self) -> Fold:
+        """An independent copy; the events are shared."""
+        twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, dict | list | PruneCounter | NearMissFold | TimeToBeatFold):
+                setattr(twin, name, cast("dict[str, object]", value).copy())
+        return twin
 
     def _fastest(self) -> Trial | None:
         return fastest_trial(self._trials.values(), self._steering, withheld(self._floats.values(), self._steering))
@@ -184,7 +209,30 @@ class Fold:
         return known or Trial(event.trial, event.candidate, event.parameters, family=self._family(event.candidate))
 
     def value(self) -> Ledger:
-        """The ledger of the events so far."""
+        """The ledger of the events so far. What did not change since the last one is the same object."""
+        count, others, last = self._last
+        if self._count == count and count:
+            return last
+        parts = self._enumeration_parts(last.funnel)
+        if self._other_count != others:
+            parts |= self._other_parts()
+        changed = {name: part for name, part in parts.items() if getattr(last, name) != part}
+        self._last = (self._count, self._other_count, replace(last, **changed))
+        return self._last[2]
+
+    def _enumeration_parts(self, funnel: Funnel) -> dict[str, Any]:
+        """The parts of the ledger that each step of the enumeration can change."""
+        space = self._space
+        return {
+            "funnel": replace(funnel, expanded=self._counts["expanded"], pruned=self._counts["pruned"]),
+            "prune_counts": self._pruned.rows(),
+            "near_misses": self._near_misses.nearest(),
+            "space_breakdown": self._pruned.space_breakdown(space, len(self._families)) if space is not None else None,
+            "nothing_faster": self._nothing_faster(),
+        }
+
+    def _other_parts(self) -> dict[str, Any]:
+        """The parts of the ledger that only other events change, and the full funnel."""
         words = Counter(v.verdict for v in self._verdicts.values())
         trials = tuple(self._trials.values())
         best = self._fastest()
@@ -201,23 +249,19 @@ class Fold:
             measured=sum(t.time_s is not None for t in trials),
             failed=sum(t.failure is not None for t in trials),
         )
-        return Ledger(
-            self._started,
-            self._finished,
-            funnel,
-            self._pruned.rows(),
-            self._family_rows(trials),
-            trials,
-            tuple(self._incumbents),
-            tuple(self._races.get(best.trial if best else "", {}).values()),
-            dict(self._verdicts),
-            self._steering,
-            dict(self._floats),
-            self._near_misses.nearest(),
-            self._pruned.space_breakdown(self._space, len(self._families)) if self._space is not None else None,
-            tuple(self._initial_baselines.values()),
-            self._nothing_faster(),
-        )
+        return {
+            "started": self._started,
+            "finished": self._finished,
+            "funnel": funnel,
+            "families": self._family_rows(trials),
+            "trials": trials,
+            "incumbents": tuple(self._incumbents),
+            "final_race": tuple(self._races.get(best.trial if best else "", {}).values()),
+            "verdicts": dict(self._verdicts),
+            "steering": self._steering,
+            "floats": dict(self._floats),
+            "initial_baselines": tuple(self._initial_baselines.values()),
+        }
 
     def _nothing_faster(self) -> NothingFaster | None:
         out = {*withheld(self._floats.values(), self._steering), *self._steering.named("rejected")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -95,35 +94,50 @@ class SpaceBreakdown:
         )
 
 
+@dataclass(slots=True)
+class _Tally:
+    """The prunings for one reason by one rule."""
+
+    count: int
+    stood_for: float
+    first: tuple[str, str, str, str]
+    """Sentence, example, formula and `reopens` of the first one."""
+
+
 class PruneCounter:
     """Counts prunings per rule and reason."""
 
     def __init__(self) -> None:
-        self._first: dict[PruneKey, tuple[str, str, str, str]] = {}
-        """Per key, sentence, example, formula and `reopens` of the first one."""
-        self._counts: Counter[PruneKey] = Counter()
-        self._stood_for: defaultdict[PruneKey, float] = defaultdict(float)
+        self._tallies: dict[PruneKey, _Tally] = {}
 
     def add(self, reason: Reason, what: What, stood_for: float, example: str) -> None:
         """Count one pruning."""
         key = (reason.code, reason.rule, reason.soundness, what)
-        self._first.setdefault(key, (reason.sentence, example, reason.formula, reason.would_reopen_if))
-        self._counts[key] += 1
-        self._stood_for[key] += stood_for
+        tally = self._tallies.get(key)
+        if tally is None:
+            first = (reason.sentence, example, reason.formula, reason.would_reopen_if)
+            self._tallies[key] = _Tally(1, stood_for, first)
+        else:
+            tally.count += 1
+            tally.stood_for += stood_for
+
+    def copy(self) -> PruneCounter:
+        """An independent copy."""
+        twin = PruneCounter()
+        twin._tallies = {key: _Tally(t.count, t.stood_for, t.first) for key, t in self._tallies.items()}
+        return twin
 
     def rows(self) -> tuple[PruneCount, ...]:
         """One row per rule and reason, most frequent first."""
-        return tuple(
-            PruneCount(*key, self._counts[key], self._stood_for[key], *self._first[key])
-            for key in sorted(self._counts, key=lambda k: (-self._counts[k], k))
-        )
+        found = sorted(self._tallies.items(), key=lambda row: (-row[1].count, row[0]))
+        return tuple(PruneCount(*key, tally.count, tally.stood_for, *tally.first) for key, tally in found)
 
     def space_breakdown(self, space: SpaceCounted, families: int) -> SpaceBreakdown:
         """The breakdown of the full space."""
         regions = {True: 0.0, False: 0.0}
-        for (_, _, soundness, what), stood_for in self._stood_for.items():
+        for (_, _, soundness, what), tally in self._tallies.items():
             if what == "region":
-                regions[soundness == "budget"] += stood_for
+                regions[soundness == "budget"] += tally.stood_for
         return SpaceBreakdown(space.whole, regions[False], regions[True], families, space.unfinished, space.void)
 
 

@@ -6,9 +6,11 @@ memoized in a `Memo`, which belongs to one explorer.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from typing import get_args
 
 from prism_explore.diagnose.jobs import Question, QuestionKind
@@ -19,6 +21,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Space
+from prism_explore.support.gc_pause import gc_paused
 from prism_explore.targets import GPUS, Target
 from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
@@ -32,22 +35,61 @@ from prism_explore.widgets.views.search_tree import SearchTree
 from prism_explore.widgets.views.trial_work import work_model
 from prism_explore.widgets.views.tuning_view import TuningView
 
+CHECKPOINT_EVENTS = 4096
+"""Number of events between two checkpoints, until there are too many."""
+MAX_CHECKPOINTS = 64
+"""Largest number of checkpoints; beyond, every other one is dropped and their distance doubles."""
+
 
 class Folds:
-    """The events of one journal in three indexed forms, kept up to date entry by entry."""
+    """The events of one journal in three indexed forms, kept up to date entry by entry.
+
+    `before(n)` is the state after the first `n` events, at any moment and in any order. Index and tree are views that
+    share their data. The ledger starts from the checkpoint before that moment, so it reads the events between two
+    checkpoints at most: 4,096 up to 262,144 events, then at most 1/32 of all. There are at most 64 checkpoints. A
+    checkpoint has the families, candidates, verdicts and trials so far, and no node or region.
+    """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.ledger = Fold()
         self.events = EventIndex()
         self.tree = SearchTree()
-        for entry in entries:
-            self.add(entry)
+        self._distance = CHECKPOINT_EVENTS
+        self._checkpoints: list[tuple[int, Fold]] = [(0, Fold())]
+        """Number of events, and the ledger after them; ascending."""
+        self._past: tuple[int, Fold] = self._checkpoints[0]
+        """The earlier state that was read last."""
+        self.extend(entries)
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        """Read entries."""
+        with gc_paused():
+            for entry in entries:
+                self.add(entry)
 
     def add(self, entry: Entry) -> None:
         """Read one entry."""
         self.ledger.add(entry.event)
         self.events.add(entry)
         self.tree.add(entry.event)
+        count = self.events.count
+        if count - self._checkpoints[-1][0] >= self._distance:
+            self._checkpoints.append((count, self.ledger.copy()))
+            if len(self._checkpoints) > MAX_CHECKPOINTS:
+                del self._checkpoints[1::2]
+                self._distance *= 2
+
+    def before(self, count: int) -> Folds:
+        """The first `count` events. The result is to be read only."""
+        nearest = self._checkpoints[bisect_right(self._checkpoints, count, key=itemgetter(0)) - 1]
+        start, known = max((nearest, self._past), key=lambda row: row[0] if row[0] <= count else -1)
+        ledger = known.copy()
+        for entry in self.events.entries.between(start, count):
+            ledger.add(entry.event)
+        self._past = (count, ledger)
+        folds = Folds()
+        folds.ledger, folds.events, folds.tree = ledger, self.events.before(count), self.tree.before(count)
+        return folds
 
 
 @dataclass(frozen=True, slots=True)

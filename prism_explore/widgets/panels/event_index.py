@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
@@ -22,6 +21,7 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.phases import Phase, phase_of
+from prism_explore.widgets.panels.timeline import Groups, History, Timeline
 
 MAX_LOG_ENTRIES = 200
 """Largest number of entries in the log; the journal has all."""
@@ -29,74 +29,101 @@ MAX_LOG_ENTRIES = 200
 
 @dataclass(slots=True)
 class EventIndex:
-    """The events by id. The key of each table is the id in its events, unless the docstring of the field differs."""
+    """The events by id. The key of each table is the id in its events, unless the docstring of the field differs.
 
-    nodes: dict[str, NodeExpanded] = field(default_factory=dict[str, NodeExpanded])
-    regions: dict[str, RegionPruned] = field(default_factory=dict[str, RegionPruned])
-    families: dict[str, FamilyCompleted] = field(default_factory=dict[str, FamilyCompleted])
-    candidates: dict[str, CandidateInstantiated] = field(default_factory=dict[str, CandidateInstantiated])
-    candidates_by_family: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    Every field is a container of `panels.timeline`, so that an earlier state is a view.
+    """
+
+    entries: History = field(default_factory=History)
+    nodes: Timeline[NodeExpanded] = field(default_factory=Timeline[NodeExpanded])
+    regions: Timeline[RegionPruned] = field(default_factory=Timeline[RegionPruned])
+    regions_by_code: Groups[RegionPruned] = field(default_factory=Groups[RegionPruned])
+    """Per code of a reason, the regions that were pruned for it."""
+    maps_by_code: Groups[CandidateRejected] = field(default_factory=Groups[CandidateRejected])
+    """Per code of a reason, the choices of maps that were rejected for it."""
+    families: Timeline[FamilyCompleted] = field(default_factory=Timeline[FamilyCompleted])
+    candidates: Timeline[CandidateInstantiated] = field(default_factory=Timeline[CandidateInstantiated])
+    candidates_by_family: Groups[str] = field(default_factory=lambda: Groups[str](_candidate))
     """Per family, the ids of its candidates, oldest first."""
-    rejected_maps: dict[str, list[CandidateRejected]] = field(default_factory=dict[str, list[CandidateRejected]])
+    rejected_maps: Groups[CandidateRejected] = field(default_factory=Groups[CandidateRejected])
     """Per family, the choices of maps that the constraints forbid."""
-    verdicts: dict[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
-    bounded: dict[str, CandidateBounded] = field(default_factory=dict[str, CandidateBounded])
-    floats: dict[str, FloatsAssessed] = field(default_factory=dict[str, FloatsAssessed])
+    verdicts: Timeline[VerdictReached] = field(default_factory=Timeline[VerdictReached])
+    bounded: Timeline[CandidateBounded] = field(default_factory=Timeline[CandidateBounded])
+    floats: Timeline[FloatsAssessed] = field(default_factory=Timeline[FloatsAssessed])
     """Per family."""
-    certificates: dict[str, CertificateReplayed] = field(default_factory=dict[str, CertificateReplayed])
-    sources: dict[str, KernelGenerated] = field(default_factory=dict[str, KernelGenerated])
+    certificates: Timeline[CertificateReplayed] = field(default_factory=Timeline[CertificateReplayed])
+    sources: Timeline[KernelGenerated] = field(default_factory=Timeline[KernelGenerated])
     """Per trial."""
-    child_count: dict[str, int] = field(default_factory=dict[str, int])
-    """Per node, the number of its children."""
-    pruned_count: dict[str, int] = field(default_factory=dict[str, int])
-    """Per node, the number of regions that were pruned below it."""
-    family_at: dict[str, str] = field(default_factory=dict[str, str])
+    family_at: Timeline[str] = field(default_factory=lambda: Timeline[str](_family))
     """Per node, the family that it completes."""
-    phase: Phase | None = None
-    """Phase of the last event that belongs to one."""
-    log: deque[Entry] = field(default_factory=lambda: deque[Entry](maxlen=MAX_LOG_ENTRIES))
-    """The last entries, oldest first."""
-    count: int = 0
 
     def add(self, entry: Entry) -> None:
         """Index one entry."""
         event = entry.event
-        self.count += 1
-        self.phase = phase_of(event) or self.phase
-        self.log.append(entry)
+        self.entries.add(entry)
         match event:
-            case NodeExpanded():
-                self.nodes[event.node] = event
-                self.child_count[event.parent] = self.child_count.get(event.parent, 0) + 1
             case RegionPruned():
-                self.regions[event.region] = event
-                self.pruned_count[event.parent] = self.pruned_count.get(event.parent, 0) + 1
+                self.regions.put(event.region, entry)
+                self.regions_by_code.put(event.reason.code, entry)
+            case NodeExpanded():
+                self.nodes.put(event.node, entry)
             case FamilyCompleted():
-                self.families[event.family] = event
-                self.family_at[event.node] = event.family
+                self.families.put(event.family, entry)
+                self.family_at.put(event.node, entry)
             case CandidateInstantiated():
                 if event.candidate not in self.candidates:
-                    self.candidates_by_family.setdefault(event.family, []).append(event.candidate)
-                self.candidates[event.candidate] = event
+                    self.candidates_by_family.put(event.family, entry)
+                self.candidates.put(event.candidate, entry)
             case CandidateRejected():
-                self.rejected_maps.setdefault(event.family, []).append(event)
+                self.rejected_maps.put(event.family, entry)
+                self.maps_by_code.put(event.reason.code, entry)
             case VerdictReached():
-                self.verdicts[event.candidate] = event
+                self.verdicts.put(event.candidate, entry)
             case CandidateBounded():
-                self.bounded[event.candidate] = event
+                self.bounded.put(event.candidate, entry)
             case CertificateReplayed():
-                self.certificates[event.candidate] = event
+                self.certificates.put(event.candidate, entry)
             case FloatsAssessed():
-                self.floats[event.family] = event
+                self.floats.put(event.family, entry)
             case KernelGenerated():
-                self.sources[event.trial] = event
+                self.sources.put(event.trial, entry)
             case _:
                 pass
 
+    def before(self, count: int) -> EventIndex:
+        """The index of the first `count` events."""
+        return EventIndex(**{f.name: getattr(self, f.name).before(count) for f in fields(self)})
+
+    @property
+    def count(self) -> int:
+        """Number of events."""
+        return len(self.entries)
+
+    @property
+    def log(self) -> tuple[Entry, ...]:
+        """The last entries, oldest first."""
+        return self.entries.last(MAX_LOG_ENTRIES)
+
+    @property
+    def phase(self) -> Phase | None:
+        """Phase of the last event that belongs to one."""
+        for entry in reversed(self.entries):
+            if (phase := phase_of(entry.event)) is not None:
+                return phase
+        return None
+
     def candidates_of(self, family: str) -> tuple[str, ...]:
         """Ids of the candidates of a family, oldest first."""
-        return tuple(self.candidates_by_family.get(family, ()))
+        return self.candidates_by_family.get(family, ())
 
     def has_graph(self, ref: str) -> bool:
         """Whether a family or candidate has this id."""
         return ref in self.families or ref in self.candidates
+
+
+def _candidate(event: CandidateInstantiated) -> str:
+    return event.candidate
+
+
+def _family(event: FamilyCompleted) -> str:
+    return event.family

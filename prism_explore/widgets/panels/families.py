@@ -108,7 +108,7 @@ def _family_cards(ref: str, context: Context) -> tuple[Card, ...]:
     decided = [events.verdicts[c] for c in events.candidates_of(ref) if c in events.verdicts][:MAX_REASONS]
     verdicts = (evidence(v, program, events.candidates[v.candidate].sgraph).parts[0] for v in decided)
     first: dict[str, Reason] = {}
-    for event in events.rejected_maps.get(ref, []):
+    for event in events.rejected_maps.get(ref, ()):
         first.setdefault(event.reason.code, event.reason)
     return (
         *((part_card(floats_part(floats), ref),) if floats is not None else ()),

@@ -23,6 +23,7 @@ def node_inspector(ref: str, context: Context) -> Inspector | None:
     node = events.nodes.get(ref)
     if node is None:
         return None
+    below = context.tree.nodes[ref]
     family = events.family_at.get(ref, "")
     links = [Link(node.parent, f"parent {node.parent}")] if node.parent else []
     links += [Link(family, f"family {family}")] if family else []
@@ -39,7 +40,7 @@ def node_inspector(ref: str, context: Context) -> Inspector | None:
         ),
         details=(
             ("level", node.level),
-            ("children", f"{events.child_count.get(ref, 0)} kept, {events.pruned_count.get(ref, 0)} pruned"),
+            ("children", f"{len(below.children):,} kept, {len(below.pruned):,} pruned"),
         ),
         code=code,
         links=tuple(links),
@@ -97,8 +98,7 @@ def reason_inspector(ref: str, context: Context) -> Inspector | None:
     rows = [c for c in context.ledger.prune_counts if c.code == ref]
     if not rows:
         return None
-    regions = [r for r in events.regions.values() if r.reason.code == ref]
-    maps = [r for rejected in events.rejected_maps.values() for r in rejected if r.reason.code == ref]
+    regions, maps = events.regions_by_code.first(ref, MAX_LINKS), events.maps_by_code.first(ref, 1)
     bounded = [b for b in events.bounded.values() if b.reason.code == ref]
     reasons = [r.reason for r in (*regions, *maps, *bounded)]
     audit = action("Audit a sample of each rule", "audit", {"sample": REGIONS_PER_RULE}, True)
@@ -114,5 +114,5 @@ def reason_inspector(ref: str, context: Context) -> Inspector | None:
         ),
         cards=(reason_card(reasons[0], f"{ref}, for example"),) if reasons else (),
         actions=(audit,) if can_audit else (),
-        links=tuple(Link(r.region, r.region) for r in regions[:MAX_LINKS]),
+        links=tuple(Link(r.region, r.region) for r in regions),
     )

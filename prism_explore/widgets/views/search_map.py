@@ -61,6 +61,8 @@ class _Icicle:
         self.total = 0
         self.anchors: dict[str, tuple[float, float]] = {}
         """Per family, the middle of the lower side of its node."""
+        self.merged_at: dict[str, tuple[float, float]] = {}
+        """Per node that shares a block, the middle of the lower side of the block."""
         self.choices = book.steering.choices
 
     def draw(self, root: str) -> None:
@@ -150,9 +152,7 @@ class _Icicle:
         leaves = sum(self.leaves[n] for n in names) + pruned
         wide = leaves * per_leaf
         self.merged += leaves
-        for name in names:
-            for family in self.tree.families_below(name):
-                self.anchors[family] = (x + wide / 2, (depth + 1) * ROW_PX)
+        self.merged_at |= dict.fromkeys(names, (x + wide / 2, (depth + 1) * ROW_PX))
         if wide < MIN_BLOCK_PX or not names:
             return
         parent = self.tree.nodes[names[0]].parent
@@ -189,6 +189,11 @@ class _Icicle:
     # ------------------------------------------------------------ families
     def _family_rows(self, top: float) -> float:
         """Draw the families below their nodes; return the height of the rows."""
+        for row in self.book.families:
+            if row.family not in self.anchors:
+                above = (self.merged_at[n] for n in self.tree.ancestors(row.node) if n in self.merged_at)
+                if (point := next(above, None)) is not None:
+                    self.anchors[row.family] = point
         rows = [r for r in self.book.families if r.family in self.anchors]
         if not rows:
             return 0.0
