@@ -25,8 +25,7 @@ import traitlets
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.wire import Message, Publisher
-from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info, subject_of
-from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info, select
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.scene import Scene
@@ -120,7 +119,7 @@ class Explorer(anywidget.AnyWidget):
         selection = self._session.selection or ""
         with self._lock:
             if selection != self._view.selection:
-                self._view = _selected(self._view, selection, self._folds.events)
+                self._view = select(self._view, selection, self._folds.events)
             view, lines = self._view, tuple(line for _, line in self._lines)
         folds = self._folds
         if 0 < view.cursor < folds.events.count:
@@ -152,15 +151,10 @@ class Explorer(anywidget.AnyWidget):
     def svg(self) -> str:
         """The search map and the sGraph as one SVG."""
         folds = Folds(self._session.journal.entries)
-        view = _selected(ViewState(map_px=int(STATIC_PX)), self._session.selection or "", folds.events)
+        view = select(ViewState(map_px=int(STATIC_PX)), self._session.selection or "", folds.events)
         panels = sections(search_info(self._session), folds, view, memo=self._memo)
         graph = panels.graph.scene
         return stack_scenes([panels.map.scene] if graph is None else [panels.map.scene, graph])
-
-
-def _selected(view: ViewState, ref: str, events: EventIndex) -> ViewState:
-    """The view after a selection; an id that belongs to no graph does not change the graph."""
-    return replace(view, selection=ref, subject=subject_of(ref, events) or view.subject)
 
 
 def _clamp(minimum: int, px: int) -> int:

@@ -3,12 +3,15 @@
 The browser sends ids as texts, and events store tensor names as texts, so an id is a text and not an object. The kinds
 of ids::
 
-    n12          a node of the search tree          p3        a pruned region
-    f1           a family                           f1.c2     a candidate
-    program.%4   a tensor of the program            u9        a tuning trial
-    f1.c2/k3     a kernel-level tensor              c4        an e-class of a candidate
-    f1.c2/k3.b7  a tensor of a block graph          q1        a question
-    f1.c2/k3@5   frame 5 of the e-graph of a lemma  mem.smem  a pruning reason
+    n12          a node of the search tree          p3                a pruned region
+    f1           a family                           f1.c2             a candidate
+    program.%4   a tensor of the program            u9                a tuning trial
+    f1.c2/k3     a kernel-level tensor              f1.c2/c4          an e-class of a candidate
+    f1.c2/k3.b7  a tensor of a block graph          f1.c2/program.%4  a tensor of the program in a proof
+    f1.c2/k3@5   frame 5 of the e-graph of a lemma  f1.c2/goal@0      the same, for the results
+    q1           a question                         mem.smem          a pruning reason
+
+Saved selections may have two older forms: c4 for an e-class, and f1.c2/goal for frame 0.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ PROGRAM = "program."
 """Prefix of the name of a tensor of the program."""
 GOAL = "goal"
 """Name of the last lemma of a certificate: the results of program and candidate are equal."""
-_TENSOR = re.compile(r"(?:program\.%(?P<program>\d+)|(?:(?P<owner>f[\w.]*)/)?k(?P<kernel>\d+)(?:\.b(?P<block>\d+))?)")
-_FRAME = re.compile(r"(?P<candidate>f\d+\.c\d+)/(?P<tensor>[\w.%]+)@(?P<number>\d+)")
+_TENSOR = re.compile(r"(?:(?P<owner>f[\w.]*)/)?(?:program\.%(?P<program>\d+)|k(?P<kernel>\d+)(?:\.b(?P<block>\d+))?)")
+_FRAME = re.compile(r"(?P<candidate>f\d+\.c\d+)/(?:(?P<tensor>[\w.%]+)@(?P<number>\d+)|goal)")
+_ECLASS = re.compile(r"(?:(?P<candidate>f\d+\.c\d+)/)?(?P<name>c\d+)")
+_GRAPH = re.compile(r"f\d+(?:\.c\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +34,18 @@ class TensorRef:
     """A tensor of the program, of a family or of a candidate."""
 
     owner: str
-    """Id of the family or candidate; empty for the program."""
+    """Id of the family or candidate whose graph or proof has it; empty for the program alone."""
     name: str
     """The name of the tensor in e-classes and lemmas: program.%4, k3, k3.b7."""
     position: int
     """Position of the kernel-level node."""
     block_position: int | None = None
     """Position of the node in the block graph of that kernel; None for the kernel-level node itself."""
+
+    @property
+    def is_of_program(self) -> bool:
+        """Whether it is a tensor of the program, of which a proof may speak."""
+        return is_of_program(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,16 @@ class FrameRef:
     def id_of(self, number: int) -> str:
         """The id of a frame of the same lemma."""
         return f"{self.candidate}/{self.tensor}@{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class EClassRef:
+    """An e-class of a candidate."""
+
+    candidate: str
+    """Empty in an id of the older form, which does not have it."""
+    name: str
+    """Its name in events, such as c4."""
 
 
 def program_tensor(position: int) -> str:
@@ -66,19 +86,32 @@ def tensor_ref(ref: str) -> TensorRef | None:
     found = _TENSOR.fullmatch(ref)
     if found is None:
         return None
+    owner, name, block = found["owner"] or "", ref.rpartition("/")[2], found["block"]
     if found["program"] is not None:
-        return TensorRef("", ref, int(found["program"]))
-    if not found["owner"]:
-        return None
-    block = found["block"]
-    name = ref.removeprefix(f"{found['owner']}/")
-    return TensorRef(found["owner"], name, int(found["kernel"]), None if block is None else int(block))
+        return TensorRef(owner, name, int(found["program"]))
+    return TensorRef(owner, name, int(found["kernel"]), None if block is None else int(block)) if owner else None
 
 
 def frame_ref(ref: str) -> FrameRef | None:
     """Parse the id of an e-graph frame; None for another kind of id."""
     found = _FRAME.fullmatch(ref)
-    return FrameRef(found["candidate"], found["tensor"], int(found["number"])) if found else None
+    return FrameRef(found["candidate"], found["tensor"] or GOAL, int(found["number"] or 0)) if found else None
+
+
+def eclass_ref(ref: str) -> EClassRef | None:
+    """Parse the id of an e-class; None for another kind of id."""
+    found = _ECLASS.fullmatch(ref)
+    return EClassRef(found["candidate"] or "", found["name"]) if found else None
+
+
+def eclass_id(candidate: str, name: str) -> str:
+    """The id of an e-class, from its name in events."""
+    return f"{candidate}/{name}"
+
+
+def names_graph(ref: str) -> bool:
+    """Whether an id is that of a family or candidate, existing or not."""
+    return _GRAPH.fullmatch(ref) is not None
 
 
 def is_of_program(name: str) -> bool:
@@ -88,9 +121,7 @@ def is_of_program(name: str) -> bool:
 
 def member_ref(owner: str, name: str) -> str:
     """The id of a tensor that an e-class or lemma of a candidate names, or of a tensor of a family."""
-    if name == GOAL:
-        return f"{owner}/{GOAL}@0"
-    return name if is_of_program(name) else f"{owner}/{name}"
+    return f"{owner}/{GOAL}@0" if name == GOAL else f"{owner}/{name}"
 
 
 def short_name(name: str) -> str:
@@ -99,5 +130,5 @@ def short_name(name: str) -> str:
 
 
 def owner_of(ref: str) -> str:
-    """Id of the family or candidate that contains a tensor; the id itself for another kind of id."""
+    """Id of the family or candidate that an id begins with; the id itself for another kind of id."""
     return ref.split("/")[0]

@@ -233,7 +233,9 @@ def test_symbols_are_replaced_all_at_once() -> None:
         ("program.%4", "%4 = matmul(%3, %1)"),
         ("u3", "u3: a trial"),
         ("u5", "u5: a trial"),
-        ("c3", "c3: an e-class"),
+        ("f1.c1/c3", "c3: an e-class of f1.c1"),
+        ("c3", "c3: an e-class of f1.c1"),
+        ("f1.c1/program.%4", "%4 = matmul(%3, %1)"),
         ("mem.smem", "mem.smem"),
     ],
 )

@@ -7,11 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.widgets.refs import (
+    EClassRef,
     FrameRef,
     TensorRef,
+    eclass_id,
+    eclass_ref,
     frame_ref,
     is_of_program,
     member_ref,
+    names_graph,
     owner_of,
     short_name,
     tensor_ref,
@@ -22,6 +26,7 @@ from prism_explore.widgets.refs import (
     ("ref", "tensor"),
     [
         ("program.%4", TensorRef("", "program.%4", 4)),
+        ("f1.c2/program.%4", TensorRef("f1.c2", "program.%4", 4)),
         ("f1/k0", TensorRef("f1", "k0", 0)),
         ("f1.c2/k3", TensorRef("f1.c2", "k3", 3)),
         ("f1.c2/k3.b17", TensorRef("f1.c2", "k3.b17", 3, 17)),
@@ -38,13 +43,25 @@ def test_a_frame_has_an_id_of_its_own() -> None:
     assert [None] * 4 == [frame_ref(r) for r in ("f1.c2/k3.b7", "f1.c2", "goal@1", "f1.c2/goal@-1")]
 
 
+def test_an_e_class_has_its_candidate_and_ids_of_the_older_forms_are_read() -> None:
+    assert EClassRef("f5.c2", "c18") == eclass_ref(eclass_id("f5.c2", "c18"))
+    assert EClassRef("", "c18") == eclass_ref("c18")
+    assert FrameRef("f1.c2", "goal", 0) == frame_ref("f1.c2/goal")
+    assert [None] * 4 == [eclass_ref(r) for r in ("f5.c2", "f5/c1", "c", "f5.c2/k3")]
+
+
+def test_only_families_and_candidates_name_a_graph() -> None:
+    assert [True, True] == [names_graph(r) for r in ("f12", "f1.c20")]
+    assert not any(names_graph(r) for r in ("", "n1", "f1.c2/k3", "c4", "f"))
+
+
 @given(st.text())
 def test_any_text_is_parsed_or_is_no_id(text: str) -> None:
-    assert tensor_ref(text) is None or frame_ref(text) is None
+    assert [r(text) for r in (tensor_ref, frame_ref, eclass_ref)].count(None) >= 2
 
 
 def test_names_of_e_classes_and_lemmas_become_ids() -> None:
-    assert "program.%4" == member_ref("f1.c2", "program.%4")
+    assert "f1.c2/program.%4" == member_ref("f1.c2", "program.%4")
     assert "f1.c2/k3.b7" == member_ref("f1.c2", "k3.b7")
     assert "f1.c2/goal@0" == member_ref("f1.c2", "goal")
     assert ("%4", "k3") == (short_name("program.%4"), short_name("k3"))

@@ -7,6 +7,7 @@ command line read all counts from it, so that they agree.
 from prism_explore.events.ledger.fold import Fold, family_rows, ledger, prune_counts
 from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown, was_limited_by_budget
 from prism_explore.events.ledger.kernel_time import KernelTime
+from prism_explore.events.ledger.outcome import Outcome, best_first, outcome
 from prism_explore.events.ledger.rows import FamilyRow, Ledger, Stop, Trial, fastest_baseline, withheld
 from prism_explore.events.ledger.steering import Steering
 
@@ -16,14 +17,17 @@ __all__ = [
     "Funnel",
     "KernelTime",
     "Ledger",
+    "Outcome",
     "PruneCount",
     "SpaceBreakdown",
     "Steering",
     "Stop",
     "Trial",
+    "best_first",
     "family_rows",
     "fastest_baseline",
     "ledger",
+    "outcome",
     "prune_counts",
     "was_limited_by_budget",
     "withheld",

@@ -95,6 +95,10 @@ class Fold:
         self._steering = Steering()
         self._floats: dict[str, FloatsAssessed] = {}
         self._dominated: dict[str, FamilyDominated] = {}
+        self._bounded: dict[str, CandidateBounded] = {}
+        """Per family, the candidate with the least bound among those that were not timed because of it."""
+        self._forbidden: dict[str, CandidateRejected] = {}
+        """Per family, the first choice of maps that is forbidden."""
         self._near_misses = NearMissFold()
         self._time_to_beat = TimeToBeatFold()
         self._space: SpaceCounted | None = None
@@ -132,11 +136,15 @@ class Fold:
                 self._candidates[event.candidate] = event.family
             case CandidateRejected():
                 self._maps_rejected[event.family] += 1
+                self._forbidden.setdefault(event.family, event)
                 self._pruned.add(event.reason, "maps", 1.0, event.family)
             case CandidateBounded():
                 self._counts["bounded"] += 1
                 self._pruned.add(event.reason, "candidate", 1.0, event.candidate)
                 self._add_bound(event.candidate, event.floor_s)
+                least = self._bounded.setdefault(self._family(event.candidate), event)
+                if event.floor_s < least.floor_s:
+                    self._bounded[self._family(event.candidate)] = event
             case VerdictReached():
                 self._verdicts[event.candidate] = event
             case ParametersProposed():
@@ -279,8 +287,10 @@ class Fold:
     def _family_rows(self, trials: tuple[Trial, ...]) -> tuple[FamilyRow, ...]:
         candidates = Counter(self._candidates.values())
         words: dict[str, Counter[str]] = {f: Counter() for f in self._families}
+        first: dict[tuple[str, str], VerdictReached] = {}
         for name, verdict in self._verdicts.items():
             words.setdefault(self._family(name), Counter())[verdict.verdict] += 1
+            first.setdefault((self._family(name), verdict.verdict), verdict)
         measured: dict[str, list[Trial]] = {}
         for trial in trials:
             measured.setdefault(trial.family, []).append(trial)
@@ -291,12 +301,14 @@ class Fold:
             verdicts = words[family]
             own_trials = measured.get(family, [])
             timed = [t for t in own_trials if t.time_s is not None]
+            failures = Counter(t.failure.code for t in own_trials if t.failure is not None).most_common(1)
+            status = _status(verdicts, candidates[family], self._maps_rejected[family])
             rows.append(
                 FamilyRow(
                     family,
                     completed.node,
                     completed.sgraph,
-                    _status(verdicts, candidates[family], self._maps_rejected[family]),
+                    status,
                     choices.get(family, ""),
                     candidates[family],
                     self._maps_rejected[family],
@@ -310,6 +322,11 @@ class Fold:
                     best is not None and family == best.family,
                     self._floats[family].outcome if family in self._floats else "",
                     self._dominated_by(family),
+                    self._dominated.get(family),
+                    first.get((family, status)),
+                    self._bounded.get(family),
+                    self._forbidden.get(family),
+                    next((t.failure for t in own_trials if t.failure and t.failure.code == failures[0][0]), None),
                 )
             )
         return tuple(rows)

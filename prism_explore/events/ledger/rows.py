@@ -10,8 +10,11 @@ from typing import Literal, TypeAlias
 from prism_explore.events.fastest import FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import (
     BaselineMeasured,
+    CandidateBounded,
+    CandidateRejected,
     ExplorationFinished,
     ExplorationStarted,
+    FamilyDominated,
     FloatsAssessed,
     FloatsWord,
     Reason,
@@ -92,6 +95,16 @@ class FamilyRow:
     """Its assessment in floating point; empty where there is none yet."""
     dominated_by: str = ""
     """A family that costs no more in the cost model for all sizes; empty where there is none."""
+    dominated: FamilyDominated | None = None
+    """The event that says so, also where the user rejected that family."""
+    verdict: VerdictReached | None = None
+    """The first verdict with the status of the family."""
+    bound: CandidateBounded | None = None
+    """Of its candidates that were not timed because of their bound, the one with the least bound."""
+    forbidden: CandidateRejected | None = None
+    """The first choice of maps that a constraint forbids."""
+    failure: Reason | None = None
+    """The most frequent failure of its trials."""
 
     @property
     def time(self) -> KernelTime | None:

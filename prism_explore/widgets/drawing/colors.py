@@ -150,6 +150,7 @@ STYLES: dict[str, Style] = {
         Style("badge-accepted", stroke="select", width=3.0),
         Style("badge-best", "ink", "page", 1.0, ink="page"),
         Style("badge-cross", stroke="on-status", width=2.0),
+        Style("warning", "budget", "ink", 1.5, ink="on-status"),
     )
 }
 

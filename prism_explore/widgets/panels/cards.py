@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import Reason, Soundness
+from prism_explore.events.ledger import KernelTime
 from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.jupyter.commands import COMMAND, Value, parse_call
 from prism_explore.widgets.panels.sections import Action, Card, Cell, Definition, Pair
@@ -32,6 +33,11 @@ STATUS_KIND: Mapping[str, str] = {
     "refuted": "refuted",
     "impossible": "pruned-sound",
 }
+TIME_TIP = (
+    "median time: that of the final race, marked (race), for a kernel that was raced against the baselines, "
+    "else that of its trial; point at a cell for the 20th to the 80th percentile"
+)
+"""Tooltip of a column of times."""
 MAX_LINKS = 24
 """Largest number of links in a panel."""
 
@@ -108,6 +114,31 @@ def steering_actions(family: str, choice: str) -> tuple[Action, ...]:
 def seconds_cell(seconds: float | None) -> Cell:
     """A time as a table cell."""
     return Cell("–") if seconds is None else Cell(seconds_text(seconds), seconds)
+
+
+def time_cell(time: KernelTime | None) -> Cell:
+    """The time of a kernel as a table cell, with the word race if it was measured there; a mark if it is doubtful."""
+    if time is None:
+        return Cell("–")
+    text = seconds_text(time.time_s) + (" (race)" if time.source == "race" else "")
+    tip = " ".join(filter(None, (f"{time}, median of {time.samples}.", time.warning)))
+    return Cell(text, time.time_s, "warning" if time.warning else "", tip)
+
+
+def time_details(time: KernelTime) -> list[Pair]:
+    """The time of a kernel as details of an inspector."""
+    details: list[Pair] = [
+        ("time", f"{seconds_text(time.time_s)} measured {time.source_text}, median of {time.samples}"),
+        ("p20 to p80", time.spread_text),
+    ]
+    if time.source == "race":
+        details.append(("time in its trial", f"{seconds_text(time.trial_s)} measured, comparable with other trials"))
+    return details
+
+
+def time_cards(time: KernelTime | None) -> tuple[Card, ...]:
+    """A card with the reasons to doubt a time; none if there are none."""
+    return () if time is None or not time.warning else (Card("doubtful time", "warning", time.warning, "Warning"),)
 
 
 def error_cell(error: float | None) -> Cell:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import get_args
@@ -27,7 +27,7 @@ from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
 from prism_explore.widgets.panels.event_index import EventIndex
-from prism_explore.widgets.refs import owner_of
+from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.egraph_frames import lemma_growth
 from prism_explore.widgets.views.graph import program_scene, sgraph_scene
@@ -210,26 +210,64 @@ class Context:
     view: ViewState
     memo: Memo
     subject: str
-    """The family or candidate that the graph panel shows."""
+    """The one family or candidate that all panels show; empty while there is none."""
     candidate: str
-    """The candidate whose proof, tuning and code are shown."""
+    """The subject, or its best candidate if it is a family; empty if it has none. Its proof and its code are shown."""
+    followed: str
+    """Why the panels show this subject, if the user has selected none, such as `the best so far`; else empty."""
 
     @classmethod
     def of(cls, search: SearchInfo, folds: Folds, view: ViewState, memo: Memo) -> Context:
         """Compute the subject, and collect the rest."""
         ledger, events = folds.ledger.value(), folds.events
-        subject = view.subject if events.has_graph(view.subject) else _default_subject(ledger, events)
-        candidate = best_candidate(subject, events, ledger) if subject in events.families else subject
-        return cls(search, ledger, events, folds.tree, view, memo, subject, candidate)
+        chosen = view.subject if names_graph(view.subject) else ""
+        subject, followed = (chosen, "") if chosen else _follow_search(ledger, events)
+        candidate = subject if subject in events.candidates else best_candidate(subject, events, ledger)
+        return cls(search, ledger, events, folds.tree, view, memo, subject, candidate, followed)
+
+    @property
+    def subject_text(self) -> str:
+        """The candidate that is shown, or the subject without one, and why, as the captions of panels begin."""
+        shown = self.candidate or self.subject
+        if self.followed:
+            return f"{shown} ({self.followed}; no family is selected)"
+        return f"{shown} (of {self.subject})" if shown != self.subject else shown
+
+    @property
+    def missing_text(self) -> str:
+        """Why the subject has no candidate to show, as a sentence without a full stop; empty if it has one."""
+        if self.candidate:
+            return "" if self.candidate in self.events.candidates else self._not_yet(self.candidate)
+        if not self.subject:
+            return "There is no candidate yet"
+        if self.subject not in self.events.families:
+            return self._not_yet(self.subject)
+        forbidden = len(self.events.rejected_maps.get(self.subject, ()))
+        why = f": all {forbidden:,} choices of maps are forbidden" if forbidden else " yet"
+        return f"{self.subject} has no candidate{why}"
+
+    def _not_yet(self, ref: str) -> str:
+        return f"{ref} did not exist after event {self.events.count:,}"
 
 
 # ---------------------------------------------------------------- families and candidates of an id
-def _default_subject(ledger: Ledger, events: EventIndex) -> str:
-    """The best candidate, else the candidate that was proved last, else the last family."""
+def _follow_search(ledger: Ledger, events: EventIndex) -> tuple[str, str]:
+    """The subject if none is selected, and why: the best candidate, else the last proved one, else the last family."""
     if ledger.best is not None:
-        return ledger.best.candidate
-    proved = [c for c, v in events.verdicts.items() if v.verdict == "proved"]
-    return next(iter((*reversed(proved), *reversed(events.families))), "")
+        return ledger.best.candidate, "the best so far"
+    if proved := next((c for c in reversed(events.verdicts) if events.verdicts[c].verdict == "proved"), ""):
+        return proved, "proved last"
+    family = next(reversed(events.families), "")
+    return family, "completed last" if family else ""
+
+
+def select(view: ViewState, ref: str, events: EventIndex) -> ViewState:
+    """The view after a selection.
+
+    Without a selection the panels follow the search. An id that belongs to no family, such as a pruned region, keeps
+    the subject.
+    """
+    return replace(view, selection=ref, subject=(subject_of(ref, events) or view.subject) if ref else "")
 
 
 def subject_of(ref: str, events: EventIndex) -> str:
@@ -239,8 +277,8 @@ def subject_of(ref: str, events: EventIndex) -> str:
     owner = owner_of(ref)
     if events.has_graph(owner):
         return owner
-    if ref in events.sources:
-        return events.sources[ref].candidate
+    if ref in events.candidate_of_trial:
+        return events.candidate_of_trial[ref]
     return events.family_at.get(ref, "")
 
 
@@ -257,9 +295,9 @@ def graph_of(subject: str, events: EventIndex) -> SGraph | None:
 
 def best_candidate(family: str, events: EventIndex, ledger: Ledger) -> str:
     """The fastest candidate of a family, else a proved one, else one with a verdict, else any."""
-    timed = [t for t in ledger.trials if t.family == family and t.time_s is not None]
-    if timed:
-        return min(timed, key=lambda t: t.time_s or 0.0).candidate
+    row = next((r for r in ledger.families if r.family == family), None)
+    if row is not None and row.best is not None:
+        return row.best.candidate
     candidates = events.candidates_of(family)
     decided = [c for c in candidates if c in events.verdicts]
     proved = [c for c in decided if events.verdicts[c].verdict == "proved"]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import TypeAlias
 
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
@@ -17,11 +18,16 @@ from prism_explore.events.kinds import (
     FloatsAssessed,
     KernelGenerated,
     NodeExpanded,
+    ParametersProposed,
     RegionPruned,
+    TrialFailed,
+    TrialMeasured,
     VerdictReached,
 )
 from prism_explore.events.phases import Phase, phase_of
 from prism_explore.widgets.panels.timeline import Groups, History, Timeline
+
+TrialEvent: TypeAlias = KernelGenerated | ParametersProposed | TrialMeasured | TrialFailed
 
 MAX_LOG_ENTRIES = 200
 """Largest number of entries in the log; the journal has all."""
@@ -54,6 +60,9 @@ class EventIndex:
     certificates: Timeline[CertificateReplayed] = field(default_factory=Timeline[CertificateReplayed])
     sources: Timeline[KernelGenerated] = field(default_factory=Timeline[KernelGenerated])
     """Per trial."""
+    candidate_of_trial: Timeline[str] = field(default_factory=lambda: Timeline[str](_candidate))
+    trials_by_candidate: Groups[str] = field(default_factory=lambda: Groups[str](_trial))
+    """Per candidate, the ids of its trials, oldest first."""
     family_at: Timeline[str] = field(default_factory=lambda: Timeline[str](_family))
     """Per node, the family that it completes."""
 
@@ -87,8 +96,16 @@ class EventIndex:
                 self.floats.put(event.family, entry)
             case KernelGenerated():
                 self.sources.put(event.trial, entry)
+                self._add_trial(event, entry)
+            case ParametersProposed() | TrialMeasured() | TrialFailed():
+                self._add_trial(event, entry)
             case _:
                 pass
+
+    def _add_trial(self, event: TrialEvent, entry: Entry) -> None:
+        if event.trial not in self.candidate_of_trial:
+            self.candidate_of_trial.put(event.trial, entry)
+            self.trials_by_candidate.put(event.candidate, entry)
 
     def before(self, count: int) -> EventIndex:
         """The index of the first `count` events."""
@@ -121,8 +138,12 @@ class EventIndex:
         return ref in self.families or ref in self.candidates
 
 
-def _candidate(event: CandidateInstantiated) -> str:
+def _candidate(event: CandidateInstantiated | TrialEvent) -> str:
     return event.candidate
+
+
+def _trial(event: TrialEvent) -> str:
+    return event.trial
 
 
 def _family(event: FamilyCompleted) -> str:

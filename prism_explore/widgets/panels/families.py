@@ -106,13 +106,13 @@ def _family_cards(ref: str, context: Context) -> tuple[Card, ...]:
     events, program = context.events, context.search.program
     floats = events.floats.get(ref)
     decided = [events.verdicts[c] for c in events.candidates_of(ref) if c in events.verdicts][:MAX_REASONS]
-    verdicts = (evidence(v, program, events.candidates[v.candidate].sgraph).parts[0] for v in decided)
+    verdicts = ((evidence(v, program, events.candidates[v.candidate].sgraph).parts[0], v.candidate) for v in decided)
     first: dict[str, Reason] = {}
     for event in events.rejected_maps.get(ref, ()):
         first.setdefault(event.reason.code, event.reason)
     return (
         *((part_card(floats_part(floats), ref),) if floats is not None else ()),
-        *(part_card(part, ref) for part in verdicts),
+        *(part_card(part, candidate) for part, candidate in verdicts),
         *question_cards(ref, context.search.questions),
         *(reason_card(r) for r in list(first.values())[:MAX_REASONS]),
     )

@@ -21,10 +21,12 @@ def map_panel(context: Context) -> MapSection:
 def graph_panel(context: Context) -> GraphSection:
     """The section of the sGraph: a family, a candidate, or the program while there is neither."""
     subject, events, ledger = context.subject, context.events, context.ledger
+    if not subject:
+        scene = context.memo.program_scene(context.search.program)
+        return GraphSection("program", "the program; no family is complete yet", (), None, scene)
     graph = graph_of(subject, events)
     if graph is None:
-        scene = context.memo.program_scene(context.search.program)
-        return GraphSection("program", "the program", (), None, scene)
+        return GraphSection(subject, f"{context.missing_text or f'{subject} has no readable graph'}.", (), None, None)
     collapsed = context.view.collapsed
     candidate = events.candidates.get(subject)
     family = candidate.family if candidate is not None else subject
@@ -33,8 +35,8 @@ def graph_panel(context: Context) -> GraphSection:
         caption = f"{subject}: maps are open"
     else:
         verdict = events.verdicts.get(subject)
-        caption = f"{subject}: {verdict.verdict if verdict else 'no verdict yet'}"
-    if ledger.best is not None and ledger.best.candidate == subject:
+        caption = f"{context.subject_text}: {verdict.verdict if verdict else 'no verdict yet'}"
+    if ledger.best is not None and ledger.best.candidate == subject and not context.followed:
         caption += ", the best so far"
     scene = context.memo.graph_scene(graph, subject, collapsed)
     return GraphSection(subject, caption, alternatives, (not collapsed) if graph.customs else None, scene)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from prism_explore.diagnose.evidence import steps_of
 from prism_explore.events.format import verdict_text
-from prism_explore.events.kinds import CertificateReplayed
+from prism_explore.events.kinds import VerdictReached
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import Custom, Input, Load, Node, Store, op_name
 from prism_explore.ir.program import TensorProgram
@@ -18,8 +18,11 @@ from prism_explore.widgets.panels.answers import EVIDENCE, step_row
 from prism_explore.widgets.panels.context import Context, graph_of
 from prism_explore.widgets.panels.sections import Card, Cell, Column, EClasses, Inspector, Link, Pair, Row, Table
 from prism_explore.widgets.refs import (
+    GOAL,
     FrameRef,
     TensorRef,
+    eclass_id,
+    eclass_ref,
     frame_ref,
     member_ref,
     program_tensor,
@@ -27,7 +30,13 @@ from prism_explore.widgets.refs import (
     tensor_ref,
 )
 from prism_explore.widgets.views.egraph import egraph_scene
-from prism_explore.widgets.views.egraph_frames import frame_scene, frame_text, merge_texts
+from prism_explore.widgets.views.egraph_frames import (
+    frame_number_text,
+    frame_scene,
+    frame_text,
+    merge_texts,
+    only_frame_text,
+)
 
 _LEMMA_COLUMNS = (
     Column("tensor", "tensor", mono=True),
@@ -41,37 +50,58 @@ _LEMMA_COLUMNS = (
 # ---------------------------------------------------------------- the panel
 def eclasses_panel(context: Context) -> EClasses:
     """The e-classes of the candidate, or the selected e-graph frame of one of its lemmas; and the lemmas."""
-    candidate, events, program = context.candidate, context.events, context.search.program
-    width = float(context.view.dock_px)
-    lemmas = _lemma_table(candidate, events.certificates.get(candidate))
+    candidate, width = context.candidate, float(context.view.dock_px)
+    if missing := context.missing_text:
+        return EClasses(context.subject, f"{missing}, so there are no e-classes.", None, _lemma_table(context))
+    lemmas = _lemma_table(context)
     frame = frame_ref(context.view.selection)
     if frame is not None and frame.candidate == candidate and (growth := _growth(frame, context)) is not None:
         scene = frame_scene(frame, growth, width)
         return EClasses(candidate, scene.title, scene, lemmas)
-    verdict = events.verdicts.get(candidate)
-    if verdict is None:
-        return EClasses(candidate, "", None, lemmas)
-    graph = graph_of(candidate, events)
-    disagreement = ""
-    if not verdict.classes and graph is not None:
-        # A verdict other than "proved" has no classes in the journal.
-        found = context.memo.equalities(program, graph)
-        verdict = replace(verdict, classes=tuple((c.id, c.term, c.members) for c in found.classes))
-        disagreement = f"; {found.disagreement}" if found.disagreement is not None else ""
+    found = classes_of(candidate, context)
+    if found is None:
+        text = f"{context.subject_text}: {candidate} has no verdict yet, so there are no e-classes."
+        return EClasses(candidate, text, None, lemmas)
+    verdict, disagreement = found
     count = len(verdict.classes)
-    caption = f"{candidate}: {count} {'class' if count == 1 else 'classes'}, {verdict_text(verdict)}{disagreement}"
-    scene = egraph_scene(verdict, width, tensor_labels(program, graph)) if count else None
-    return EClasses(candidate, caption, scene, lemmas)
+    classes = "1 class" if count == 1 else f"{count} classes"
+    caption = f"{context.subject_text}: {classes}, {verdict_text(verdict)}"
+    caption += f"; {disagreement}" if disagreement else ""
+    labels = tensor_labels(context.search.program, graph_of(candidate, context.events))
+    return EClasses(candidate, caption, egraph_scene(verdict, width, labels) if count else None, lemmas)
 
 
-def _lemma_table(candidate: str, certificate: CertificateReplayed | None) -> Table:
+def classes_of(candidate: str, context: Context) -> tuple[VerdictReached, str] | None:
+    """The verdict on a candidate with its e-classes, and where both sides differ; None without a verdict."""
+    verdict = context.events.verdicts.get(candidate)
+    graph = graph_of(candidate, context.events)
+    if verdict is None or verdict.classes or graph is None:
+        return None if verdict is None else (verdict, "")
+    # A verdict other than "proved" has no classes in the journal.
+    found = context.memo.equalities(context.search.program, graph)
+    classes = tuple((c.id, c.term, c.members) for c in found.classes)
+    return replace(verdict, classes=classes), "" if found.disagreement is None else str(found.disagreement)
+
+
+def _lemma_table(context: Context) -> Table:
+    candidate = context.candidate
+    certificate = context.events.certificates.get(candidate)
     rows: list[Row] = []
     for tensor, operation, value, axioms, replayed, note in certificate.lemmas if certificate else ():
         state = Cell("replayed", kind="proved") if replayed else Cell(f"not replayed: {note}", kind="unknown")
         cells = (tensor, operation, Cell(value, math=to_mathml(value)), ", ".join(axioms) or "definition", state)
-        rows.append(Row(f"{candidate}/{tensor}", cells))
-    empty = "No lemmas yet: the best candidate is certified at the end of the search."
-    return Table(_LEMMA_COLUMNS, tuple(rows), empty)
+        rows.append(Row(member_ref(candidate, tensor), cells))
+    return Table(_LEMMA_COLUMNS, tuple(rows), "" if rows else f"No lemmas: {_why_uncertified(context)}.")
+
+
+def _why_uncertified(context: Context) -> str:
+    candidate = context.candidate
+    verdict = context.events.verdicts.get(candidate)
+    if verdict is None:
+        return context.missing_text or f"{candidate} has no verdict yet"
+    if verdict.verdict != "proved":
+        return f"{candidate} is {verdict.verdict}, and only a proof has lemmas"
+    return f"{candidate} is proved, and its proof was not replayed in egglog; the command Certify does that"
 
 
 def tensor_labels(program: TensorProgram, graph: SGraph | None) -> dict[str, str]:
@@ -97,28 +127,46 @@ def _growth(frame: FrameRef, context: Context) -> Growth | None:
 def frame_inspector(ref: str, context: Context) -> Inspector | None:
     """One frame of the e-graph of a lemma: its merges, and links to other frames."""
     frame = frame_ref(ref)
-    if frame is None or (growth := _growth(frame, context)) is None:
+    if frame is None or frame.candidate not in context.events.candidates:
         return None
+    growth, own = _growth(frame, context), frame.id_of(frame.number)
+    back = _tensor_links(frame)
+    if growth is None:
+        if tensor_inspector(member_ref(frame.candidate, frame.tensor), context) is None:
+            return None
+        text = f"{frame.candidate} has no lemma of {frame.tensor}: an input is the same on both sides."
+        return Inspector(own, f"{frame.tensor}: no e-graph", description=(text,), links=back)
     if not growth.frames:
-        return Inspector(ref, f"{frame.tensor}: no e-graph", description=(explain(growth.stop),))
+        return Inspector(own, f"{frame.tensor}: no e-graph", description=(explain(growth.stop),), links=back)
     last = len(growth.frames) - 1
     shown = growth.frames[min(frame.number, last)]
     number = shown.number
     targets = {number - 1: "previous frame", number + 1: "next frame", 0: "first frame", last: "last frame"}
+    only = only_frame_text(growth)
+    how = "The axioms are applied one at a time, so that the axiom of each merge is known."
     return Inspector(
-        frame.id_of(frame.number),
+        own,
         f"{frame.tensor} = {growth.operation}",
         "proved" if shown.is_proved else "frontier",
-        f"frame {number} of {last}",
-        (frame_text(shown), "The axioms are applied one at a time, so that the axiom of each merge is known."),
+        frame_number_text(shown, growth),
+        (f"A lemma of {frame.candidate}. {only or frame_text(shown)}", *(() if only else (how,))),
         (
             ("e-nodes", f"{shown.nodes:,}, {len(shown.added_nodes)} of them new"),
             ("e-classes", f"{len(shown.classes):,}, {len(shown.added)} of them new"),
             ("sides", f"both in {shown.roots[0]}" if shown.is_proved else f"{shown.roots[0]} and {shown.roots[1]}"),
         ),
         "\n".join((f"= {growth.value}", *merge_texts(shown))),
-        links=tuple(Link(frame.id_of(n), label) for n, label in targets.items() if 0 <= n <= last and n != number),
+        links=(
+            *(Link(frame.id_of(n), label) for n, label in targets.items() if 0 <= n <= last and n != number),
+            *back,
+        ),
     )
+
+
+def _tensor_links(frame: FrameRef) -> tuple[Link, ...]:
+    """The tensor of a lemma and its candidate."""
+    tensor = () if frame.tensor == GOAL else (Link(member_ref(frame.candidate, frame.tensor), frame.tensor),)
+    return (*tensor, Link(frame.candidate, f"candidate {frame.candidate}"))
 
 
 def tensor_inspector(ref: str, context: Context) -> Inspector | None:
@@ -126,25 +174,28 @@ def tensor_inspector(ref: str, context: Context) -> Inspector | None:
     tensor = tensor_ref(ref)
     if tensor is None:
         return None
-    graph = graph_of(tensor.owner, context.events) if tensor.owner else context.search.program.graph
+    events, owner = context.events, tensor.owner
+    if owner and not events.has_graph(owner):
+        return None
+    graph = context.search.program.graph if tensor.is_of_program else graph_of(owner, events)
     described = _describe(tensor, graph) if graph is not None else None
     if described is None:
         return None
     title, kind, description, details = described
-    events, owner = context.events, tensor.owner
-    verdict = events.verdicts.get(owner)
-    classes = [c for c in (verdict.classes if verdict else ()) if tensor.name in c[2]]
-    certificate = events.certificates.get(owner) if owner else next(reversed(events.certificates.values()), None)
+    if tensor.is_of_program:
+        where = f"The program, in the proof of {owner}: " if owner else "The program: "
+    else:
+        where = f"{owner}: "
+    found = classes_of(owner, context) if owner in events.candidates else None
+    classes = [c for c in (found[0].classes if found else ()) if tensor.name in c[2]]
+    certificate = events.certificates.get(owner)
     steps = (step_row(step, owner) for step in steps_of(certificate)) if certificate else ()
-    links = [Link(c, f"e-class {c}") for c, _, _ in classes]
-    links += [Link(f"{ref}@0", "its e-graph, frame by frame")] if owner in events.candidates else []
-    links += [Link(owner, owner)] if owner else []
     return Inspector(
         ref,
         title,
         kind,
         "",
-        (description,),
+        (f"{where}{description[0].lower()}{description[1:]}",),
         (*details, *(("equal to", term) for _, term, _ in classes)),
         cards=tuple(
             Card(
@@ -158,7 +209,21 @@ def tensor_inspector(ref: str, context: Context) -> Inspector | None:
             for step in steps
             if step.ref == ref
         ),
-        links=tuple(links),
+        links=(*(Link(eclass_id(owner, c), f"e-class {c}") for c, _, _ in classes), *_places(tensor, context)),
+    )
+
+
+def _places(tensor: TensorRef, context: Context) -> tuple[Link, ...]:
+    """Where else a tensor is shown: its e-graph, its owner, and of a tensor of the program also the other view."""
+    owner, name = tensor.owner, tensor.name
+    if not owner:
+        seen_by = context.candidate if context.candidate in context.events.verdicts else ""
+        return (Link(member_ref(seen_by, name), f"its lemma and e-class in {seen_by}"),) if seen_by else ()
+    links = [Link(FrameRef(owner, name, 0).id_of(0), "its e-graph, frame by frame")]
+    return (
+        *(links if owner in context.events.candidates else ()),
+        *((Link(name, "the tensor of the program"),) if tensor.is_of_program else ()),
+        Link(owner, owner),
     )
 
 
@@ -184,18 +249,25 @@ def _describe(tensor: TensorRef, graph: SGraph) -> tuple[str, str, str, tuple[Pa
 
 
 def eclass_inspector(ref: str, context: Context) -> Inspector | None:
-    """An e-class of the candidate that was verified last and has one of this name."""
-    for candidate, verdict in reversed(context.events.verdicts.items()):
-        for name, term, members in verdict.classes:
-            if name == ref:
-                return Inspector(
-                    ref,
-                    f"{ref}: an e-class",
-                    "expanded",
-                    f"{len(members)} members",
-                    ("Tensors that the prover found equal for all sizes.",),
-                    code=term,
-                    code_math=to_mathml(term),
-                    links=tuple(Link(member_ref(candidate, m), m) for m in members),
-                )
+    """An e-class of a candidate; an id of the older form, without a candidate, means the one that is shown."""
+    eclass = eclass_ref(ref)
+    candidate = (eclass.candidate or context.candidate) if eclass is not None else ""
+    found = classes_of(candidate, context)
+    if eclass is None or found is None:
+        return None
+    for name, term, members in found[0].classes:
+        if name == eclass.name:
+            return Inspector(
+                eclass_id(candidate, name),
+                f"{name}: an e-class of {candidate}",
+                "expanded",
+                "1 member" if len(members) == 1 else f"{len(members)} members",
+                (f"Tensors of the program and of {candidate} that the prover found equal for all sizes.",),
+                code=term,
+                code_math=to_mathml(term),
+                links=(
+                    *(Link(member_ref(candidate, m), m) for m in members),
+                    Link(candidate, f"candidate {candidate}"),
+                ),
+            )
     return None

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from prism_explore.events.format import seconds_text
 from prism_explore.events.ledger import Ledger, Trial
 from prism_explore.widgets.drawing.charts import empty_scene
-from prism_explore.widgets.panels.cards import action, error_cell, reason_card, seconds_cell
+from prism_explore.widgets.panels.cards import (
+    TIME_TIP,
+    action,
+    error_cell,
+    reason_card,
+    seconds_cell,
+    time_cards,
+    time_cell,
+    time_details,
+)
 from prism_explore.widgets.panels.context import Context, graph_of
 from prism_explore.widgets.panels.sections import (
     BrushAxis,
@@ -32,7 +41,7 @@ from prism_explore.widgets.views.tuning_view import CANDIDATE, MODES, TIME, TOP_
 
 _COLUMNS = (
     Column("trial", "trial"),
-    Column("time", "time (measured)", "right"),
+    Column("time", "time (measured)", "right", tip=TIME_TIP),
     Column("difference", "unlike the best", mono=True, tip="the parameters whose values differ from the best trial's"),
     Column("parameters", "parameters", mono=True, wide=True),
     Column("model", "estimate (modelled)", "right"),
@@ -161,15 +170,14 @@ def _difference(trial: Trial, best: Trial | None) -> Cell:
 
 def _row(t: Trial, best: Trial | None) -> Row:
     is_best = best is not None and t.trial == best.trial
-    spread = Cell("–")
-    if t.p20_s is not None and t.p80_s is not None:
-        spread = Cell(f"{seconds_text(t.p20_s)} to {seconds_text(t.p80_s)}", t.p80_s - t.p20_s)
+    time = t.kernel_time
+    spread = Cell("–") if time is None else Cell(time.spread_text, time.p80_s - time.p20_s)
     outcome = "best so far" if is_best else "measured" if t.time_s is not None else "proposed"
     return Row(
         t.trial,
         (
             Cell(t.trial, kind="badge-best" if is_best else ""),
-            seconds_cell(t.time_s),
+            time_cell(time),
             _difference(t, best),
             parameters_text(t.parameters),
             seconds_cell(t.modelled_s),
@@ -192,10 +200,9 @@ def trial_inspector(ref: str, context: Context) -> Inspector | None:
         details.append(("estimate", f"{seconds_text(trial.modelled_s)} modelled"))
     if trial.floor_s is not None:
         details.append(("roofline", f"{seconds_text(trial.floor_s)} modelled"))
-    if trial.time_s is not None and trial.p20_s is not None and trial.p80_s is not None:
-        spread = f"{seconds_text(trial.p20_s)} to {seconds_text(trial.p80_s)} (20th to 80th percentile)"
-        details.append(("time", f"{seconds_text(trial.time_s)} measured, median of {trial.samples}"))
-        details.append(("spread", spread))
+    time = trial.kernel_time
+    if time is not None:
+        details += time_details(time)
     if trial.error is not None:
         details.append(("error", f"{trial.error:.1e}, relative to the float64 reference"))
     is_best = bool(ledger.incumbents) and ledger.incumbents[-1].trial == ref
@@ -207,32 +214,46 @@ def trial_inspector(ref: str, context: Context) -> Inspector | None:
         "best" if is_best else "failed" if trial.failure else measured,
         ("One choice of parameter values. The kernel is compared with the reference before it is timed.",),
         tuple(details),
-        cards=(reason_card(trial.failure),) if trial.failure else (),
+        cards=(*((reason_card(trial.failure),) if trial.failure else ()), *time_cards(time)),
         links=(Link(trial.candidate, f"candidate {trial.candidate}"), Link(trial.family, f"family {trial.family}")),
     )
 
 
 def code_panel(context: Context) -> Code:
-    """The source of the selected trial, else of the fastest trial of the candidate, else of the best trial."""
+    """The source of the selected trial, else of the fastest trial of the subject, else of its last one."""
     trial = _trial_with_source(context)
-    if not trial:
-        return Code("", "", "")
+    if trial not in context.events.sources:
+        return Code(trial or context.subject, _why_no_source(trial, context), "")
     event = context.events.sources[trial]
     known = next((t for t in context.ledger.trials if t.trial == trial), None)
     caption = f"{event.backend}, {parameters_text(known.parameters)}" if known else event.backend
-    if known is not None and known.time_s is not None:
-        caption += f", {seconds_text(known.time_s)} measured"
-    return Code(f"{trial} of {event.candidate}", caption, event.source)
+    if known is not None and known.kernel_time is not None:
+        caption += f", {known.kernel_time}" + (f"; doubtful, see {trial}" if known.kernel_time.warning else "")
+    elif known is not None and known.failure is not None:
+        caption += f", {known.failure.sentence}"
+    owner = f"{event.candidate} ({context.followed}; no family is selected)" if context.followed else event.candidate
+    return Code(f"{trial} of {owner}", caption, event.source)
 
 
 def _trial_with_source(context: Context) -> str:
-    sources, ledger = context.events.sources, context.ledger
-    if context.view.selection in sources:
+    """The selected trial, which may have no source; else a trial of the subject that has one; empty if none has."""
+    events, subject = context.events, context.subject
+    if context.view.selection in events.candidate_of_trial:
         return context.view.selection
-    generated = [t for t, e in sources.items() if e.candidate == context.candidate]
-    timed = [t for t in ledger.trials if t.trial in generated and t.time_s is not None]
+    candidates = events.candidates_of(subject) if subject in events.families else (subject,)
+    generated = {t for c in candidates for t in events.trials_by_candidate.get(c, ()) if t in events.sources}
+    timed = [t for t in context.ledger.trials if t.trial in generated and t.time_s is not None]
     if timed:
         return min(timed, key=lambda t: t.time_s or 0.0).trial
-    if generated:
-        return generated[-1]
-    return ledger.best.trial if ledger.best is not None and ledger.best.trial in sources else ""
+    return next((t for t in reversed(events.sources) if t in generated), "")
+
+
+def _why_no_source(trial: str, context: Context) -> str:
+    """Why a trial, or the subject, has no generated source."""
+    if not context.subject:
+        return "No source has been generated yet."
+    known = next((t for t in context.ledger.trials if t.trial == trial), None)
+    if known is not None:
+        why = known.failure.sentence if known.failure is not None else "it is not generated yet"
+        return f"{trial} of {known.candidate} has no generated source: {why}"
+    return f"{context.subject} has no generated source: no trial of it has been proposed."

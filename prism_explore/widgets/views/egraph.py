@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from prism_explore.events.format import verdict_text
 from prism_explore.events.kinds import VerdictReached
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px, wrap_text
-from prism_explore.widgets.refs import is_of_program, member_ref, short_name
+from prism_explore.widgets.refs import eclass_id, is_of_program, member_ref, short_name
 from prism_explore.widgets.scene import Edge, Item, Scene, Shape, Text
 
 MAX_NODES = 150
@@ -78,7 +78,8 @@ def egraph_scene(
         first = y + (high - len(lines) * LINE_PX) / 2 + 13
         texts += [Text(x + 42, first + n * LINE_PX, line, "mono", "start") for n, line in enumerate(lines)]
         tip = f"{ident}: {term}\n{', '.join(members)}"
-        items.append(Shape(ident, "box", kind, x, y, middle, high, "rect", tuple(texts), ident, tip))
+        ref = eclass_id(candidate, ident)
+        items.append(Shape(ident, "box", kind, x, y, middle, high, "rect", tuple(texts), ref, tip))
         for at, group in ((0.0, left), (width - side, right)):
             top = y + (high - len(group) * (BOX_PX + 4) + 4) / 2
             for member in group:

@@ -40,9 +40,9 @@ def frame_scene(ref: FrameRef, growth: Growth, width: float = 560.0) -> Scene:
     if not growth.frames:
         return empty_scene("egraph", f"no e-graph of {ref.tensor}: {explain(growth.stop)}", width)
     frame = growth.frames[min(ref.number, len(growth.frames) - 1)]
-    items: list[Item] = [*_buttons(ref, frame, len(growth.frames), width)]
+    items: list[Item] = [*_buttons(ref, frame, growth, width)]
     y = ROW_PX + 8
-    sentences = (frame_text(frame), *merge_texts(frame))
+    sentences = (only_frame_text(growth) or frame_text(frame), *merge_texts(frame))
     for line in (line for text in sentences for line in wrap_text(text, int(width // LETTER_PX), 3)):
         text = (Text(0, y + 14, line, "small", "start"),)
         items.append(Shape(f"line{len(items)}", "text", "plain", 0, y, width, 18, "none", text, tip=line))
@@ -57,8 +57,26 @@ def frame_scene(ref: FrameRef, growth: Growth, width: float = 560.0) -> Scene:
         text = (Text(0, y + 14, omitted, "muted", "start"),)
         items.append(Shape("omitted", "text", "plain", 0, y, width, 20, "none", text))
         y += 22
-    title = f"e-graph of {ref.candidate}/{ref.tensor}, frame {frame.number} of {len(growth.frames) - 1}"
-    return Scene("egraph", title, f"{title}: {frame_text(frame)}. {omitted}".strip(), width, y, tuple(items), omitted)
+    title = f"e-graph of {ref.candidate}/{ref.tensor}, {frame_number_text(frame, growth)}"
+    desc = f"{title}: {' '.join(sentences)}. {omitted}".strip()
+    return Scene("egraph", title, desc, width, y, tuple(items), omitted)
+
+
+def frame_number_text(frame: Frame, growth: Growth) -> str:
+    """The position of a frame, such as `frame 2 of 5`."""
+    return f"frame {frame.number} of {len(growth.frames) - 1}" if len(growth.frames) > 1 else "the only frame"
+
+
+def only_frame_text(growth: Growth) -> str:
+    """Why an e-graph has one frame only; empty if it has more."""
+    if len(growth.frames) != 1:
+        return ""
+    if growth.frames[0].is_proved:
+        return (
+            "Both sides have the same normal form, so they are one term and in one class from the start. No axiom is "
+            "needed, and there is no other frame."
+        )
+    return f"There is no other frame, because no axiom changed the e-graph: {explain(growth.stop)}."
 
 
 def frame_text(frame: Frame) -> str:
@@ -79,16 +97,16 @@ def merge_texts(frame: Frame) -> list[str]:
     ]
 
 
-def _buttons(ref: FrameRef, frame: Frame, frames: int, width: float) -> list[Shape]:
+def _buttons(ref: FrameRef, frame: Frame, growth: Growth, width: float) -> list[Shape]:
     buttons = ((0.0, frame.number - 1, "‹ previous"), (width - BUTTON_PX, frame.number + 1, "next ›"))
     out = [
         Shape(
             f"to{n}", "box", "op", x, 0, BUTTON_PX, ROW_PX, "pill", (Text(x + BUTTON_PX / 2, 17, label),), ref.id_of(n)
         )
         for x, n, label in buttons
-        if 0 <= n < frames
+        if 0 <= n < len(growth.frames)
     ]
-    title = (Text(width / 2, 17, f"{ref.tensor}, frame {frame.number} of {frames - 1}", "heading"),)
+    title = (Text(width / 2, 17, f"{ref.tensor}, {frame_number_text(frame, growth)}", "heading"),)
     return [*out, Shape("head", "text", "plain", BUTTON_PX, 0, width - 2 * BUTTON_PX, ROW_PX, "none", title)]
 
 

@@ -19,7 +19,7 @@ def test_a_class_stands_between_the_programs_tensors_and_the_candidates() -> Non
 
     left, row, right = shapes["c3/program.%4"], shapes["c3"], shapes["c3/k2.b5"]
     assert left.x + left.w < row.x and row.x + row.w < right.x
-    assert ("program.%4", "c3", "f1.c1/k2.b5") == (left.ref, row.ref, right.ref)
+    assert ("f1.c1/program.%4", "f1.c1/c3", "f1.c1/k2.b5") == (left.ref, row.ref, right.ref)
     assert "k2.b3 = accum(%2)" == shapes["c2/k2.b3"].texts[0].text
     assert {"c1": "eclass-shared", "c2": "eclass", "c3": "eclass-shared"} == {
         k: shapes[k].kind for k in ("c1", "c2", "c3")

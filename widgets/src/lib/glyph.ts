@@ -16,20 +16,28 @@ const OUTLINE: Readonly<Record<string, string>> = {
   "badge-best": "star",
 };
 
+/** Corners of the mark of a warning. */
+const UPWARDS: readonly (readonly [number, number])[] = [
+  [0.5, 0],
+  [1, 1],
+  [0, 1],
+];
+
 export function glyph(kind: string): SVGSVGElement {
   const form = OUTLINE[kind] ?? (kind.startsWith("pruned") ? "triangle" : "circle");
-  const corners = CORNERS[form];
+  const corners = kind === "warning" ? UPWARDS : CORNERS[form];
   const body = corners
     ? s("polygon", {
         class: "body",
         points: corners.map(([u, v]) => `${1 + u * SIDE},${1 + v * SIDE}`).join(" "),
       })
     : s("circle", { class: "body", cx: 7, cy: 7, r: 5 });
+  const bang = kind === "warning" ? s("path", { class: "bang", d: "M7 5.2v3.4M7 10.3v.9" }) : null;
   const known = /^[\w-]+$/.test(kind) ? kind : "plain";
   return s(
     "svg",
     { class: "pe-glyph", viewBox: "0 0 14 14", width: 14, height: 14, "aria-hidden": "true" },
-    s("g", { class: `item k-${known}` }, body),
+    s("g", { class: `item k-${known}` }, body, bang),
   );
 }
 

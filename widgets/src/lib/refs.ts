@@ -1,4 +1,5 @@
-// Ids of the explorer, as in prism_explore/widgets/refs.py: n12 a node, f1 a family, f1.c2 a candidate, f1.c2/k3 a tensor.
+// Ids of the explorer, as in prism_explore/widgets/refs.py: n12 a node, f1 a family, f1.c2 a candidate,
+// f1.c2/k3 a tensor, f1.c2/c4 an e-class.
 
 /** Whether an id is that of a node of the search tree. */
 export function isNode(ref: string): boolean {
