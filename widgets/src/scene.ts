@@ -180,4 +180,6 @@ export const SCENE_CSS = `
 .prism-scene .k-badge-best>.body{fill:var(--pe-ink);stroke:var(--pe-page);stroke-width:1px;}
 .prism-scene .k-badge-best>text{fill:var(--pe-page);}
 .prism-scene .k-badge-cross>.body{fill:none;stroke:var(--pe-on-status);stroke-width:2px;}
+.prism-scene .k-warning>.body{fill:var(--pe-budget);stroke:var(--pe-ink);stroke-width:1.5px;}
+.prism-scene .k-warning>text{fill:var(--pe-on-status);}
 `;
