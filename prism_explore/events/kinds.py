@@ -379,6 +379,23 @@ class SearchForked:
 
 
 @dataclass(frozen=True, slots=True)
+class Bookmarked:
+    """The user made, changed, deleted or restored a bookmark; the last event of an id holds.
+
+    It has no influence on the search and can happen between any two events.
+    """
+
+    bookmark: str
+    """Its id, such as b3."""
+    ref: str
+    """The id that it marks; empty for a moment alone."""
+    note: str = ""
+    at: int = 0
+    """The number of events that were shown, for an earlier state of the search; 0 for no moment."""
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ExplorationFinished:
     """A search ended."""
 
@@ -412,6 +429,7 @@ Event: TypeAlias = (
     | BaselineMeasured
     | Steered
     | SearchForked
+    | Bookmarked
     | ExplorationFinished
 )
 

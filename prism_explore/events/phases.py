@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
     BaselineMeasured,
+    Bookmarked,
     CandidateBounded,
     CandidateInstantiated,
     CandidateRejected,
@@ -60,7 +61,7 @@ def phase_of(event: Event) -> Phase | None:
             | BaselineMeasured()
         ):
             return "tune"
-        case ExplorationStarted() | RivalTimed() | Steered() | SearchForked() | ExplorationFinished():
+        case ExplorationStarted() | RivalTimed() | Steered() | SearchForked() | Bookmarked() | ExplorationFinished():
             return None
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Entry, Journal, to_plain
 from prism_explore.events.kinds import (
+    Bookmarked,
     CandidateBounded,
     CertificateReplayed,
     Event,
@@ -22,27 +23,38 @@ from prism_explore.events.kinds import (
     Steered,
 )
 
+_UNFINISHED = ParametersProposed | KernelGenerated | CandidateBounded
+
 
 class ReplayedJournal(Journal):
-    """A journal whose first events have to be those of a saved search."""
+    """A journal whose first events have to be those of a saved search.
+
+    Bookmarks are no part of what is repeated: each follows the saved event that it followed, and the user can make
+    further ones at any time.
+    """
 
     def __init__(self, saved: Sequence[Entry]) -> None:
         super().__init__()
-        self._saved = without_unfinished_trial(saved)
+        searched = [entry for entry in saved if not isinstance(entry.event, Bookmarked)]
+        self._saved = without_unfinished_trial(searched)
+        self._bookmarks = _after_saved_events(saved, len(self._saved))
+        self._replayed = 0
+        """Number of saved events that were replayed."""
         self._steering: list[Steered] = []
         last_s = self._saved[-1].at_s if self._saved else 0.0
         self._began = self._clock() - last_s
+        self._append_bookmarks()
         self._replay_user_actions()
 
     @property
     def next_saved(self) -> Event | None:
         """The saved event that has to come next; None after the last one."""
-        return None if self.is_replayed else self._saved[len(self)].event
+        return None if self.is_replayed else self._saved[self._replayed].event
 
     @property
     def is_replayed(self) -> bool:
         """Whether all saved events were replayed."""
-        return len(self) >= len(self._saved)
+        return self._replayed >= len(self._saved)
 
     def next_saved_except(self, is_skipped: Callable[[Event], bool]) -> Event | None:
         """The first saved event, from the next one on, that is not skipped."""
@@ -50,7 +62,7 @@ class ReplayedJournal(Journal):
 
     def remaining(self) -> tuple[Event, ...]:
         """The saved events that were not replayed yet."""
-        return tuple(entry.event for entry in self._saved[len(self) :])
+        return tuple(entry.event for entry in self._saved[self._replayed :])
 
     def replayed_s(self) -> float:
         """The time of the last event, in seconds since the start of the saved search."""
@@ -63,14 +75,14 @@ class ReplayedJournal(Journal):
         Raises:
             JournalVersionError: it differs from the saved event.
         """
-        if self.is_replayed:
+        if self.is_replayed or isinstance(event, Bookmarked):
             return super().append(event)
-        expected = self._saved[len(self)]
+        expected = self._saved[self._replayed]
         if event != expected.event and _plain(event) != _plain(expected.event):
             raise JournalVersionError(_difference_message(expected, event))
-        self._append_saved(expected)
+        appended = self._append_saved(expected)
         self._replay_user_actions()
-        return expected
+        return appended
 
     def replay_next(self) -> Event:
         """Append the next saved event unchanged, for a stage that takes its outcome from it."""
@@ -92,26 +104,54 @@ class ReplayedJournal(Journal):
                 return
             if isinstance(event, Steered):
                 self._steering.append(event)
-            self._append_saved(self._saved[len(self)])
+            self._append_saved(self._saved[self._replayed])
 
-    def _append_saved(self, entry: Entry) -> None:
+    def _append_saved(self, entry: Entry) -> Entry:
+        self._replayed += 1
+        appended = self._append_entry(entry)
+        self._append_bookmarks()
+        return appended
+
+    def _append_bookmarks(self) -> None:
+        for entry in self._bookmarks.pop(self._replayed, ()):
+            self._append_entry(entry)
+
+    def _append_entry(self, entry: Entry) -> Entry:
+        """Append an entry with its saved time; its position changes where bookmarks were added or removed before it."""
         with self._lock:
-            self._entries.append(entry)
+            appended = Entry(len(self._entries), entry.at_s, entry.event)
+            self._entries.append(appended)
         for listener in tuple(self.listeners):
-            listener(entry)
+            listener(appended)
+        return appended
 
 
 def is_user_action(event: Event) -> bool:
-    """Whether the user caused an event between two steps: steering, a fork, or a request for a certificate."""
-    return isinstance(event, Steered | SearchForked) or (isinstance(event, CertificateReplayed) and event.asked)
+    """Whether the user caused an event between two steps: steering, a bookmark, a fork, or a certificate."""
+    return isinstance(event, Steered | Bookmarked | SearchForked) or (
+        isinstance(event, CertificateReplayed) and event.asked
+    )
 
 
 def without_unfinished_trial(saved: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries without a trial at the end that has no outcome, because that trial is repeated."""
-    end = len(saved)
-    while end and isinstance(saved[end - 1].event, ParametersProposed | KernelGenerated | CandidateBounded):
-        end -= 1
+    place = end = len(saved)
+    while place and isinstance(saved[place - 1].event, _UNFINISHED | Bookmarked):
+        place -= 1
+        end = end if isinstance(saved[place].event, Bookmarked) else place
     return tuple(saved[:end])
+
+
+def _after_saved_events(saved: Sequence[Entry], count: int) -> dict[int, list[Entry]]:
+    """The bookmarks by the number of saved events before them, at most `count`."""
+    found: dict[int, list[Entry]] = {}
+    before = 0
+    for entry in saved:
+        if isinstance(entry.event, Bookmarked):
+            found.setdefault(min(before, count), []).append(entry)
+        else:
+            before += 1
+    return found
 
 
 def _plain(event: Event) -> dict[str, object]:

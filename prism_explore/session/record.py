@@ -6,7 +6,7 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,8 +15,9 @@ from prism_explore.diagnose.evidence import Evidence, evidence
 from prism_explore.errors import ShapeError
 from prism_explore.events.claim import claim
 from prism_explore.events.format import fork_text
-from prism_explore.events.journal import Journal
+from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import (
+    Bookmarked,
     CandidateInstantiated,
     CertificateReplayed,
     ExplorationStarted,
@@ -31,8 +32,10 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Candidate, EClass, Family, Verified
+from prism_explore.session.bookmarks import Bookmarks
 from prism_explore.session.families import Families
 from prism_explore.session.pruned import Pruned
+from prism_explore.session.tables import data_frame, table_rows
 from prism_explore.session.tuning_table import Tuning
 from prism_explore.support.caches import lease_for
 from prism_explore.verify.certificate.certify import certify
@@ -52,8 +55,10 @@ E = TypeVar("E")
 class Record:
     """A search, read from its event journal."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, manifest: Mapping[str, Any] | None = None) -> None:
+        """`manifest` is that of the file with this search; `save` writes it again."""
         self.journal = journal
+        self._manifest = manifest or {}
 
     def of(self, kind: type[E]) -> tuple[E, ...]:
         """All events of one kind, in order.
@@ -241,6 +246,45 @@ class Record:
             raise ShapeError(f"no table {table!r}; there are {', '.join(TABLES)}")
         return TABLES[table](self.journal.entries)
 
+    @property
+    def bookmarks(self) -> Bookmarks:
+        """The bookmarks of this search by id; `edit`, `delete` and `restore` change them."""
+        return Bookmarks(self.journal)
+
+    def bookmark(self, ref: str, note: str = "", at: int = 0) -> Bookmarked:
+        """Bookmark something, a moment of the search, or something at a moment. It is saved with the search.
+
+        Args:
+            ref: an id such as f2, f2.c1, p17, n40 or mem.smem; empty for a moment alone.
+            note: why.
+            at: the moment, as a number of events; 0 for none.
+
+        Returns:
+            The bookmark; `sess.bookmarks` has all of them.
+
+        Raises:
+            ShapeError: neither an id nor a moment, no such moment, or a text that is too long.
+        """
+        return self.bookmarks.add(ref, note, at)
+
+    def table(self, name: str, *, frame: bool = False) -> Any:
+        """The rows of a table as data: `sess.table("trials")`.
+
+        Args:
+            name: `families`, `candidates`, `trials`, `baselines`, `nodes`, `pruned`, `maps`, `reasons`, `classes`,
+                `lemmas`, `steering`, `bookmarks` or `log`.
+            frame: whether to return a `pandas.DataFrame`, which needs pandas; else a list of dicts.
+
+        Returns:
+            The rows, in the order of the events.
+
+        Raises:
+            ShapeError: no such table.
+            PrismError: `frame=True`, and pandas is not installed.
+        """
+        rows = table_rows(self.journal.entries, name)
+        return data_frame(rows) if frame else rows
+
     def svg(self, picture: str = "search") -> str:
         """A picture as SVG.
 
@@ -257,6 +301,17 @@ class Record:
         from prism_explore.widgets.jupyter.pictures import picture_svg
 
         return picture_svg(self.journal.entries, picture)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the search to a file again, such as with new bookmarks.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
+        """
+        return self.journal.save(path, self._manifest)
 
     def report(self, path: str | Path) -> Path:
         """Write the explorer as one HTML file that opens anywhere: for reading and sharing; it cannot steer.
@@ -324,6 +379,6 @@ def open_record(path: str | Path) -> Record:
         >>> list(record.families)
         ['f1']
     """
-    record = Record(Journal.load(path))
+    record = Record(Journal.load(path), read_manifest(path))
     lease_for(record)
     return record

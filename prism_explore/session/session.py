@@ -356,11 +356,11 @@ class Session(Record):
         """The decisions that are not undone."""
         return self._steering.decisions
 
-    def accept(self, family: str, note: str = "") -> None:
+    def accept(self, family: str | Sequence[str], note: str = "") -> None:
         """Accept a family: it is tuned before the others, also if it is unsafe in floating point.
 
         Args:
-            family: the id of a family, such as f2.
+            family: the id of a family such as f2, or several of them.
             note: a reason, stored with the decision.
 
         Raises:
@@ -368,11 +368,11 @@ class Session(Record):
         """
         self._steering.decide("accept", family, note)
 
-    def reject(self, family: str, note: str = "") -> None:
+    def reject(self, family: str | Sequence[str], note: str = "") -> None:
         """Reject a family: it is neither verified nor tuned further, and `best` ignores it. `undo` reverts this.
 
         Args:
-            family: the id of a family, such as f2.
+            family: the id of a family such as f2, or several of them.
             note: a reason, stored with the decision.
 
         Raises:

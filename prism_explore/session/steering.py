@@ -8,7 +8,7 @@ affects, and a saved search can be repeated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -66,17 +66,20 @@ class SteeringLog:
         self.effective = self.decisions
         """The decisions that the current step uses."""
 
-    def decide(self, action: Literal["accept", "reject"], family: str, note: str) -> None:
-        """Accept or reject a family.
+    def decide(self, action: Literal["accept", "reject"], which: str | Sequence[str], note: str) -> None:
+        """Accept or reject a family or several; one decision each, and none if one of them does not exist.
 
         Raises:
             ShapeError: no such family.
         """
-        families = self._families()
-        if family not in families:
-            raise ShapeError(f"no family {family!r} to {action}; there are {', '.join(families) or 'none yet'}")
+        known = self._families()
+        chosen = (which,) if isinstance(which, str) else tuple(dict.fromkeys(which))
+        for family in chosen:
+            if family not in known:
+                raise ShapeError(f"no family {family!r} to {action}; there are {', '.join(known) or 'none yet'}")
         argument = f", note={note!r}" if note else ""
-        self._record(Steered(action, family, f"sess.{action}({family!r}{argument})", note))
+        for family in chosen:
+            self._record(Steered(action, family, f"sess.{action}({family!r}{argument})", note))
 
     def prefer(self, which: str | Callable[[FamilyHandle], object]) -> None:
         """Prefer a family by its id, families with a text in their graph, or families that a predicate selects.

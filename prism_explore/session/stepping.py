@@ -9,7 +9,14 @@ from typing import Literal, TypeAlias, get_args
 
 from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import Event, ExplorationFinished, FamilyCompleted, Steered, VerdictReached
+from prism_explore.events.kinds import (
+    Bookmarked,
+    Event,
+    ExplorationFinished,
+    FamilyCompleted,
+    Steered,
+    VerdictReached,
+)
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import ReplayedJournal, is_user_action
 from prism_explore.search.explore import Progress, Task, explore
@@ -138,7 +145,7 @@ class _StepCounter:
     def _is_step(self, event: Event) -> bool:
         match self._grain:
             case "event":
-                return True
+                return not isinstance(event, Bookmarked)
             case "candidate":
                 return isinstance(event, VerdictReached)
             case "family":

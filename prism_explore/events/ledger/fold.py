@@ -12,6 +12,7 @@ from typing import Any, cast
 from prism_explore.events.fastest import OURS
 from prism_explore.events.kinds import (
     BaselineMeasured,
+    Bookmarked,
     CandidateBounded,
     CandidateInstantiated,
     CandidateRejected,
@@ -188,7 +189,14 @@ class Fold:
                 self._dominated[event.family] = event
             case RivalTimed():
                 self._initial_baselines[event.name] = event
-            case SaturationStepped() | CertificateReplayed() | KernelGenerated() | PlayedOff() | SearchForked():
+            case (
+                SaturationStepped()
+                | CertificateReplayed()
+                | KernelGenerated()
+                | PlayedOff()
+                | SearchForked()
+                | Bookmarked()
+            ):
                 pass
             case NodeExpanded() | RegionPruned():
                 pass

@@ -7,7 +7,7 @@ does the same. The browser is not trusted: unknown names and arguments of a wron
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from prism_explore.generate.pruning.rules import RULE_NAMES
@@ -20,6 +20,8 @@ Value: TypeAlias = str | int | bool | tuple[str, ...]
 GRAINS: tuple[Grain, ...] = get_args(Grain)
 MAX_TEXT_CHARACTERS = 200
 """Largest number of characters of a text argument."""
+MAX_TEXTS = 1_000
+"""Largest number of texts in one argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class Parameter:
     """A parameter of a command."""
 
     name: str
-    kind: Literal["text", "count", "choice", "choices", "flag"]
+    kind: Literal["text", "texts", "count", "choice", "choices", "flag"]
+    """`texts` is one text or several."""
     choices: tuple[str, ...] = ()
     default: Value | None = None
     """None if the argument is required."""
@@ -35,6 +38,8 @@ class Parameter:
     """Whether the argument may be absent; then the call does not pass it."""
     minimum: int = 1
     maximum: int = 100_000
+    characters: int = MAX_TEXT_CHARACTERS
+    """Largest length of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,9 @@ class Command:
 
 
 _ID = Parameter("id", "text")
-_NOTE = Parameter("note", "text", default="")
+_FAMILIES = Parameter("id", "texts")
+_NOTE = Parameter("note", "text", default="", characters=4_000)
+_BOOKMARK = Parameter("id", "text")
 
 COMMANDS: tuple[Command, ...] = (
     Command(
@@ -63,8 +70,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("pause", "sess.pause", "Pause after the current event; all results are kept."),
     Command("resume", "sess.resume", "Continue the paused search."),
     Command("cancel", "sess.cancel", "End the search for good; all results so far are kept."),
-    Command("accept", "sess.accept", "Search this before the others.", (_ID, _NOTE)),
-    Command("reject", "sess.reject", "Exclude this and everything derived from it; can be undone.", (_ID, _NOTE)),
+    Command("accept", "sess.accept", "Search this before the others.", (_FAMILIES, _NOTE)),
+    Command("reject", "sess.reject", "Exclude this and everything derived from it; can be undone.", (_FAMILIES, _NOTE)),
     Command("prefer", "sess.prefer", "Tune this before the others, after the accepted ones; can be undone.", (_ID,)),
     Command(
         "restrict",
@@ -104,6 +111,15 @@ COMMANDS: tuple[Command, ...] = (
     Command("certify", "sess.certify", "Let egglog replay every lemma of this proof from the axioms.", (_ID,)),
     Command("replay", "sess.replay", "Run the counterexample to this candidate again.", (_ID,)),
     Command("withdraw", "sess.withdraw", "Cancel a question; its partial results are dropped.", (_ID,)),
+    Command(
+        "bookmark",
+        "sess.bookmark",
+        "Keep this id, and the moment that is shown, with a note.",
+        (_ID, _NOTE, Parameter("at", "count", default=0, minimum=0, maximum=10_000_000)),
+    ),
+    Command("edit_bookmark", "sess.bookmarks.edit", "Change the note.", (_BOOKMARK, _NOTE)),
+    Command("delete_bookmark", "sess.bookmarks.delete", "Delete the bookmark; can be restored.", (_BOOKMARK,)),
+    Command("restore_bookmark", "sess.bookmarks.restore", "Restore the deleted bookmark.", (_BOOKMARK,)),
     Command("select", "sess.select", "Show this in every panel.", (Parameter("id", "text"),)),
 )
 
@@ -128,7 +144,8 @@ class CommandCall:
             for p in self.command.parameters
             if p.name in self.args and self.args[p.name] != p.default
         ]
-        texts = (f"{v!r}" if p.name == "id" else f"{p.name}={v!r}" for p, v in passed)
+        values = ((p, list(v) if p.kind == "texts" and isinstance(v, tuple) else v) for p, v in passed)
+        texts = (f"{v!r}" if p.name == "id" else f"{p.name}={v!r}" for p, v in values)
         return f"{self.command.python}({', '.join(texts)})"
 
 
@@ -158,9 +175,18 @@ def _argument(command: Command, parameter: Parameter, args: Mapping[str, Any]) -
     where = f"{command.name}: {parameter.name}"
     match parameter.kind:
         case "text":
-            if isinstance(value, str) and len(value) <= MAX_TEXT_CHARACTERS:
+            if isinstance(value, str) and len(value) <= parameter.characters:
                 return value
-            raise ValueError(f"{where} must be a text of at most {MAX_TEXT_CHARACTERS} characters")
+            raise ValueError(f"{where} must be a text of at most {parameter.characters} characters")
+        case "texts":
+            if isinstance(value, str):
+                return _argument(command, replace(parameter, kind="text"), args)
+            several = cast("list[object]", value) if isinstance(value, list) else []
+            if 0 < len(several) <= MAX_TEXTS and all(
+                isinstance(v, str) and len(v) <= parameter.characters for v in several
+            ):
+                return tuple(str(v) for v in several)
+            raise ValueError(f"{where} must be a text, or a list of at most {MAX_TEXTS} texts")
         case "count":
             low, high = parameter.minimum, parameter.maximum
             if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:

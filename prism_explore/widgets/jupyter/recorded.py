@@ -48,6 +48,15 @@ class Verdicts(Protocol):
         """Run the counterexample to a refuted candidate again."""
         ...
 
+    def bookmark(self, ref: str, note: str = "", at: int = 0) -> Any:
+        """Make a bookmark."""
+        ...
+
+    @property
+    def bookmarks(self) -> Any:
+        """The bookmarks; its methods `edit`, `delete` and `restore` change them."""
+        ...
+
 
 class RecordedSession:
     """A session over a saved journal.
@@ -92,6 +101,14 @@ class RecordedSession:
             case "replay":
                 line = f"record.replay({subject!r})"
                 self.questions.submit("replay", subject, line, lambda _: self._verdicts.replay(subject))
+            case "bookmark":
+                self._verdicts.bookmark(subject, str(args.get("note", "")), int(args.get("at", 0)))
+            case "edit_bookmark":
+                self._verdicts.bookmarks.edit(subject, str(args.get("note", "")))
+            case "delete_bookmark":
+                self._verdicts.bookmarks.delete(subject)
+            case "restore_bookmark":
+                self._verdicts.bookmarks.restore(subject)
             case "withdraw":
                 self.questions.cancel(subject)
             case _:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
+    Bookmarked,
     CandidateBounded,
     CandidateInstantiated,
     CandidateRejected,
@@ -65,6 +66,8 @@ class EventIndex:
     """Per candidate, the ids of its trials, oldest first."""
     family_at: Timeline[str] = field(default_factory=lambda: Timeline[str](_family))
     """Per node, the family that it completes."""
+    bookmarks: Timeline[Bookmarked] = field(default_factory=Timeline[Bookmarked])
+    """Those of the user, deleted ones included; an earlier state has all of them too."""
 
     def add(self, entry: Entry) -> None:
         """Index one entry."""
@@ -99,6 +102,8 @@ class EventIndex:
                 self._add_trial(event, entry)
             case ParametersProposed() | TrialMeasured() | TrialFailed():
                 self._add_trial(event, entry)
+            case Bookmarked():
+                self.bookmarks.put(event.bookmark, entry)
             case _:
                 pass
 
@@ -109,7 +114,8 @@ class EventIndex:
 
     def before(self, count: int) -> EventIndex:
         """The index of the first `count` events."""
-        return EventIndex(**{f.name: getattr(self, f.name).before(count) for f in fields(self)})
+        earlier = {f.name: getattr(self, f.name).before(count) for f in fields(self)}
+        return EventIndex(**{**earlier, "bookmarks": self.bookmarks})
 
     @property
     def count(self) -> int:

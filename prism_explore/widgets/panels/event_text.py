@@ -89,6 +89,12 @@ def log_line(event: kinds.Event) -> LogLine:
             return LogLine(f"you: {event.action} {event.subject}{values}", ref, kind)
         case kinds.SearchForked():
             return LogLine(fork_text(event))
+        case kinds.Bookmarked():
+            action = "deleted the bookmark" if event.deleted else "bookmark"
+            place = event.ref or f"event {event.at:,}"
+            return LogLine(
+                f"you: {action} {event.bookmark} on {place}" + (f": {event.note}" if event.note else ""), event.ref
+            )
         case kinds.ExplorationFinished():
             return LogLine(f"the search ended: {event.stop}")
         case _:

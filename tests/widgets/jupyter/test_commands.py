@@ -35,10 +35,12 @@ def test_a_click_is_a_line_of_python(content: dict[str, Any], line: str) -> None
 
 
 def test_every_command_has_a_method_of_the_session() -> None:
+    from prism_explore.session.bookmarks import Bookmarks
     from prism_explore.session.session import Session
 
     for command in COMMANDS:
-        assert callable(getattr(Session, command.name))
+        owner, _, method = command.python.removeprefix("job = ").removeprefix("sess.").rpartition(".")
+        assert callable(getattr(Bookmarks if owner else Session, method))
         assert command.description.endswith(".")
 
 
@@ -46,3 +48,16 @@ def test_hostile_ids_stay_inside_their_quotes() -> None:
     nasty = "f1'); import os; os.system('x"
 
     assert parse_call(click("reject", id=nasty)).python == f"sess.reject({nasty!r})"
+
+
+def test_several_families_are_one_line_of_python() -> None:
+    call = parse_call({"event_id": "1", "name": "reject", "args": {"id": ["f1", "f2"]}})
+    assert call.args["id"] == ("f1", "f2")
+    assert call.python == "sess.reject(['f1', 'f2'])"
+    assert parse_call({"event_id": "1", "name": "reject", "args": {"id": "f1"}}).python == "sess.reject('f1')"
+
+
+@pytest.mark.parametrize("ids", [[], [1], ["f1", None], ["f" * 201], ["f1"] * 1_001, {"f1": 1}])
+def test_several_families_are_checked(ids: object) -> None:
+    with pytest.raises(ValueError, match="reject: id must be"):
+        parse_call({"event_id": "1", "name": "reject", "args": {"id": ids}})
