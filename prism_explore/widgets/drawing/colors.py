@@ -205,7 +205,8 @@ def ink_of(pattern: str) -> str:
 def css(scope: str = ".prism-scene") -> str:
     """The style sheet of scenes: variables for light and dark, then one rule per kind.
 
-    The theme of the notebook selects light or dark; without one, the setting of the system does.
+    The theme of the notebook selects light or dark; without one, the setting of the system does. The attribute
+    `data-theme` of the scope itself, which the explorer sets from the page around it, overrides both.
     """
     light = "".join(f"--pe-{k}:{v};" for k, v in {**LIGHT, **STATUS}.items())
     dark = "".join(f"--pe-{k}:{v};" for k, v in DARK.items())
@@ -215,6 +216,8 @@ def css(scope: str = ".prism-scene") -> str:
         f"@media (prefers-color-scheme:dark){{{scope}{{{dark}}}}}",
         f"[data-jp-theme-light='true'] {scope},.vscode-light {scope}{{{bright}}}",
         f"[data-jp-theme-light='false'] {scope},.vscode-dark {scope}{{{dark}}}",
+        f"{scope}{scope}[data-theme='light']{{{bright}}}",
+        f"{scope}{scope}[data-theme='dark']{{{dark}}}",
         f"{scope} text{{fill:var(--pe-ink);stroke:none;pointer-events:none;white-space:pre;}}",
         f"{scope} .page{{fill:var(--pe-page);}}",
         f"{scope} .pattern{{pointer-events:none;stroke:none;}}",
