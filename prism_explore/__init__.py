@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from prism_explore.tune import Budget
     from prism_explore.tune.database import export_trials, import_trials
     from prism_explore.verify.replay import replay_counterexample
+    from prism_explore.widgets.jupyter.display import display_mode
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("runtime.best", "Best"),
@@ -71,6 +72,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "check_mirage": ("diagnose.check", "check_mirage"),
     "compare": ("diagnose.compare_runs", "compare"),
     "default_space": ("pipeline.search_space", "default_space"),
+    "display_mode": ("widgets.jupyter.display", "display_mode"),
     "doctor": ("entry.doctor", "doctor"),
     "collect_evidence": ("diagnose.check", "collect_evidence"),
     "export_trials": ("tune.database", "export_trials"),
@@ -117,6 +119,7 @@ __all__ = [
     "compare",
     "compare_with_concrete",
     "default_space",
+    "display_mode",
     "doctor",
     "export_trials",
     "generalize",

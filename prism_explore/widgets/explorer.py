@@ -23,11 +23,13 @@ import anywidget
 import traitlets
 
 from prism_explore.widgets.drawing.svg import to_svg
+from prism_explore.widgets.jupyter.display import display_mode, frame
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.wire import Message, Publisher
 from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info, select
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
+from prism_explore.widgets.report import report_page
 from prism_explore.widgets.scene import Scene
 
 MAX_SCRIPT_LINES = 200
@@ -144,9 +146,18 @@ class Explorer(anywidget.AnyWidget):
 
     # ------------------------------------------------------------ without a widget
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        self._publisher.start()
-        return {**data, "text/plain": repr(self._session), "image/svg+xml": self.svg()}, metadata
+        text = {"text/plain": repr(self._session)}
+        match display_mode():
+            case "text":
+                return text, {}
+            case "svg":
+                return {**text, "image/svg+xml": self.svg()}, {}
+            case "html":
+                return {**text, "text/html": frame(report_page(self._session))}, {}
+            case "widget":
+                data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+                self._publisher.start()
+                return {**data, **text, "image/svg+xml": self.svg()}, metadata
 
     def svg(self) -> str:
         """The search map and the sGraph as one SVG."""
