@@ -226,10 +226,20 @@ class Job:
         return f"<Job: search {self._engine.state}>"
 
 
-def wait(done: Future[None], timeout_s: float | None = None) -> bool:
-    """Block in short slices, so that an interrupt is noticed; re-raises what the engine raised."""
+def wait(done: Future[None], timeout_s: float | None = None, update: Callable[[], None] = lambda: None) -> bool:
+    """Block in short slices, so that an interrupt is noticed; re-raises what the engine raised.
+
+    Args:
+        done: of a run.
+        timeout_s: seconds to wait at most; None for no limit.
+        update: called before every slice.
+
+    Returns:
+        Whether the run stopped within the time.
+    """
     waited = 0.0
     while timeout_s is None or waited < timeout_s:
+        update()
         try:
             done.result(SLICE_S)
             return True

@@ -40,6 +40,7 @@ from prism_explore.session.fork import adopted_task, first_events, fork_point, r
 from prism_explore.session.new_task import Dominated, new_task
 from prism_explore.session.options import changed_limits, library_of, one_symbol
 from prism_explore.session.persistence import check_library, read_search, task_to_plain, timed_library_calls
+from prism_explore.session.progress_line import progress_line
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.record import Record
 from prism_explore.session.results import best_of, chosen_candidate, dispatch_over
@@ -343,7 +344,8 @@ class Session(Record):
 
     def _await(self, done: Future[None]) -> None:
         try:
-            wait(done)
+            with progress_line(self.journal) as update:
+                wait(done, update=update)
         except KeyboardInterrupt:
             self._engine.pause()
             wait(done)
