@@ -57,7 +57,7 @@ def _best(book: Ledger) -> str:
         time = seconds_text(book.best_s or best.time_s)
         return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {time}."
     if proved:
-        return f"{_count(len(proved), 'family', 'families')} proved {within}; {_why_untimed(book)}."
+        return f"{_count(len(proved), 'family', 'families')} proved {within}; {why_untimed(book)}."
     if shown:
         which = "The only family" if len(shown) == 1 else f"All {len(shown)} families"
         return f"{which} proved {within} {'was' if len(shown) == 1 else 'were'} rejected by you."
@@ -104,7 +104,7 @@ def _nothing_faster(book: Ledger, stop: Stop | None) -> str:
     return "" if stop is None or book.nothing_faster is None else str(book.nothing_faster)
 
 
-def _why_untimed(book: Ledger) -> str:
+def why_untimed(book: Ledger) -> str:
     """That no kernel was timed, and the most frequent failure."""
     failures = Counter(t.failure.sentence for t in book.trials if t.failure is not None)
     if not failures:

@@ -44,6 +44,8 @@ class Journal:
         self._entries: list[Entry] = []
         self._lock = threading.Lock()
         self.listeners: list[Callable[[Entry], None]] = []
+        self.saved_as = ""
+        """Path of the file that was last written or read; empty for none."""
 
     def append(self, event: Event) -> Entry:
         """Append an event and call the listeners."""
@@ -83,7 +85,9 @@ class Journal:
     def save(self, path: str | Path, manifest: Mapping[str, object] | None = None) -> Path:
         """Write all entries to an archive; an existing file is replaced only after the new one is complete."""
         lines = "".join(json.dumps(to_plain(e), separators=(",", ":")) + "\n" for e in self.entries)
-        return write_archive(path, FORMAT, {_EVENTS: lines}, manifest)
+        written = write_archive(path, FORMAT, {_EVENTS: lines}, manifest)
+        self.saved_as = str(written)
+        return written
 
     @classmethod
     def load(cls, path: str | Path) -> Journal:
@@ -105,6 +109,7 @@ class Journal:
                 raise JournalVersionError(f"{path}: line {number} of {_EVENTS}: {error}") from None
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
+        journal.saved_as = str(path)
         return journal
 
 

@@ -1,5 +1,6 @@
 // The explorer widget: it composes the parts, and passes messages between Python and the panels.
 
+import { Banner } from "./banner.ts";
 import styles from "./explorer.css";
 import { FindField } from "./find.ts";
 import { Help } from "./help.ts";
@@ -10,14 +11,25 @@ import type { Direction } from "./lib/draw.ts";
 import { icon } from "./lib/glyph.ts";
 import { Press } from "./lib/press.ts";
 import { ancestors, familyOf, isNode } from "./lib/refs.ts";
+import { Lock } from "./lock.ts";
 import type { LedgerPanel } from "./panels/dock.ts";
 import type { Host, PanelName } from "./panels/panel.ts";
+import { ResultView } from "./panels/result.ts";
 import { TransportBar } from "./panels/transport.ts";
 import { makePanels, type Panels } from "./registry.ts";
 import { SCENE_CSS } from "./scene.ts";
 import type { Sections } from "./sections.ts";
 import { copyText, StatusLine } from "./status.ts";
-import { type Args, type Look, type Model, type Reply, Wire } from "./wire.ts";
+import { type Args, type Connection, type Look, type Model, type Reply, Wire } from "./wire.ts";
+
+/** Why commands are disabled, per state of the connection. */
+const GONE: Readonly<Record<Connection, string>> = {
+  open: "",
+  silent:
+    "The kernel does not answer: it is busy with a cell, or it has ended. The panels show the last state it sent.",
+  closed: "The kernel was restarted or has ended. The panels show the last state it sent.",
+};
+const PAST = "Disabled while an earlier state is shown, because it would change the present search.";
 
 export class App implements Host {
   readonly element: HTMLElement;
@@ -32,7 +44,9 @@ export class App implements Host {
   root = "";
   private readonly wire: Wire;
   private readonly status = new StatusLine();
-  private readonly banner = h("p", { class: "pe-banner", role: "alert", hidden: true });
+  private readonly banner = new Banner(this);
+  private readonly result = new ResultView(this);
+  private readonly lock = new Lock((text) => this.announce(text));
   private readonly lastLine = h("button", {
     type: "button",
     class: "pe-python",
@@ -41,9 +55,6 @@ export class App implements Host {
   });
   /** Id of the command whose selection Python has not confirmed yet. */
   private selecting: string | null = null;
-  private error: string | null = null;
-  /** Which earlier state of the search is shown. */
-  private pastNotice: string | null = null;
   private readonly press: Press;
 
   constructor(model: Model) {
@@ -64,18 +75,21 @@ export class App implements Host {
       },
       h("style", {}, `${SCENE_CSS}\n${styles}`),
       this.bar.element,
-      this.banner,
+      this.banner.element,
       this.layout.main,
       this.foot(),
+      this.layout.lowerEdge,
       this.help.element,
     );
+    this.bar.element.append(this.result.element);
+    this.lock.follow(this.element);
     this.element.addEventListener("keydown", (event) => onKey(event, keys, this));
     this.layout.follow(this.element);
     this.press = new Press(this.element, (changed) => this.receive(changed));
     this.wire = new Wire(model, {
       sections: (changed) => this.press.take(changed),
       reply: (reply) => this.onReply(reply),
-      connected: (connected) => this.onConnection(connected),
+      connection: (connection) => this.onConnection(connection),
     });
   }
 
@@ -88,6 +102,7 @@ export class App implements Host {
     this.wire.close();
     this.press.close();
     this.layout.close();
+    this.lock.close();
     this.status.close();
     for (const panel of this.panels.values()) panel.close();
   }
@@ -95,7 +110,7 @@ export class App implements Host {
   // ---- requests of the panels (Host)
 
   command(name: string, args: Args = {}): void {
-    this.wire.command(name, args);
+    if (this.isPossible(name)) this.wire.command(name, args);
   }
 
   look(what: Look): void {
@@ -103,7 +118,7 @@ export class App implements Host {
   }
 
   select(ref: string): void {
-    if (ref === this.selection) return;
+    if (ref === this.selection || !this.isPossible("select")) return;
     this.applySelection(ref);
     this.selecting = this.wire.command("select", { id: ref });
   }
@@ -126,6 +141,10 @@ export class App implements Host {
     );
   }
 
+  show(panel: PanelName): void {
+    this.layout.show(panel);
+  }
+
   maximise(panel: PanelName): void {
     this.layout.maximise(panel);
   }
@@ -136,10 +155,17 @@ export class App implements Host {
     this.status.announce(text);
   }
 
-  /** Select the next item in a direction, in the picture with the focus, else in the map. */
-  walk(way: Direction): void {
-    const name = this.layout.current() === "graph" ? "graph" : "map";
-    this.panels.get(name)?.stage?.walk(way);
+  /** Select the next item in a direction, in the panel with the focus; false if it has none, as in a text. */
+  walk(way: Direction): boolean {
+    const panel = this.panels.get(this.layout.current());
+    if (panel?.stage) {
+      panel.stage.walk(way);
+      return true;
+    }
+    const rows = panel?.element.querySelectorAll<HTMLElement>("tr[data-ref]") ?? [];
+    const row = [...rows].find((r) => r.getAttribute("aria-selected") === "true") ?? rows[0];
+    row?.focus();
+    return row !== undefined;
   }
 
   /** Zoom the map into a node; the same node again, or none, shows the full map. */
@@ -179,25 +205,27 @@ export class App implements Host {
         this.announce(`The panel ${name} could not be drawn: ${String(error)}`);
       }
     };
-    give("commands", (data) => this.bar.describe(data));
+    give("commands", (data) => {
+      this.bar.describe(data);
+      this.lock.describe(data);
+    });
+    give("result", (data) => this.result.update(data));
     give("transport", (data) => {
       this.bar.update(data);
       mark(this.element, "data-state", data.state);
       mark(this.element, "data-past", data.cursor > 0);
-      this.pastNotice = data.past_notice || null;
-      this.showBanner(this.error);
+      this.banner.set({ past: data.past_notice, savedAs: data.saved_as });
+      this.lock.set({ past: data.past_notice && PAST });
       this.announce(data.status);
     });
     for (const [name, panel] of this.panels) give(name, (data) => panel.update(data as never));
     give("script", (data) => (this.panels.get("ledger") as LedgerPanel | undefined)?.showScript(data));
-    give("error", (data) => {
-      this.error = data;
-      this.showBanner(data);
-    });
+    give("error", (data) => this.banner.set({ error: data ?? "" }));
     give("view", (data) => {
       if (this.selecting === null) this.applySelection(data.selection);
     });
     this.find.refresh();
+    this.lock.apply();
   }
 
   private onReply(reply: Reply): void {
@@ -210,19 +238,18 @@ export class App implements Host {
     }
   }
 
-  private onConnection(connected: boolean): void {
-    mark(this.element, "data-connected", connected ? "yes" : "no");
-    this.showBanner(
-      connected
-        ? this.error
-        : "The kernel does not answer. It is busy with a cell, or it has ended. The panels show the last state it sent.",
-    );
+  private onConnection(connection: Connection): void {
+    mark(this.element, "data-connected", connection === "open" ? "yes" : "no");
+    const gone = GONE[connection];
+    this.banner.set({ gone });
+    this.lock.set({ gone });
   }
 
-  private showBanner(text: string | null): void {
-    const shown = text ?? this.pastNotice;
-    this.banner.hidden = !shown;
-    this.banner.textContent = shown ?? "";
+  /** Whether a command is possible now; if not, the status line says why. */
+  private isPossible(command: string): boolean {
+    const reason = this.lock.reason(command);
+    if (reason) this.announce(reason);
+    return reason === "";
   }
 
   private applySelection(ref: string): void {

@@ -7,7 +7,7 @@ import { DOCKED } from "./registry.ts";
 
 /** The keys; a row without a help text belongs to the row before it. */
 export function keyTable(app: App): readonly Key[] {
-  const key = (keys: string | readonly string[], shown: string, help: string, act: () => void): Key => ({
+  const key = (keys: string | readonly string[], shown: string, help: string, act: () => unknown): Key => ({
     keys: [keys].flat(),
     shown,
     help,
@@ -19,7 +19,7 @@ export function keyTable(app: App): readonly Key[] {
     else app.announce(`select a family to ${command} it`);
   };
   const stage = () => app.panels.get(app.layout.current())?.stage;
-  const arrows = "select the next item in that direction, in the map or the sGraph";
+  const arrows = "select the next item in that direction, in the panel with the focus";
   const enter = "open the selection: show its graph, or expand its custom kernel";
   const tab = (n: number) => () => {
     const name = DOCKED[n];
@@ -69,9 +69,9 @@ export function onKey(event: KeyboardEvent, keys: readonly Key[], app: App): voi
   if (isCharacter(name) && !app.help.lettersActive && name !== "?") return;
   const row = keys.find((key) => key.keys.includes(name));
   if (!row) return;
+  if (row.act() === false) return;
   event.preventDefault();
   event.stopPropagation();
-  row.act();
 }
 
 /** The selected node, else the node that the map is zoomed into, which zooms out. */

@@ -3,6 +3,7 @@
 import { fresh, h, mark } from "./lib/dom.ts";
 import type { PanelName } from "./panels/panel.ts";
 import { DOCKED, PANELS, type Panels } from "./registry.ts";
+import { Splitters } from "./splitters.ts";
 import type { Look } from "./wire.ts";
 
 /** Below this width the panels are tabs, and one is shown at a time. */
@@ -16,6 +17,8 @@ const MARGIN_PX = 16;
 export class Layout {
   readonly main = h("div", { class: "pe-main" });
   private readonly dock = h("div", { class: "pe-dock" });
+  private readonly splitters = new Splitters(this.main, () => this.measure());
+  private readonly scrollers: readonly HTMLButtonElement[];
   private readonly tabs = new Map<PanelName, HTMLButtonElement>();
   /** The panel that was shown last, the selected tab of the dock, and the maximised panel. */
   private shown: PanelName = "map";
@@ -31,13 +34,31 @@ export class Layout {
     private readonly panels: Panels,
     private readonly look: (what: Look) => void,
   ) {
-    this.dock.append(this.tabList(), ...DOCKED.map((name) => this.element(name)));
-    this.main.append(...PANELS.filter((row) => !row.docked).map((row) => this.element(row.name)), this.dock);
+    const list = this.tabList();
+    const [left, right] = [this.scroller(list, -1), this.scroller(list, 1)];
+    this.scrollers = [left, right];
+    this.dock.append(
+      h("div", { class: "pe-tabbar" }, left, list, right),
+      ...DOCKED.map((name) => this.element(name)),
+    );
+    const { map, inspector, dock } = this.splitters.elements;
+    this.main.append(
+      ...[this.element("map"), map, this.element("graph"), inspector, this.element("inspector"), dock],
+      this.dock,
+    );
+    this.resize.observe(list);
+    list.addEventListener("scroll", () => this.markScrollers(list), { passive: true });
+  }
+
+  /** The separator at the lower edge of the widget. */
+  get lowerEdge(): HTMLElement {
+    return this.splitters.elements.height;
   }
 
   /** Follow the size of the widget. */
   follow(root: HTMLElement): void {
     this.root = root;
+    this.splitters.follow(root);
     this.resize.observe(root);
     this.arrange();
   }
@@ -78,6 +99,8 @@ export class Layout {
     const width = this.root?.clientWidth ?? 0;
     if (width === 0) return;
     this.sendSizes();
+    const list = this.dock.querySelector<HTMLElement>(".pe-tabs");
+    if (list) this.markScrollers(list);
     const narrow = width < NARROW_PX;
     if (narrow === this.narrow) return;
     this.narrow = narrow;
@@ -110,7 +133,54 @@ export class Layout {
       this.tabs.set(name, tab);
       list.append(tab);
     }
+    list.addEventListener("keydown", (event) => this.walkTabs(event));
     return list;
+  }
+
+  /** A button that scrolls the tabs; it is only there if tabs are hidden on its side. */
+  private scroller(list: HTMLElement, way: -1 | 1): HTMLButtonElement {
+    const label = way < 0 ? "earlier tabs" : "later tabs";
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "pe-tool pe-scroller",
+        title: label,
+        "aria-label": label,
+        tabindex: -1,
+        hidden: true,
+      },
+      way < 0 ? "‹" : "›",
+    );
+    button.addEventListener("click", () => list.scrollBy({ left: 0.8 * way * list.clientWidth }));
+    return button;
+  }
+
+  private markScrollers(list: HTMLElement): void {
+    const left = list.scrollLeft;
+    const hidden = [left <= 1, left + list.clientWidth >= list.scrollWidth - 1];
+    this.scrollers.forEach((button, n) => {
+      mark(button, "hidden", hidden[n] ?? true);
+    });
+  }
+
+  /** The arrow keys move from tab to tab, as in every tab list. */
+  private walkTabs(event: KeyboardEvent): void {
+    const names = PANELS.map((row) => row.name).filter((name) => !this.tabs.get(name)?.hidden);
+    const now = names.findIndex((name) => this.tabs.get(name) === event.target);
+    const last = names.length - 1;
+    const to = new Map([
+      ["ArrowLeft", now > 0 ? now - 1 : last],
+      ["ArrowRight", now < last ? now + 1 : 0],
+      ["Home", 0],
+      ["End", last],
+    ]).get(event.key);
+    const name = to === undefined ? undefined : names[to];
+    if (!name) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.show(name);
+    this.tabs.get(name)?.focus();
   }
 
   /** Show one panel if the widget is narrow or a panel is maximised, else three panels and the dock. */
@@ -122,8 +192,13 @@ export class Layout {
     }
     for (const [name, tab] of this.tabs) {
       mark(tab, "hidden", !this.narrow && !DOCKED.includes(name));
-      mark(tab, "aria-selected", String(this.narrow ? name === only : name === this.docked));
+      const chosen = this.narrow ? name === only : name === this.docked;
+      mark(tab, "aria-selected", String(chosen));
+      mark(tab, "tabindex", chosen ? "0" : "-1");
+      if (chosen) reveal(tab);
     }
+    const { map, inspector, dock } = this.splitters.elements;
+    for (const splitter of [map, inspector, dock]) mark(splitter, "hidden", only !== null);
     const dockVisible = only === null || DOCKED.includes(only);
     mark(this.dock, "hidden", !dockVisible && !this.narrow);
     mark(this.dock, "data-only-tabs", !dockVisible);
@@ -156,4 +231,13 @@ export class Layout {
       });
     }, SIZES_MS);
   }
+}
+
+/** Scroll the tabs so that one is visible; nothing else on the page moves. */
+function reveal(tab: HTMLElement): void {
+  const list = tab.parentElement;
+  if (!list) return;
+  if (tab.offsetLeft < list.scrollLeft) list.scrollLeft = tab.offsetLeft;
+  const beyond = tab.offsetLeft + tab.offsetWidth - list.scrollLeft - list.clientWidth;
+  if (beyond > 0) list.scrollLeft += beyond;
 }

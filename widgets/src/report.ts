@@ -34,12 +34,12 @@ export class ReportModel {
     return undefined;
   }
 
-  on(_event: string, listener: (content: unknown) => void): void {
-    this.listener = listener;
+  on(event: string, listener: (content: unknown) => void): void {
+    if (event === "msg:custom") this.listener = listener;
   }
 
-  off(): void {
-    this.listener = null;
+  off(event: string): void {
+    if (event === "msg:custom") this.listener = null;
   }
 
   send(message: Sent): void {

@@ -38,9 +38,11 @@ export interface Listener {
   /** Sections that changed, parsed. */
   sections(changed: ReadonlyMap<string, unknown>): void;
   reply(reply: Reply): void;
-  /** Whether Python answers. */
-  connected(connected: boolean): void;
+  connection(connection: Connection): void;
 }
+
+/** Whether Python answers: it is silent if it is busy or gone, closed if Jupyter closed the connection. */
+export type Connection = "open" | "silent" | "closed";
 
 export type Args = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
@@ -58,8 +60,10 @@ export type Look =
   | { readonly tuning: TuningLook }
   | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
 
-/** Time without an answer to `hello` after which the connection counts as lost. */
+/** Time without an answer to `hello` or a command after which the connection counts as lost. */
 const TIMEOUT_MS = 4000;
+/** The same, after Jupyter reported that the connection changed. */
+const RESTART_MS = 1000;
 
 export class Wire {
   private have = 0;
@@ -69,6 +73,8 @@ export class Wire {
   private readonly name = Math.random().toString(36).slice(2, 10);
   private readonly parts = new Map<string, (string | undefined)[]>();
   private readonly onMessage = (content: unknown): void => this.receive(content);
+  /** Jupyter closed or opened the connection: a restarted kernel does not answer. */
+  private readonly onLive = (): void => this.hello("closed", RESTART_MS);
 
   constructor(
     private readonly model: Model,
@@ -78,6 +84,7 @@ export class Wire {
   /** Report the sections of the snapshot in the notebook, then request the rest. */
   open(): void {
     this.model.on("msg:custom", this.onMessage);
+    this.model.on("comm_live_update", this.onLive);
     const snapshot = this.model.get("snapshot") as Snapshot | undefined;
     if (snapshot?.texts && snapshot.seq > 0) {
       this.have = snapshot.left_out.length === 0 ? snapshot.seq : 0;
@@ -91,6 +98,7 @@ export class Wire {
   close(): void {
     clearTimeout(this.timer);
     this.model.off("msg:custom", this.onMessage);
+    this.model.off("comm_live_update", this.onLive);
   }
 
   /** Send a command; return its id, which the reply has too. */
@@ -98,6 +106,8 @@ export class Wire {
     this.commands += 1;
     const event_id = `${this.name}-${this.commands}`;
     this.model.send({ kind: "command", event_id, name, args });
+    // Every command has a reply.
+    if (this.timer === undefined) this.expect("silent", TIMEOUT_MS);
     return event_id;
   }
 
@@ -105,14 +115,20 @@ export class Wire {
     this.model.send({ kind: "look", ...what });
   }
 
-  private hello(): void {
+  private hello(connection: Connection = "silent", timeout_ms = TIMEOUT_MS): void {
     this.waiting = true;
     this.model.send({ kind: "hello", have: this.have });
+    this.expect(connection, timeout_ms);
+  }
+
+  /** Report a connection as lost if no message arrives in time. */
+  private expect(connection: Connection, timeout_ms: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
+      this.timer = undefined;
       this.waiting = false;
-      this.listener.connected(false);
-    }, TIMEOUT_MS);
+      this.listener.connection(connection);
+    }, timeout_ms);
   }
 
   private receive(content: unknown): void {
@@ -124,6 +140,7 @@ export class Wire {
       return;
     }
     clearTimeout(this.timer);
+    this.timer = undefined;
     this.waiting = false;
     this.have = message.seq;
     const changed = new Map<string, unknown>();
@@ -131,7 +148,7 @@ export class Wire {
       const full = this.join(section, index, of, text);
       if (full !== null) changed.set(section, JSON.parse(full));
     }
-    this.listener.connected(true);
+    this.listener.connection("open");
     if (changed.size > 0) this.listener.sections(changed);
   }
 

@@ -12,7 +12,7 @@ export interface Sent {
 export class FakeModel {
   readonly sent: Sent[] = [];
   seq = 0;
-  private listener: ((content: unknown) => void) | null = null;
+  private readonly listeners = new Map<string, (content: unknown) => void>();
 
   constructor(private readonly traits: Readonly<Record<string, unknown>> = {}) {}
 
@@ -25,12 +25,17 @@ export class FakeModel {
     return this.traits[name];
   }
 
-  on(_event: string, listener: (content: unknown) => void): void {
-    this.listener = listener;
+  on(event: string, listener: (content: unknown) => void): void {
+    this.listeners.set(event, listener);
   }
 
-  off(): void {
-    this.listener = null;
+  off(event: string): void {
+    this.listeners.delete(event);
+  }
+
+  /** Jupyter reports that the connection to the kernel was closed or opened. */
+  liveChanged(): void {
+    this.listeners.get("comm_live_update")?.(undefined);
   }
 
   send(content: Sent): void {
@@ -39,7 +44,7 @@ export class FakeModel {
 
   /** Send a raw message. */
   receive(content: unknown): void {
-    this.listener?.(content);
+    this.listeners.get("msg:custom")?.(content);
   }
 
   /** Send sections. */

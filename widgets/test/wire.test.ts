@@ -5,7 +5,7 @@ import { FakeModel } from "./python.ts";
 interface Received {
   readonly changed: Record<string, unknown>[];
   readonly replies: Reply[];
-  readonly connected: boolean[];
+  readonly connected: string[];
 }
 
 function opened(traits: Record<string, unknown> = {}): { python: FakeModel; wire: Wire; received: Received } {
@@ -14,7 +14,7 @@ function opened(traits: Record<string, unknown> = {}): { python: FakeModel; wire
   const wire = new Wire(python.model, {
     sections: (changed) => received.changed.push(Object.fromEntries(changed)),
     reply: (reply) => received.replies.push(reply),
-    connected: (yes) => received.connected.push(yes),
+    connection: (connection) => received.connected.push(connection),
   });
   wire.open();
   return { python, wire, received };
@@ -116,7 +116,7 @@ describe("the wire", () => {
     vi.advanceTimersByTime(60_000);
     python.receive(part(1, 0, []));
 
-    expect(received.connected).toEqual([false, true]);
+    expect(received.connected).toEqual(["silent", "open"]);
   });
 
   it("gives every click an id of its own", () => {

@@ -124,6 +124,9 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
+STEERING: frozenset[str] = frozenset({"accept", "reject", "prefer", "restrict", "undo", "redo"})
+"""Commands that change the present search, so that they are disabled while an earlier state is shown."""
+
 COMMAND: Mapping[str, Command] = {c.name: c for c in COMMANDS}
 """Every command by name."""
 

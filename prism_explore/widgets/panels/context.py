@@ -147,6 +147,8 @@ class SearchInfo:
     """The figures of the machine; None if only its name is known, as in a saved search for another CPU."""
     shapes: tuple[tuple[str, int], ...] = ()
     """Sizes at which kernels are tuned."""
+    saved_as: str = ""
+    """Path of the file that holds the search; empty if it was not saved."""
 
 
 def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo:
@@ -171,6 +173,7 @@ def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo
         len(session.journal),
         _machine(session.task.target),
         tuple(session.task.shapes.items()),
+        session.journal.saved_as if with_questions else "",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prism_explore.widgets.jupyter.commands import COMMANDS
+from prism_explore.widgets.jupyter.commands import COMMANDS, STEERING, Command
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.families import families_panel
 from prism_explore.widgets.panels.inspector import inspect
@@ -16,13 +16,18 @@ from prism_explore.widgets.panels.ledger import ledger_panel
 from prism_explore.widgets.panels.pictures import graph_panel, map_panel
 from prism_explore.widgets.panels.proof import eclasses_panel
 from prism_explore.widgets.panels.questions import questions_panel
+from prism_explore.widgets.panels.result_card import result_card
 from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, View
 from prism_explore.widgets.panels.transport import transport
 from prism_explore.widgets.panels.tuning import code_panel, tuning_panel
 
 
-def _commands(_: Context) -> dict[str, CommandHelp]:
-    return {c.name: CommandHelp(c.description, f"{c.python}({'…' if c.parameters else ''})") for c in COMMANDS}
+def _commands(_: Context) -> Mapping[str, CommandHelp]:
+    return {c.name: CommandHelp(c.description, _call(c), c.name not in STEERING) for c in COMMANDS}
+
+
+def _call(c: Command) -> str:
+    return f"{c.python}({'…' if c.parameters else ''})"
 
 
 def _error(context: Context) -> str | None:
@@ -33,6 +38,7 @@ def _error(context: Context) -> str | None:
 PANELS: Mapping[str, Callable[[Context], Any]] = {
     "commands": _commands,
     "transport": transport,
+    "result": result_card,
     "view": lambda context: View(context.view.selection),
     "map": map_panel,
     "graph": graph_panel,

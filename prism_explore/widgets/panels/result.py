@@ -1,35 +1,10 @@
-"""The result so far: the best kernel with its time, and the statement of what the search has shown."""
+"""The overview: the statement of what the search has shown, and its counts."""
 
 from __future__ import annotations
 
 from prism_explore.events.claim import claim
-from prism_explore.events.format import seconds_text
-from prism_explore.events.ledger import Ledger
 from prism_explore.widgets.panels.context import Context
-from prism_explore.widgets.panels.sections import Card, Incumbent, Inspector, Link
-
-
-def incumbent(ledger: Ledger) -> Incumbent | None:
-    """The best kernel so far; after a search without an improvement, the baseline."""
-    best = ledger.best
-    if (held := ledger.nothing_faster) and ledger.finished and held.baseline:
-        notes = (
-            f"{held.baseline}, measured first",
-            f"no candidate is faster: {held.nearest} at {held.bound} (modelled)",
-        )
-        return Incumbent(held.nearest, held.time_to_beat, notes)
-    if best is None or best.time_s is None:
-        return None
-    notes = ["measured"]
-    if by := ledger.faster_baseline:
-        notes.append(f"{by.baseline.name} was faster: best() runs it")
-    baselines = {b.name: b for b in ledger.final_race if b.samples}
-    if "roofline" in baselines:
-        notes.append(f"{baselines['roofline'].ratio:.0%} of roofline (measured)")
-    elif best.floor_s:
-        notes.append(f"{best.floor_s / best.time_s:.0%} of roofline (modelled)")
-    notes += [f"{b.ratio:.2g}× {name}" for name, b in baselines.items() if b.ratio and name.startswith("torch")]
-    return Incumbent(best.trial, seconds_text(ledger.best_s or best.time_s), tuple(notes[:4]))
+from prism_explore.widgets.panels.sections import Card, Inspector, Link
 
 
 def overview(ref: str, context: Context) -> Inspector | None:

@@ -43,6 +43,8 @@ class Column:
     wide: bool = False
     """Whether it takes the remaining width."""
     tip: str = ""
+    width_ch: int = 0
+    """Number of characters that it always has room for, so that no column moves when a row changes its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,8 @@ class CommandHelp:
 
     description: str
     python: str
+    in_past: bool
+    """Whether it is possible while an earlier state of the search is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +182,49 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True)
-class Incumbent:
-    """The best kernel so far, or the baseline that no kernel improved on."""
+class Comparison:
+    """The best kernel against a baseline or a limit."""
+
+    label: str
+    ratio: str
+    """The baseline's time divided by the kernel's, or the share of the limit."""
+    time: str
+    description: str
+    limit: bool = False
+    """Whether it is a limit and not a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLink:
+    """A button of the result card: it selects `ref` and shows a panel."""
 
     ref: str
-    time: str
-    notes: tuple[str, ...]
-    """Each states whether its number is measured or modelled."""
+    panel: str
+    label: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCard:
+    """The answer of the search so far, in one place."""
+
+    kind: str
+    """Style of its mark."""
+    label: str
+    """What it is, such as `best so far`."""
+    title: str = ""
+    """The kernel or baseline."""
+    ref: str = ""
+    """The id that a click selects; empty for none."""
+    time: str = ""
+    spread: str = ""
+    """The spread of the time and where it was measured."""
+    sentence: str = ""
+    """Why it won, or why there is no better result."""
+    warning: str = ""
+    """Reasons to doubt the time; empty for none."""
+    comparisons: tuple[Comparison, ...] = ()
+    links: tuple[ResultLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +242,12 @@ class Transport:
     """Which earlier state is shown; empty for the current one."""
     phases: tuple[Phase, ...]
     counters: tuple[Counter, ...]
-    best: Incumbent | None
     enabled: tuple[str, ...]
     """Names of the commands that have an effect in this state."""
     status: str
     """The last event, as a sentence."""
+    saved_as: str
+    """Path of the file that holds the search; empty if it was not saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +427,7 @@ class Sections:
 
     commands: Mapping[str, CommandHelp]
     transport: Transport
+    result: ResultCard
     view: View
     map: MapSection
     graph: GraphSection
@@ -401,7 +443,7 @@ class Sections:
     """The error of the search or of the panels; None without an error."""
 
 
-SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector)
+SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultCard, Comparison)
 """Classes whose default values are not sent, because there are many objects with mostly empty fields."""
 
 

@@ -12,7 +12,6 @@ from prism_explore.events.phases import PHASES
 from prism_explore.widgets.jupyter.live import State
 from prism_explore.widgets.panels.context import Context, SearchInfo
 from prism_explore.widgets.panels.event_text import log_line
-from prism_explore.widgets.panels.result import incumbent
 from prism_explore.widgets.panels.sections import Counter, Phase, Transport
 
 PHASE_TEXT: Mapping[str, str] = {
@@ -37,7 +36,10 @@ def transport(context: Context) -> Transport:
     last = log_line(events.log[-1].event).text if events.log else "The search has not started. Press . for one step."
     finished = search.state == "finished" and not cursor
     total = max(search.count, events.count)
-    past = f"Earlier state, event {events.count:,} of {total:,}: {last}. The search itself is not changed."
+    past = (
+        f"Earlier state, event {events.count:,} of {total:,}: {last}. "
+        "The search itself is not changed, and steering is disabled."
+    )
     return Transport(
         search.program.name,
         _target_text(search),
@@ -47,9 +49,9 @@ def transport(context: Context) -> Transport:
         past if cursor else "",
         tuple(Phase(p, p == events.phase and not finished, PHASE_TEXT[p]) for p in PHASES),
         counters,
-        incumbent(ledger),
         () if cursor else _enabled(search.state, ledger),
         claim(ledger) if finished else last,
+        search.saved_as,
     )
 
 

@@ -6,7 +6,8 @@ export interface Key {
   /** The text in the help; empty for a binding that the help does not list. */
   readonly shown: string;
   readonly help: string;
-  readonly act: () => void;
+  /** False if there is nothing to do, so that the page handles the key. */
+  readonly act: () => unknown;
 }
 
 /** Whether the target of a key event takes text or choices, so that the widget ignores the key. */

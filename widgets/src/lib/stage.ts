@@ -16,8 +16,8 @@ export interface StageEvents {
 
 const LEAST_SCALE = 0.15;
 const MOST_SCALE = 4;
-/** Limits of fitting: texts stay at least about 10 px high, and small pictures do not become huge. */
-const LEAST_FIT = 0.8;
+/** Limits of fitting: texts stay at least 12 px high, and small pictures do not become huge. */
+const LEAST_FIT = 1;
 const MOST_FIT = 1.15;
 const MARGIN = 8;
 
@@ -152,6 +152,8 @@ export class Stage {
     const [x, y] = [this.x, this.y];
     if (left + w < 20 || left > width - 20) this.x = width / 2 - (shape.x + shape.w / 2) * this.scale;
     if (top + high < 20 || top > height - 20) this.y = height / 2 - (shape.y + shape.h / 2) * this.scale;
+    this.x = inside(this.x, this.scene?.width ?? 0, this.scale, width);
+    this.y = inside(this.y, this.scene?.height ?? 0, this.scale, height);
     if (x !== this.x || y !== this.y) {
       this.moved = true;
       this.place();
@@ -313,4 +315,10 @@ export class Stage {
     this.tip.style.top = below ? `${y + 18}px` : "";
     this.tip.style.bottom = below ? "" : `${box.height - y + 10}px`;
   }
+}
+
+/** A position at which a picture does not leave more of its panel empty than it has to. */
+function inside(at: number, length: number, scale: number, space: number): number {
+  const slack = space - MARGIN - length * scale;
+  return slack >= MARGIN ? Math.max(MARGIN, Math.min(slack, at)) : Math.min(MARGIN, Math.max(slack, at));
 }

@@ -34,6 +34,10 @@ export class TableView {
   private rows: readonly Row[] = [];
   private first = 0;
   private rowPx = ROW_PX;
+  /** The widths of the columns in px, the columns and the number of rows for which they were measured. */
+  private widths: readonly number[] = [];
+  private keys = "";
+  private held: { readonly rows: number } | null = null;
   private text = "";
   private sorted: { readonly key: string; readonly down: boolean } | null = null;
   private selected: readonly string[] = [];
@@ -45,6 +49,8 @@ export class TableView {
     this.table = h("table", { class: "pe-table", "aria-label": label }, this.head, this.body);
     this.element = h("div", { class: "pe-tablebox", tabindex: -1 }, this.table, this.note);
     this.element.addEventListener("scroll", () => this.follow(), { passive: true });
+    // A table in a hidden tab has no widths until it is shown.
+    new ResizeObserver(() => this.data && this.held === null && this.holdWidths(this.data)).observe(this.element);
     const ref = (event: Event) =>
       (event.target as Element).closest("tr[data-ref]")?.getAttribute("data-ref") ?? null;
     this.body.addEventListener("click", (event) => {
@@ -83,10 +89,10 @@ export class TableView {
     if (!data) return;
     this.rows = this.order(data);
     mark(this.table, "aria-rowcount", String(this.rows.length + 1));
-    this.freeWidths();
+    this.freeWidths(data);
     refill(this.head, h("tr", {}, ...data.columns.map((_, i) => this.header(data, i)), this.toolsHead()));
     this.drawRows(this.first);
-    if (this.rows.length > DRAWN_ROWS) this.holdWidths();
+    this.holdWidths(data);
     this.note.textContent = data.omitted;
     this.note.hidden = data.omitted === "";
   }
@@ -142,23 +148,43 @@ export class TableView {
     if (isAbove || isBelow) this.drawRows(top - ROWS_ABOVE);
   }
 
-  /** Keep the widths of the columns, whichever rows are drawn. */
-  private holdWidths(): void {
+  /** Fix the widths of the columns, so that nothing moves when a cell changes; with more rows they can grow. */
+  private holdWidths(data: Table): void {
     const headings = [...this.head.querySelectorAll<HTMLElement>("th")];
-    const widths = headings.map((heading) => heading.offsetWidth);
-    if (widths.some((width) => width === 0)) return;
+    if (this.rows.length === 0) return;
+    if (this.held !== null) {
+      this.setWidths(headings, data);
+      return;
+    }
+    const natural = headings.map((heading) => heading.offsetWidth);
+    if (natural.some((width) => width === 0)) return;
+    const before = this.widths.length === natural.length ? this.widths : [];
+    this.widths = natural.map((width, i) => Math.max(width, before[i] ?? 0));
+    this.held = { rows: this.rows.length };
+    this.setWidths(headings, data);
+  }
+
+  /** The column that takes the remaining width has none of its own. */
+  private setWidths(headings: readonly HTMLElement[], data: Table): void {
+    if (this.widths.length !== headings.length) return;
     headings.forEach((heading, i) => {
-      heading.style.width = `${widths[i]}px`;
+      heading.style.width = data.columns[i]?.wide ? "" : `${this.widths[i]}px`;
     });
     this.table.style.tableLayout = "fixed";
   }
 
-  private freeWidths(): void {
+  /** Measure the columns again if there are other columns or another number of rows. */
+  private freeWidths(data: Table): void {
+    const keys = data.columns.map((column) => column.key).join(" ");
+    if (keys !== this.keys) this.widths = [];
+    if (keys === this.keys && this.held?.rows === this.rows.length) return;
+    this.keys = keys;
+    this.held = null;
     this.table.style.tableLayout = "";
   }
 
   private toolsHead(): HTMLElement | null {
-    return this.events.tools ? h("th", { scope: "col" }, h("span", { class: "pe-hidden" }, "actions")) : null;
+    return this.events.tools ? h("th", { scope: "col", class: "pe-tools" }, h("span", { class: "pe-hidden" }, "actions")) : null;
   }
 
   private header(data: Table, index: number): HTMLElement {
@@ -181,6 +207,7 @@ export class TableView {
       {
         scope: "col",
         class: column.align === "right" ? "pe-right" : column.wide ? "pe-wide" : null,
+        style: column.width_ch ? `min-width:${column.width_ch}ch` : null,
         "aria-sort": now ? (now.down ? "descending" : "ascending") : "none",
       },
       button,

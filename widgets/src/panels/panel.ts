@@ -7,7 +7,10 @@ import type { Sections } from "../sections.ts";
 import type { Args, Look } from "../wire.ts";
 
 /** The name of a panel is that of its section. */
-export type PanelName = Exclude<keyof Sections, "commands" | "transport" | "view" | "script" | "error">;
+export type PanelName = Exclude<
+  keyof Sections,
+  "commands" | "transport" | "result" | "view" | "script" | "error"
+>;
 
 /** The requests that a panel can make to the widget. */
 export interface Host {
@@ -20,6 +23,8 @@ export interface Host {
   enter(ref: string): void;
   hover(ref: string | null): void;
   copy(text: string, what: string): void;
+  /** Show a panel, where only one at a time is shown or it is a tab. */
+  show(panel: PanelName): void;
   maximise(panel: PanelName): void;
 }
 

@@ -1,11 +1,14 @@
 // The bar on top: what is searched, its state and counts, and the buttons that run it.
 
+import { Confirm } from "../confirm.ts";
 import { add, h, mark, refill } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
 import type { Sections, Transport } from "../sections.ts";
 import type { Host } from "./panel.ts";
 
 export const GRAINS = ["event", "candidate", "family", "phase"] as const;
+/** The first family takes many events, so one event is not the default. */
+const DEFAULT_GRAIN = "family";
 
 interface Button {
   readonly name: string;
@@ -15,8 +18,8 @@ interface Button {
 export class TransportBar {
   readonly element: HTMLElement;
   private readonly title = h("div", { class: "pe-title" });
-  private readonly best = h("button", { type: "button", class: "pe-best" });
   private readonly phases = h("ol", { class: "pe-phases", "aria-label": "phases" });
+  private readonly confirm = new Confirm();
   private readonly counters = h("ul", { class: "pe-counters", "aria-label": "counts" });
   private readonly grain = h("select", {
     class: "pe-select",
@@ -38,7 +41,8 @@ export class TransportBar {
   private pausing = false;
 
   constructor(private readonly host: Host) {
-    for (const grain of GRAINS) this.grain.append(h("option", { value: grain }, grain));
+    for (const grain of GRAINS)
+      this.grain.append(h("option", { value: grain, selected: grain === DEFAULT_GRAIN }, grain));
     const button = (name: string, label: string, which: Icon, act: () => void, how = ""): Button => {
       const element = h(
         "button",
@@ -51,16 +55,12 @@ export class TransportBar {
     };
     const step = button("step", "Step", "step", () => this.step());
     const run = button("start", "Run", "run", () => this.toggleRun(), "pe-primary");
-    const cancel = button("cancel", "Cancel", "cancel", () => host.command("cancel"));
+    const cancel = button("cancel", "Cancel", "cancel", () => this.askToCancel());
     const undo = button("undo", "Undo", "undo", () => host.command("undo"), "pe-bare");
     const redo = button("redo", "Redo", "redo", () => host.command("redo"), "pe-bare");
     this.buttons = [step, run, cancel, undo, redo];
     this.moment.addEventListener("input", () => this.lookBack(Number(this.moment.value)));
     this.when.addEventListener("click", () => this.lookBack(0));
-    this.best.hidden = true;
-    this.best.addEventListener("click", () => {
-      if (this.data?.best) host.select(this.data.best.ref);
-    });
     this.element = h(
       "div",
       { class: "pe-transport" },
@@ -69,16 +69,15 @@ export class TransportBar {
         { class: "pe-bar" },
         this.title,
         this.state,
+        this.phases,
         h("span", { class: "pe-group pe-time" }, this.moment, this.when),
-        this.best,
       ),
       h(
         "div",
         { class: "pe-bar", role: "toolbar", "aria-label": "search" },
         h("span", { class: "pe-group" }, step.element, this.grain),
-        h("span", { class: "pe-group" }, run.element, cancel.element),
+        h("span", { class: "pe-group" }, run.element, cancel.element, this.confirm.element),
         h("span", { class: "pe-group" }, undo.element, redo.element),
-        this.phases,
         this.counters,
       ),
     );
@@ -107,6 +106,21 @@ export class TransportBar {
   move(by: -1 | 1): void {
     if (!this.data) return;
     this.lookBack(Math.max(1, (this.data.cursor || this.data.events) + by));
+  }
+
+  backToNow(): void {
+    this.lookBack(0);
+  }
+
+  /** Ask first, because a cancelled search cannot continue. */
+  private askToCancel(): void {
+    const cancel = this.buttons.find(({ name }) => name === "cancel")?.element;
+    if (!cancel) return;
+    const events = this.data?.events.toLocaleString("en") ?? "0";
+    const text =
+      `End the search for good? Kept: all ${events} events, proofs and times so far. ` +
+      "Lost: the step in progress, and everything that was not searched yet. Pause keeps both.";
+    this.confirm.ask(text, "End the search", "Keep searching", cancel, () => this.host.command("cancel"));
   }
 
   can(command: string): boolean {
@@ -143,22 +157,14 @@ export class TransportBar {
     if (!this.moment.matches(":active")) this.moment.value = String(data.cursor || data.events);
     this.when.textContent = data.cursor > 0 ? `${data.cursor.toLocaleString("en")} · back to now` : "now";
     this.when.disabled = data.cursor === 0;
-    this.best.hidden = data.best === null;
-    if (data.best) {
-      refill(
-        this.best,
-        glyph("badge-best"),
-        h("span", {}, "best "),
-        h("strong", {}, data.best.time),
-        ...data.best.notes.map((note) => h("span", { class: "pe-muted" }, note)),
-      );
-    }
     refill(
       this.phases,
       ...data.phases.map((phase) =>
         h("li", { "aria-current": phase.current ? "step" : null, title: phase.description }, phase.name),
       ),
+      this.phaseSign(data),
     );
+    if (!data.enabled.includes("cancel")) this.confirm.close();
     this.counters.replaceChildren();
     for (const { kind, label, value, description } of data.counters) {
       add(
@@ -171,6 +177,15 @@ export class TransportBar {
         !this.can(name === "start" ? this.runCommand() : name) || (name === "start" && this.pausing);
       if (name === "start") this.labelRun(element);
     }
+  }
+
+  /** Which phase of how many, where there is no room for all; the tooltip has their names. */
+  private phaseSign(data: Transport): HTMLElement {
+    const current = data.phases.findIndex((phase) => phase.current);
+    const names = data.phases.map((phase) => phase.name).join(", ");
+    const of = `phase ${current + 1} of ${data.phases.length}: ${data.phases[current]?.name ?? ""}`;
+    const text = current < 0 ? `${data.phases.length} phases` : of;
+    return h("li", { class: "pe-phase-sign", title: `phases: ${names}` }, text);
   }
 
   private runCommand(): string {

@@ -1,0 +1,229 @@
+"""The result card: the best kernel with its time, against the baselines and the limit, and why it won.
+
+The card is always shown, above all panels. Before the first kernel it says what the search has so far; after a search
+without an improvement it shows the baseline and why nothing is faster; without a proof, the nearest miss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prism_explore.cost.work import work_of
+from prism_explore.errors import PrismError
+from prism_explore.events.claim import why_untimed
+from prism_explore.events.fastest import OURS
+from prism_explore.events.format import seconds_text
+from prism_explore.events.kinds import BaselineMeasured, RivalTimed
+from prism_explore.events.ledger import Ledger, Trial
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.text import parse
+from prism_explore.support.caches import memoize
+from prism_explore.widgets.panels.context import Context
+from prism_explore.widgets.panels.sections import Comparison, ResultCard, ResultLink
+
+ROOFLINE = "roofline"
+"""The name of the measured limit in the final race."""
+NOTABLE = 0.95
+"""A smaller ratio of work between the kernel and the program is named as a reason."""
+
+
+def result_card(context: Context) -> ResultCard:
+    """The section of the card."""
+    ledger = context.ledger
+    finished = ledger.finished is not None
+    if finished and (held := ledger.nothing_faster) and held.baseline:
+        links = (_link(held.nearest, "inspector", "Nearest", "the candidate or region with the least lower bound"),)
+        return ResultCard(
+            "baseline", "baseline kept", held.baseline, "", held.time_to_beat, "measured first", str(held), links=links
+        )
+    if (best := ledger.best) is not None:
+        return _best_card(best, context)
+    return _unfinished_card(context)
+
+
+def _best_card(best: Trial, context: Context) -> ResultCard:
+    ledger = context.ledger
+    time = best.kernel_time
+    assert time is not None, "the best trial was timed"
+    label = "best" if ledger.finished is not None else "best so far"
+    runner_up = find_runner_up(best, ledger)
+    return ResultCard(
+        "badge-best",
+        label,
+        best.candidate,
+        best.trial,
+        seconds_text(time.time_s),
+        f"p20 to p80: {time.spread_text}, {time.source_text}",
+        _why_best(best, runner_up, context),
+        time.warning,
+        (*_baselines(ledger, time.time_s), *_limit(best, ledger, time.time_s)),
+        _links(best, runner_up, context),
+    )
+
+
+def _unfinished_card(context: Context) -> ResultCard:
+    """The card without a timed kernel: the state of the search, or why it found none."""
+    ledger = context.ledger
+    n = ledger.funnel
+    if not context.events.count:
+        return ResultCard("frontier", "no result yet", sentence="Press Step (.) or Run (Space) to start the search.")
+    counts = f"{n.families:,} families, {n.candidates:,} candidates, {n.proved:,} proved"
+    if ledger.finished is None:
+        return ResultCard("frontier", "no kernel yet", sentence=f"No kernel has been timed so far: {counts}.")
+    if n.proved:
+        return ResultCard("proved", "no kernel", sentence=f"{n.proved:,} proved, but {why_untimed(ledger)}.")
+    if not ledger.near_misses:
+        return ResultCard("frontier", "no kernel", sentence=f"Nothing is proved: {counts}.")
+    miss = ledger.near_misses[0]
+    passes = f" It would pass if {miss.reopens}." if miss.reopens else ""
+    return ResultCard(
+        "unknown",
+        "nearest miss",
+        miss.subject,
+        miss.subject,
+        sentence=f"Nothing is proved: {miss.subject}, {miss.description}.{passes}",
+        links=(_link(miss.subject, "inspector", "Why", "why it is not a result"),),
+    )
+
+
+# ---------------------------------------------------------------- comparisons
+def _baselines(ledger: Ledger, best_s: float) -> tuple[Comparison, ...]:
+    """Every baseline against the best kernel: of the final race, else those that were timed first."""
+    raced = [b for b in ledger.final_race if b.name not in (OURS, ROOFLINE)]
+    if raced:
+        return tuple(_raced(b, best_s) for b in raced)
+    return tuple(_timed_first(b, best_s) for b in ledger.initial_baselines)
+
+
+def _raced(b: BaselineMeasured, best_s: float) -> Comparison:
+    if not b.samples:
+        return Comparison(b.name, "–", "not timed", b.note)
+    if not b.ratio:
+        return Comparison(b.name, f"{b.time_s / best_s:.3g}×", seconds_text(b.time_s), b.note or "Both times, divided.")
+    how = (
+        f"The time of {b.name} divided by that of the kernel, median over the rounds of the final race: {b.ratio:.3g} "
+        f"({b.ratio_p25:.3g} to {b.ratio_p75:.3g} in half of the rounds). More than 1: the kernel is faster."
+    )
+    return Comparison(b.name, f"{b.ratio:.3g}×", seconds_text(b.time_s), how)
+
+
+def _timed_first(b: RivalTimed, best_s: float) -> Comparison:
+    if not b.samples:
+        return Comparison(b.name, "–", "not timed", b.note)
+    how = f"{b.name} was timed before the enumeration, not in the same run as the kernel; the final race compares both."
+    return Comparison(b.name, f"{b.time_s / best_s:.3g}×", seconds_text(b.time_s), how)
+
+
+def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]:
+    """The lower bound on the time: measured in the final race if there, else modelled."""
+    modelled = best.floor_s
+    also = f" The cost model's bound is {seconds_text(modelled)}." if modelled else ""
+    for b in ledger.final_race:
+        if b.name == ROOFLINE and b.samples and b.ratio:
+            how = (
+                "The time in which this machine moves the same bytes or computes the same arithmetic, measured." + also
+            )
+            return (Comparison("of the limit (measured)", f"{b.ratio:.0%}", seconds_text(b.time_s), how, True),)
+    if not modelled:
+        return ()
+    how = "The lower bound on the time of every choice of tuning parameters (roofline), from the cost model."
+    return (Comparison("of the limit (modelled)", f"{modelled / best_s:.0%}", seconds_text(modelled), how, True),)
+
+
+# ---------------------------------------------------------------- why it won
+def find_runner_up(best: Trial, ledger: Ledger) -> Trial | None:
+    """The fastest trial of another family that you did not reject; None where no other family was timed."""
+    others = (f.best for f in ledger.families if f.family != best.family and f.choice != "rejected")
+    return min((t for t in others if t is not None), key=lambda t: t.time_s or 0.0, default=None)
+
+
+def _why_best(best: Trial, runner_up: Trial | None, context: Context) -> str:
+    """One sentence: the differences in work from the program, then the margin over the runner-up."""
+    ledger, event = context.ledger, context.events.candidates.get(best.candidate)
+    search = context.search
+    work = work_differences(search.program.graph, event.sgraph, search.shapes) if event else ()
+    margin = "no other family was timed"
+    if runner_up is not None and runner_up.time_s and best.time_s:
+        ratio = runner_up.time_s / best.time_s
+        margin = f"{ratio:.3g}× as fast as the runner-up {runner_up.candidate} in their trials"
+    difference = ", ".join(work) or "the same work as the program; tile sizes and code make the difference"
+    torch = ledger.faster_baseline
+    prefix = f"{torch.baseline.name} was faster, so best() runs it. " if torch is not None else ""
+    return f"{prefix}{difference[0].upper()}{difference[1:]}; {margin}."
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The least work of a graph: each tensor read and written once per kernel."""
+
+    kernels: int
+    bytes: float | None
+    """None where a size has no value."""
+    flops: float | None
+
+
+@memoize(64)
+def work_differences(program: SGraph, sgraph: str, shapes: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """What a candidate does less of than the program run operator by operator, as clauses with both figures.
+
+    Args:
+        program: the graph of the program.
+        sgraph: the candidate, as text.
+        shapes: the value of each symbol of the program.
+    """
+    try:
+        ours, theirs = _work(parse(sgraph), shapes), _work(program, shapes)
+    except PrismError:
+        return ()
+    clauses: list[str] = []
+    if ours.kernels < theirs.kernels:
+        one = "1 kernel" if ours.kernels == 1 else f"{ours.kernels} kernels"
+        clauses.append(f"{one} instead of {theirs.kernels}")
+    if ours.bytes is not None and theirs.bytes and ours.bytes < NOTABLE * theirs.bytes:
+        clauses.append(f"moves {_amount(ours.bytes)}B instead of {_amount(theirs.bytes)}B of tensors (counted)")
+    if ours.flops is not None and theirs.flops and ours.flops < NOTABLE * theirs.flops:
+        clauses.append(f"{_amount(ours.flops)}FLOP instead of {_amount(theirs.flops)}FLOP (counted)")
+    return tuple(clauses)
+
+
+def _work(graph: SGraph, shapes: tuple[tuple[str, int], ...]) -> Work:
+    works, sizes = work_of(graph), dict(shapes)
+    try:
+        moved = sum(
+            float(w.written_bytes.rational(sizes))
+            + sum(float(b.rational(sizes)) for b in {load.tensor: load.least_bytes for load in w.loads}.values())
+            for w in works
+        )
+        flops = sum(float(w.least_flops.rational(sizes)) for w in works)
+    except PrismError:
+        return Work(len(works), None, None)
+    return Work(len(works), moved, flops)
+
+
+def _amount(count: float) -> str:
+    """A count with three digits and a decimal prefix.
+
+    >>> _amount(4_200_000)
+    '4.2 M'
+    """
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if count >= factor:
+            return f"{count / factor:.3g} {prefix}"
+    return f"{count:.3g} "
+
+
+# ---------------------------------------------------------------- links
+def _links(best: Trial, runner_up: Trial | None, context: Context) -> tuple[ResultLink, ...]:
+    links = [_link(best.candidate, "eclasses", "Proof", f"the proof of {best.candidate}: its e-classes and lemmas")]
+    if best.trial in context.events.sources:
+        links.append(_link(best.trial, "code", "Code", f"the generated source of {best.trial}"))
+    if runner_up is not None:
+        time = seconds_text(runner_up.time_s or 0.0)
+        links.append(
+            _link(runner_up.candidate, "inspector", "Runner-up", f"{runner_up.candidate}, {time} in its trial")
+        )
+    return tuple(links)
+
+
+def _link(ref: str, panel: str, label: str, description: str) -> ResultLink:
+    return ResultLink(ref, panel, label, description)
