@@ -8,6 +8,7 @@ import type { Scene } from "./scene.ts";
 export interface CommandHelp {
   readonly description: string;
   readonly python: string;
+  readonly in_past: boolean;
 }
 
 /** A stage of the search. */
@@ -25,13 +26,6 @@ export interface Counter {
   readonly description: string;
 }
 
-/** The best kernel so far, or the baseline that no kernel improved on. */
-export interface Incumbent {
-  readonly ref: string;
-  readonly time: string;
-  readonly notes: readonly string[];
-}
-
 /** The bar on top: the program and the machine, the progress, and the commands that are possible. */
 export interface Transport {
   readonly program: string;
@@ -42,9 +36,41 @@ export interface Transport {
   readonly past_notice: string;
   readonly phases: readonly Phase[];
   readonly counters: readonly Counter[];
-  readonly best: Incumbent | null;
   readonly enabled: readonly string[];
   readonly status: string;
+  readonly saved_as: string;
+}
+
+/** The best kernel against a baseline or a limit. */
+export interface Comparison {
+  readonly label: string;
+  readonly ratio: string;
+  readonly time: string;
+  readonly description: string;
+  readonly limit?: boolean;
+}
+
+/** A button of the result card: it selects `ref` and shows a panel. */
+export interface ResultLink {
+  readonly ref: string;
+  readonly panel: string;
+  readonly label: string;
+  readonly description: string;
+}
+
+/** The answer of the search so far, in one place. */
+export interface ResultCard {
+  readonly kind: string;
+  readonly label: string;
+  readonly title?: string;
+  readonly ref?: string;
+  readonly time?: string;
+  readonly spread?: string;
+  readonly source?: string;
+  readonly sentence?: string;
+  readonly warning?: string;
+  readonly comparisons?: readonly Comparison[];
+  readonly links?: readonly ResultLink[];
 }
 
 /** The selected id; empty for none. */
@@ -150,6 +176,7 @@ export interface Column {
   readonly mono?: boolean;
   readonly wide?: boolean;
   readonly tip?: string;
+  readonly width_ch?: number;
 }
 
 /** A table cell with a sort key, a mark or a tooltip. */
@@ -272,6 +299,7 @@ export interface Script {
 export interface Sections {
   readonly commands: Readonly<Record<string, CommandHelp>>;
   readonly transport: Transport;
+  readonly result: ResultCard;
   readonly view: View;
   readonly map: MapSection;
   readonly graph: GraphSection;

@@ -220,7 +220,7 @@ describe("time", () => {
     const { python, root } = shown();
     const { transport } = recorded();
     python.tell({ transport: { ...transport, cursor: 7, past_notice: "Earlier state, event 7." } });
-    expect(root.querySelector(".pe-banner")?.textContent).toBe("Earlier state, event 7.");
+    expect(root.querySelector(".pe-banner-text")?.textContent).toBe("Earlier state, event 7.");
     expect(root.hasAttribute("data-past")).toBe(true);
     click(root.querySelector(".pe-when"));
     python.tell({ transport });

@@ -34,7 +34,15 @@ def result_card(context: Context) -> ResultCard:
     if finished and (held := ledger.nothing_faster) and held.baseline:
         links = (_link(held.nearest, "inspector", "Nearest", "the candidate or region with the least lower bound"),)
         return ResultCard(
-            "baseline", "baseline kept", held.baseline, "", held.time_to_beat, "measured first", str(held), links=links
+            "baseline",
+            "baseline kept",
+            held.baseline,
+            "",
+            held.time_to_beat,
+            "",
+            "measured first",
+            str(held),
+            links=links,
         )
     if (best := ledger.best) is not None:
         return _best_card(best, context)
@@ -53,10 +61,11 @@ def _best_card(best: Trial, context: Context) -> ResultCard:
         best.candidate,
         best.trial,
         seconds_text(time.time_s),
-        f"p20 to p80: {time.spread_text}, {time.source_text}",
+        time.spread_text,
+        f"The median, and p20 to p80, of {time.samples} measurements {time.source_text}.",
         _why_best(best, runner_up, context),
         time.warning,
-        (*_baselines(ledger, time.time_s), *_limit(best, ledger, time.time_s)),
+        _comparisons(best, ledger, time.time_s),
         _links(best, runner_up, context),
     )
 
@@ -87,12 +96,22 @@ def _unfinished_card(context: Context) -> ResultCard:
 
 
 # ---------------------------------------------------------------- comparisons
+def _comparisons(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]:
+    """The fastest baseline, the limit, then the other baselines."""
+    first, *others = _baselines(ledger, best_s) or (None,)
+    return tuple(c for c in (first, *_limit(best, ledger, best_s), *others) if c is not None)
+
+
 def _baselines(ledger: Ledger, best_s: float) -> tuple[Comparison, ...]:
     """Every baseline against the best kernel: of the final race, else those that were timed first."""
     raced = [b for b in ledger.final_race if b.name not in (OURS, ROOFLINE)]
     if raced:
-        return tuple(_raced(b, best_s) for b in raced)
-    return tuple(_timed_first(b, best_s) for b in ledger.initial_baselines)
+        return tuple(_raced(b, best_s) for b in sorted(raced, key=_fastest_first))
+    return tuple(_timed_first(b, best_s) for b in sorted(ledger.initial_baselines, key=_fastest_first))
+
+
+def _fastest_first(b: BaselineMeasured | RivalTimed) -> tuple[bool, float]:
+    return not b.samples, b.time_s
 
 
 def _raced(b: BaselineMeasured, best_s: float) -> Comparison:

@@ -121,9 +121,7 @@ export class Stage {
       (height - 2 * MARGIN) / this.scene.height,
       MOST_FIT,
     );
-    this.scale = this.scroll
-      ? Math.min(1, (width - 2 * MARGIN) / this.scene.width)
-      : Math.max(all, LEAST_FIT);
+    this.scale = this.scroll ? 1 : Math.max(all, LEAST_FIT);
     this.x = Math.max(MARGIN, (width - this.scene.width * this.scale) / 2);
     this.y = this.scroll ? MARGIN : Math.max(MARGIN, (height - this.scene.height * this.scale) / 2);
     this.moved = false;

@@ -50,7 +50,9 @@ export class TableView {
     this.element = h("div", { class: "pe-tablebox", tabindex: -1 }, this.table, this.note);
     this.element.addEventListener("scroll", () => this.follow(), { passive: true });
     // A table in a hidden tab has no widths until it is shown.
-    new ResizeObserver(() => this.data && this.held === null && this.holdWidths(this.data)).observe(this.element);
+    new ResizeObserver(() => this.data && this.held === null && this.holdWidths(this.data)).observe(
+      this.element,
+    );
     const ref = (event: Event) =>
       (event.target as Element).closest("tr[data-ref]")?.getAttribute("data-ref") ?? null;
     this.body.addEventListener("click", (event) => {
@@ -184,7 +186,9 @@ export class TableView {
   }
 
   private toolsHead(): HTMLElement | null {
-    return this.events.tools ? h("th", { scope: "col", class: "pe-tools" }, h("span", { class: "pe-hidden" }, "actions")) : null;
+    return this.events.tools
+      ? h("th", { scope: "col", class: "pe-tools" }, h("span", { class: "pe-hidden" }, "actions"))
+      : null;
   }
 
   private header(data: Table, index: number): HTMLElement {

@@ -11,6 +11,7 @@ const NOTHING = {
   ref: "",
   time: "",
   spread: "",
+  source: "",
   sentence: "",
   warning: "",
   comparisons: [],
@@ -49,7 +50,7 @@ export class ResultView {
       glyph(data.kind),
       h("span", { class: "pe-muted" }, data.label),
       data.title ? this.title(data) : null,
-      data.time ? h("strong", { title: data.spread }, data.time) : null,
+      data.time ? h("strong", { title: data.source }, data.time) : null,
       data.warning
         ? h(
             "span",
@@ -57,11 +58,15 @@ export class ResultView {
             "⚠",
           )
         : null,
-      data.spread ? h("span", { class: "pe-muted pe-spread" }, data.spread) : null,
+      data.spread ? h("span", { class: "pe-muted pe-spread", title: data.source }, data.spread) : null,
       data.comparisons.length > 0
         ? h(
             "ul",
-            { class: "pe-comparisons", "aria-label": "against baselines and limit" },
+            {
+              class: "pe-comparisons",
+              title: data.comparisons.map(sentence).join("\n"),
+              "aria-label": "against baselines and limit",
+            },
             ...data.comparisons.map(comparison),
           )
         : null,
@@ -84,6 +89,10 @@ export class ResultView {
     });
     return button;
   }
+}
+
+function sentence({ ratio, label, time }: Comparison): string {
+  return `${ratio} ${label}, ${time}`;
 }
 
 function comparison(row: Comparison): HTMLElement {
