@@ -20,7 +20,8 @@ from prism_explore.frontend import LibraryCall
 from prism_explore.tune import TuneRequest
 from prism_explore.tune.runner.baseline_table import AUTOTUNED
 from prism_explore.tune.runner.baselines import time_baselines
-from prism_explore.widgets.panels.result import incumbent
+from prism_explore.widgets.panels.context import Folds, ViewState, search_info
+from prism_explore.widgets.panels.panels import sections
 from tests.session.test_session import QUICK, machine
 
 
@@ -197,16 +198,13 @@ def test_where_something_may_still_win_nothing_is_said_to_be_unbeaten(monkeypatc
 
 def test_the_explorer_shows_the_rival_that_remains(monkeypatch: pytest.MonkeyPatch) -> None:
     sess = searched(monkeypatch, FAST)
-    book = ledger(sess.journal.events)
-    shown = incumbent(book)
+    held = ledger(sess.journal.events).nothing_faster
+    shown = sections(search_info(sess), Folds(sess.journal.entries), ViewState()).result
 
-    assert shown is not None
-    assert book.nothing_faster is not None
-    assert ("0.001 ns", book.nothing_faster.nearest) == (shown.time, shown.ref)
-    assert (
-        f"{EAGER}, measured first",
-        f"no candidate is faster: {shown.ref} at {book.nothing_faster.bound} (modelled)",
-    ) == (shown.notes)
+    assert held is not None
+    assert (EAGER, "0.001 ns", "measured first") == (shown.title, shown.time, shown.spread)
+    assert f"{held.nearest} comes nearest; its lower bound is {held.bound} (modelled)." == shown.sentence
+    assert [("Nearest", held.nearest)] == [(link.label, link.ref) for link in shown.links]
 
 
 # ---------------------------------------------------------------- the library call, which is code and not saved

@@ -192,7 +192,8 @@ def test_a_modelled_number_is_called_modelled_and_a_measured_one_measured() -> N
 
     assert "modelled" in heads["floor"] and "modelled" in heads["model"]
     assert "measured" in heads["time"]
-    assert seen.transport.best is not None and "measured" in seen.transport.best.notes
+    assert "measured" in seen.result.spread
+    assert [c.label for c in seen.result.comparisons if c.limit] == ["of the limit (modelled)"]
 
 
 def test_unknown_is_never_shown_as_no() -> None:

@@ -15,6 +15,7 @@ from prism_explore.events.fastest import OURS
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.ledger import Ledger, Trial
+from prism_explore.events.no_improvement import NothingFaster
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
 from prism_explore.support.caches import memoize
@@ -31,22 +32,24 @@ def result_card(context: Context) -> ResultCard:
     """The section of the card."""
     ledger = context.ledger
     finished = ledger.finished is not None
-    if finished and (held := ledger.nothing_faster) and held.baseline:
-        links = (_link(held.nearest, "inspector", "Nearest", "the candidate or region with the least lower bound"),)
-        return ResultCard(
-            "baseline",
-            "baseline kept",
-            held.baseline,
-            "",
-            held.time_to_beat,
-            "",
-            "measured first",
-            str(held),
-            links=links,
-        )
+    if finished and ledger.nothing_faster is not None:
+        return _baseline_card(ledger.nothing_faster)
     if (best := ledger.best) is not None:
         return _best_card(best, context)
     return _unfinished_card(context)
+
+
+def _baseline_card(held: NothingFaster) -> ResultCard:
+    """The card of a search that ended without an improvement over the time to beat."""
+    return ResultCard(
+        "baseline",
+        "kept, because nothing is faster:" if held.baseline else "nothing is below the time to beat:",
+        held.baseline,
+        time=held.time_to_beat,
+        spread="measured first" if held.baseline else "",
+        sentence=f"{held.nearest} comes nearest; its lower bound is {held.bound} (modelled).",
+        links=(_link(held.nearest, "inspector", "Nearest", "what comes nearest to the time to beat, and its bound"),),
+    )
 
 
 def _best_card(best: Trial, context: Context) -> ResultCard:
@@ -61,7 +64,7 @@ def _best_card(best: Trial, context: Context) -> ResultCard:
         best.candidate,
         best.trial,
         seconds_text(time.time_s),
-        time.spread_text,
+        f"{time.spread_text}, measured",
         f"The median, and p20 to p80, of {time.samples} measurements {time.source_text}.",
         _why_best(best, runner_up, context),
         time.warning,
