@@ -92,6 +92,8 @@ class Explorer(anywidget.AnyWidget):
                     self._view = replace(self._view, collapsed=collapsed)
                 case {"cursor": int(cursor)} if not isinstance(cursor, bool):
                     self._view = replace(self._view, cursor=max(0, cursor))
+                case {"map": Mapping() as change}:
+                    self._view = replace(self._view, map=self._view.map.changed(change))
                 case {"tuning": Mapping() as change}:
                     self._view = replace(self._view, tuning=self._view.tuning.changed(change))
                 case {"root": str(root)}:

@@ -30,7 +30,9 @@ from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.egraph_frames import lemma_growth
+from prism_explore.widgets.views.event_lanes import EventLanes
 from prism_explore.widgets.views.graph import program_scene, sgraph_scene
+from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.search_tree import SearchTree
 from prism_explore.widgets.views.trial_work import work_model
 from prism_explore.widgets.views.tuning_view import TuningView
@@ -42,7 +44,7 @@ MAX_CHECKPOINTS = 64
 
 
 class Folds:
-    """The events of one journal in three indexed forms, kept up to date entry by entry.
+    """The events of one journal in four indexed forms, kept up to date entry by entry.
 
     `before(n)` is the state after the first `n` events, at any moment and in any order. Index and tree are views that
     share their data. The ledger starts from the checkpoint before that moment, so it reads the events between two
@@ -54,6 +56,7 @@ class Folds:
         self.ledger = Fold()
         self.events = EventIndex()
         self.tree = SearchTree()
+        self.lanes = EventLanes()
         self._distance = CHECKPOINT_EVENTS
         self._checkpoints: list[tuple[int, Fold]] = [(0, Fold())]
         """Number of events, and the ledger after them; ascending."""
@@ -72,6 +75,7 @@ class Folds:
         self.ledger.add(entry.event)
         self.events.add(entry)
         self.tree.add(entry.event)
+        self.lanes.add(entry.event)
         count = self.events.count
         if count - self._checkpoints[-1][0] >= self._distance:
             self._checkpoints.append((count, self.ledger.copy()))
@@ -89,6 +93,7 @@ class Folds:
         self._past = (count, ledger)
         folds = Folds()
         folds.ledger, folds.events, folds.tree = ledger, self.events.before(count), self.tree.before(count)
+        folds.lanes = self.lanes.before(count)
         return folds
 
 
@@ -109,6 +114,7 @@ class ViewState:
     """Width of a picture in the dock."""
     dock_high_px: int = 260
     """Height of a picture in the dock that has no height of its own."""
+    map: MapView = field(default_factory=MapView)
     tuning: TuningView = field(default_factory=TuningView)
     cursor: int = 0
     """Number of events that are shown, for an earlier state of the search; 0 for all."""
@@ -210,6 +216,7 @@ class Context:
     ledger: Ledger
     events: EventIndex
     tree: SearchTree
+    lanes: EventLanes
     view: ViewState
     memo: Memo
     subject: str
@@ -226,7 +233,7 @@ class Context:
         chosen = view.subject if names_graph(view.subject) else ""
         subject, followed = (chosen, "") if chosen else _follow_search(ledger, events)
         candidate = subject if subject in events.candidates else best_candidate(subject, events, ledger)
-        return cls(search, ledger, events, folds.tree, view, memo, subject, candidate, followed)
+        return cls(search, ledger, events, folds.tree, folds.lanes, view, memo, subject, candidate, followed)
 
     @property
     def subject_text(self) -> str:

@@ -13,7 +13,8 @@ from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInf
 from prism_explore.widgets.panels.families import families_panel
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.ledger import ledger_panel
-from prism_explore.widgets.panels.pictures import graph_panel, map_panel
+from prism_explore.widgets.panels.map import map_panel
+from prism_explore.widgets.panels.pictures import graph_panel
 from prism_explore.widgets.panels.proof import eclasses_panel
 from prism_explore.widgets.panels.questions import questions_panel
 from prism_explore.widgets.panels.result_card import result_card

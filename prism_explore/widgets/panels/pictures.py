@@ -1,21 +1,9 @@
-"""The two large pictures: the search map with the pruning reasons, and the sGraph."""
+"""The picture of the sGraph."""
 
 from __future__ import annotations
 
 from prism_explore.widgets.panels.context import Context, graph_of
-from prism_explore.widgets.panels.sections import GraphSection, Link, MapSection
-from prism_explore.widgets.views.pruning_reasons import reasons_scene
-from prism_explore.widgets.views.search_map import search_scene
-
-
-def map_panel(context: Context) -> MapSection:
-    """The section of the search map."""
-    ledger, view = context.ledger, context.view
-    n = ledger.funnel
-    zoom = f", zoomed into {view.root}" if view.root in context.tree.nodes else ""
-    summary = f"{n.expanded:,} expanded, {n.pruned:,} {'region' if n.pruned == 1 else 'regions'} pruned{zoom}"
-    scene = search_scene(context.tree, ledger, float(view.map_px), view.root)
-    return MapSection(summary, scene, reasons_scene(ledger, float(view.map_px)))
+from prism_explore.widgets.panels.sections import GraphSection, Link
 
 
 def graph_panel(context: Context) -> GraphSection:

@@ -260,10 +260,37 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeBrush:
+    """An axis of event numbers on which an interval can be selected by dragging. Units: px in the scene."""
+
+    left: float
+    right: float
+    first: int
+    end: int
+    interval: str
+    """The selected interval as text; empty if all events are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several ways to show a panel."""
+
+    name: str
+    label: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MapSection:
-    """The search map, and the pruning reasons."""
+    """The search map in one of several modes, and the pruning reasons."""
 
     summary: str
+    modes: tuple[Choice, ...]
+    mode: str
+    similar: bool
+    """Whether everything with the shape of the selection is marked."""
+    brush: TimeBrush | None
+    """The axis of the mode over time, for the brush; None in other modes."""
     scene: Scene
     reasons: Scene
 
@@ -308,15 +335,6 @@ class EClasses:
     caption: str
     scene: Scene | None
     lemmas: Table
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of several ways to show a panel."""
-
-    name: str
-    label: str
-    tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ LEGEND: tuple[tuple[str, Outline, str], ...] = (
     ("pruned-budget", "rect", "pruned by budget"),
     ("pruned-user", "rect", "rejected by you"),
     ("aggregate", "rect", "several nodes"),
+    ("collapsed", "rect", "collapsed by you"),
     ("family", "circle", "family"),
     ("proved", "diamond", "proved"),
     ("unknown", "hexagon", "unknown"),

@@ -19,6 +19,7 @@ from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import FamilyRow, Ledger
 from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.scene import Edge, Item, Outline, Scene, Shape, Text
+from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, PRUNED_KINDS, letter_of, mark_kind
 from prism_explore.widgets.views.search_tree import SearchTree, TreeNode
 
@@ -32,7 +33,9 @@ MAX_LEVELS = 40
 """Largest number of rows; deeper nodes are left out."""
 
 
-def search_scene(tree: SearchTree, book: Ledger, width: float = 960.0, root: str = "") -> Scene:
+def search_scene(
+    tree: SearchTree, book: Ledger, width: float = 960.0, root: str = "", view: MapView | None = None
+) -> Scene:
     """Draw the icicle plot and the row of families below it.
 
     Args:
@@ -40,8 +43,10 @@ def search_scene(tree: SearchTree, book: Ledger, width: float = 960.0, root: str
         book: the ledger of the same events.
         width: width of the picture. Units: px.
         root: the node to zoom into: it becomes as wide as the picture, below its ancestors.
+        view: which nodes the user has collapsed.
     """
     icicle = _Icicle(tree, book, width)
+    icicle.closed = frozenset(view.closed) if view is not None else frozenset()
     icicle.draw(root if root in tree.nodes else "")
     return icicle.scene()
 
@@ -62,7 +67,9 @@ class _Icicle:
         self.anchors: dict[str, tuple[float, float]] = {}
         """Per family, the middle of the lower side of its node."""
         self.merged_at: dict[str, tuple[float, float]] = {}
-        """Per node that shares a block, the middle of the lower side of the block."""
+        """Per node that shares a block or is collapsed, the middle of the lower side of the block."""
+        self.closed = frozenset[str]()
+        """Nodes that the user has collapsed: what is below them is not drawn."""
         self.choices = book.steering.choices
 
     def draw(self, root: str) -> None:
@@ -92,7 +99,10 @@ class _Icicle:
                 continue
             node = self.tree.nodes[name]
             self._node(node, x, wide, depth)
-            self._row(node.children, node.pruned, x, wide, depth + 1)
+            if name in self.closed:
+                self.merged_at[name] = (x + wide / 2, (depth + 1) * ROW_PX)
+            else:
+                self._row(node.children, node.pruned, x, wide, depth + 1)
             x += wide
         narrow: list[RegionPruned] = []
         for group in self._groups(pruned, per_leaf):
@@ -126,6 +136,8 @@ class _Icicle:
         kind = "expanded" if below or self.tree.finished else "frontier"
         if self.choices.get(node.id) == "rejected":
             kind = "pruned-user"
+        elif node.id in self.closed and below:
+            kind = "collapsed"
         name = node.operator or "start"
         texts = _first_that_fits((f"{node.id}  {name}", name, node.function, node.id), x, w, depth)
         leaves = self.leaves[node.id]
