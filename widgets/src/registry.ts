@@ -3,8 +3,9 @@
 import { CodePanel, FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
 import { EClassesPanel } from "./panels/eclasses.ts";
 import { InspectorPanel } from "./panels/inspector.ts";
+import { MapPanel } from "./panels/map.ts";
 import type { Host, Panel, PanelName } from "./panels/panel.ts";
-import { GraphPanel, MapPanel } from "./panels/picture.ts";
+import { GraphPanel } from "./panels/picture.ts";
 import { QuestionsPanel } from "./panels/questions.ts";
 import { TuningPanel } from "./panels/tuning.ts";
 import type { Sections } from "./sections.ts";

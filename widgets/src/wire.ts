@@ -46,6 +46,14 @@ export type Connection = "open" | "silent" | "closed";
 
 export type Args = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
+/** What the search map shows: a mode, an id expanded or collapsed, marks of similar subtrees, an interval of events. */
+export type MapLook =
+  | { readonly mode: string }
+  | { readonly open: string }
+  | { readonly close: string }
+  | { readonly similar: boolean }
+  | { readonly interval: readonly number[] };
+
 /** What the tuning panel shows: a chart, a number of trials, or an interval of an axis, or no interval. */
 export type TuningLook =
   | { readonly mode: string }
@@ -57,6 +65,7 @@ export type Look =
   | { readonly collapsed: boolean }
   | { readonly root: string }
   | { readonly cursor: number }
+  | { readonly map: MapLook }
   | { readonly tuning: TuningLook }
   | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
 

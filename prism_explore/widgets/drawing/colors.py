@@ -147,7 +147,7 @@ STYLES: dict[str, Style] = {
         Style("tree-row", stroke="none", width=0.0),
         Style("collapsed-row", stroke="none", width=0.0),
         Style("collapsed", "surface", "line", 1.5, "4 2", "weave"),
-        Style("toggle", stroke="none", width=0.0),
+        Style("toggle", "page", "none", 0.0),
         Style("pattern-marked", stroke="select", width=2.0, dash="6 2"),
         Style("occurrence", stroke="select", width=2.5, dash="5 2"),
         Style("bar-uncertain", "band", "line", 1.0, "3 3"),

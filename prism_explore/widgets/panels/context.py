@@ -34,6 +34,7 @@ from prism_explore.widgets.views.event_lanes import EventLanes
 from prism_explore.widgets.views.graph import program_scene, sgraph_scene
 from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.search_tree import SearchTree
+from prism_explore.widgets.views.similar import Patterns
 from prism_explore.widgets.views.trial_work import work_model
 from prism_explore.widgets.views.tuning_view import TuningView
 
@@ -197,6 +198,14 @@ class Memo:
         self.equalities = lru_cache(32)(equalities)
         self.growth = lru_cache(32)(self._growth)
         self.work_model = lru_cache(256)(work_model)
+        self._patterns: tuple[object, Patterns] | None = None
+
+    def patterns(self, tree: SearchTree, root: str) -> Patterns:
+        """The shapes of the subtrees at a node and below it, or of all; those of the last call are kept."""
+        key = (tree.version, root)
+        if self._patterns is None or self._patterns[0] != key:
+            self._patterns = (key, Patterns(tree, root))
+        return self._patterns[1]
 
     def _growth(self, program: TensorProgram, graph: SGraph, tensor: str) -> Growth | None:
         found: Equalities = self.equalities(program, graph)

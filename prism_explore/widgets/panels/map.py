@@ -9,7 +9,7 @@ from prism_explore.widgets.panels.sections import Choice, MapSection, TimeBrush
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.map_view import MODES
 from prism_explore.widgets.views.pruning_reasons import reasons_scene
-from prism_explore.widgets.views.reasons_map import pruned_below, reasons_map_scene
+from prism_explore.widgets.views.reasons_map import nodes_below, pruned_below, reasons_map_scene
 from prism_explore.widgets.views.search_map import search_scene
 from prism_explore.widgets.views.search_tree import SearchTree
 from prism_explore.widgets.views.search_tree_map import tree_scene
@@ -28,7 +28,7 @@ def map_panel(context: Context) -> MapSection:
     summary = f"{n.expanded:,} expanded, {n.pruned:,} {'region' if n.pruned == 1 else 'regions'} pruned{zoom}"
     patterns = None
     if chosen.mode == "similar" or (chosen.similar and view.selection):
-        patterns = Patterns(context.tree, _nodes_below(context.tree, root) if root else None)
+        patterns = context.memo.patterns(context.tree, root)
     scene, brush = _scene(context, root, patterns)
     if patterns is not None and chosen.similar and (same := patterns.similar_to(view.selection)):
         scene, shown = mark_occurrences(scene, same) if chosen.mode != "similar" else (scene, len(same))
@@ -60,18 +60,8 @@ def _scene(context: Context, root: str, patterns: Patterns | None) -> tuple[Scen
             return time_scene(context.lanes, axis, width, within), brush
 
 
-def _nodes_below(tree: SearchTree, root: str) -> list[str]:
-    nodes = tree.nodes
-    found, stack = list[str](), [root]
-    while stack:
-        name = stack.pop()
-        found.append(name)
-        stack += nodes[name].children
-    return found
-
-
 def _ids_below(tree: SearchTree, root: str) -> Collection[str]:
     """Ids of the nodes, regions and families at a node and below it."""
-    below = _nodes_below(tree, root)
+    below = tuple(nodes_below(tree, root))
     families = (f for name in below for f in tree.nodes[name].families)
     return {*below, *(r.region for r in pruned_below(tree, root)), *families}

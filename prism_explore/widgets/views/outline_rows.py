@@ -40,10 +40,17 @@ class OutlineDrawing:
     width: float
     step: float
     """Indentation of one level. Units: px."""
+    links: list[Item] = field(default_factory=list[Item])
+    """Drawn first, so that buttons cover them."""
     items: list[Item] = field(default_factory=list[Item])
     rows: int = 0
     _last_at: dict[int, float] = field(default_factory=dict[int, float])
     """Per depth, the middle of the last row."""
+
+    @property
+    def drawn(self) -> tuple[Item, ...]:
+        """All items in drawing order."""
+        return (*self.links, *self.items)
 
     def add(self, row: OutlineRow) -> None:
         """Draw the next row."""
@@ -54,7 +61,7 @@ class OutlineDrawing:
         if row.depth and (above := self._last_at.get(row.depth - 1)) is not None:
             left = x - self.step + TOGGLE_PX + GLYPH_PX / 2
             route = ((left, above + GLYPH_PX / 2), (left, middle), (max(left + 3, x + TOGGLE_PX), middle))
-            self.items.append(Edge(f"{row.id}#link", "tree-link", route, source=row.id))
+            self.links.append(Edge(f"{row.id}#link", "tree-link", route, source=row.id))
         self._last_at[row.depth] = middle
         self._draw(row, x, y, middle)
 
@@ -93,6 +100,5 @@ class OutlineDrawing:
             verb, sign = ("close", "−") if row.is_open else ("open", "+")
             text = (Text(x + TOGGLE_PX / 2, middle + 4, sign, "letter"),)
             tip = f"{'collapse' if row.is_open else 'expand'} {row.id} (c)"
-            self.items.append(
-                Shape(f"{verb}#{row.id}", "chip", "toggle", x, y, TOGGLE_PX, ROW_PX, "rect", text, tip=tip)
-            )
+            box = (x, y + 1, TOGGLE_PX, ROW_PX - 2)
+            self.items.append(Shape(f"{verb}#{row.id}", "chip", "toggle", *box, "rect", text, tip=tip))

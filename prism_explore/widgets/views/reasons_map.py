@@ -46,21 +46,23 @@ def reasons_map_scene(tree: SearchTree, view: MapView, width: float = 960.0, roo
     for key in sorted(by_reason, key=lambda k: (-totals[k], k)):
         _add_reason(drawing, by_reason[key], view, most, total, len(by_reason) <= MAX_OPEN_REASONS)
     desc = "; ".join(f"{code} [{soundness}]: {n:,} regions" for (code, soundness), n in totals.items())
-    return Scene("search", "pruned regions by reason", desc, width, drawing.rows * ROW_PX + 4, tuple(drawing.items))
+    return Scene("search", "pruned regions by reason", desc, width, drawing.rows * ROW_PX + 4, drawing.drawn)
 
 
 def pruned_below(tree: SearchTree, root: str = "") -> Iterator[RegionPruned]:
     """The pruned regions at a node and below it; all of them without a known node."""
     nodes = tree.nodes
-    if root not in nodes:
-        for node in nodes.values():
-            yield from node.pruned
-        return
-    stack = [root]
+    for name in nodes_below(tree, root) if root in nodes else nodes:
+        yield from nodes[name].pruned
+
+
+def nodes_below(tree: SearchTree, root: str) -> Iterator[str]:
+    """Ids of a node and of all nodes below it."""
+    nodes, stack = tree.nodes, [root]
     while stack:
-        node = nodes[stack.pop()]
-        yield from node.pruned
-        stack += node.children
+        name = stack.pop()
+        yield name
+        stack += nodes[name].children
 
 
 def _add_reason(

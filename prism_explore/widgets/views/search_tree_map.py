@@ -121,7 +121,7 @@ class _TreeMap:
             bottom += 20
         total = sum(self.leaves[t] for t in tops)
         desc = f"{drawing.rows:,} rows of the search tree with {total:,} leaves. {omitted}".strip()
-        return Scene("search", "search tree", desc, self.width, bottom + 4, tuple(drawing.items), omitted)
+        return Scene("search", "search tree", desc, self.width, bottom + 4, drawing.drawn, omitted)
 
     def _depth(self, tops: Sequence[str], depth: int) -> int:
         """The largest depth of a row."""

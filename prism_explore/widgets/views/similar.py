@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from prism_explore.events.kinds import RegionPruned
+from prism_explore.support.gc_pause import gc_paused
 from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 from prism_explore.widgets.views.marks import PRUNED_KINDS, letter_of
+from prism_explore.widgets.views.reasons_map import nodes_below
 from prism_explore.widgets.views.search_tree import SearchTree
 
 MAX_PATTERNS = 80
@@ -49,15 +51,20 @@ class Pattern:
 class Patterns:
     """All shapes of a tree."""
 
-    def __init__(self, tree: SearchTree, within: Iterable[str] | None = None) -> None:
+    def __init__(self, tree: SearchTree, root: str = "") -> None:
         self.all: list[Pattern] = []
         self.of: dict[str, int] = {}
         """Per node and region, the number of its shape."""
         self._numbers: dict[Key, int] = {}
         self._regions: dict[tuple[str, str, str], int] = {}
         """Per operator with operands, reason and soundness, the number of the shape."""
+        with gc_paused():
+            self._read(tree, root)
+
+    def _read(self, tree: SearchTree, root: str) -> None:
+        """Count the shapes of all nodes, the last first, so that children come before their parents."""
         nodes = tree.nodes
-        kept = set(within) if within is not None else None
+        kept = set(nodes_below(tree, root)) if root in nodes else None
         for name in reversed(list(nodes)):
             if kept is not None and name not in kept:
                 continue

@@ -1,13 +1,13 @@
-// Panels with a picture: the search map and the sGraph.
+// A picture with its tools, and the panel of the sGraph.
 
 import { h, mark, refill } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
 import { Stage } from "../lib/stage.ts";
-import type { GraphSection, MapSection } from "../sections.ts";
+import type { GraphSection } from "../sections.ts";
 import { Frame, type Host, type Panel, type PanelName, tool } from "./panel.ts";
 
 /** A stage with its tools, and the same content as a table. */
-class Picture {
+export class Picture {
   readonly stage: Stage;
   readonly frame: Frame;
   private readonly table = h("div", { class: "pe-tablebox", hidden: true });
@@ -42,55 +42,6 @@ class Picture {
 
   updated(): void {
     if (!this.table.hidden) refill(this.table, this.stage.table());
-  }
-}
-
-export class MapPanel implements Panel<MapSection> {
-  readonly name = "map";
-  readonly element: HTMLElement;
-  private readonly picture: Picture;
-  readonly stage: Stage;
-  private readonly reasons: Stage;
-
-  constructor(host: Host) {
-    this.picture = new Picture("map", "Search map", "tree", host);
-    this.stage = this.picture.stage;
-    this.reasons = new Stage("reasons", "listbox", {
-      select: (ref) => host.select(ref),
-      enter: (ref) => host.enter(ref),
-      hover: (ref) => host.hover(ref),
-    });
-    this.reasons.element.classList.add("pe-strip");
-    this.stage.scroll = true;
-    this.reasons.scroll = true;
-    this.element = this.picture.frame.element;
-    this.picture.frame.body.append(this.reasons.element);
-  }
-
-  toggleTable(): void {
-    this.picture.toggleTable();
-  }
-
-  update(data: MapSection): void {
-    this.picture.stage.update(data.scene);
-    this.picture.updated();
-    this.reasons.update(data.reasons);
-    this.picture.frame.caption.textContent = data.summary;
-  }
-
-  select(refs: readonly string[]): void {
-    this.picture.stage.select(refs);
-    this.reasons.select(refs);
-  }
-
-  hover(ref: string | null): void {
-    this.picture.stage.hover(ref);
-    this.reasons.hover(ref);
-  }
-
-  close(): void {
-    this.picture.stage.close();
-    this.reasons.close();
   }
 }
 

@@ -1,0 +1,176 @@
+// The search map in one of several modes, and the bar chart of the pruning reasons below it.
+
+import { h, mark, s } from "../lib/dom.ts";
+import { Stage } from "../lib/stage.ts";
+import type { MapSection, TimeBrush } from "../sections.ts";
+import type { MapLook } from "../wire.ts";
+import { Chooser } from "./chooser.ts";
+import type { Host, Panel } from "./panel.ts";
+import { Picture } from "./picture.ts";
+
+export class MapPanel implements Panel<MapSection> {
+  readonly name = "map";
+  readonly element: HTMLElement;
+  private readonly picture: Picture;
+  readonly stage: Stage;
+  private readonly reasons: Stage;
+  private readonly modes: Chooser;
+  private readonly similar = h("button", {
+    type: "button",
+    class: "pe-chip",
+    title: "mark everything with the same operators and reasons as the selection (s)",
+  });
+  private readonly interval = h("span", { class: "pe-chooser" });
+  private readonly preview = s("rect", { class: "pe-brush", visibility: "hidden" });
+  private selected: readonly string[] = [];
+  private brush: TimeBrush | null = null;
+  private marksSimilar = false;
+  private drawn = "";
+
+  constructor(private readonly host: Host) {
+    this.picture = new Picture("map", "Search map", "tree", host);
+    this.stage = this.picture.stage;
+    this.reasons = new Stage("reasons", "listbox", {
+      select: (ref) => host.select(ref),
+      enter: (ref) => host.enter(ref),
+      hover: (ref) => host.hover(ref),
+    });
+    this.reasons.element.classList.add("pe-strip");
+    this.stage.scroll = true;
+    this.reasons.scroll = true;
+    this.modes = new Chooser("modes of the search map", (mode) => this.look({ mode }));
+    this.similar.textContent = "mark similar";
+    this.similar.addEventListener("click", () => this.look({ similar: !this.marksSimilar }));
+    this.element = this.picture.frame.element;
+    const choices = h("div", { class: "pe-choices" }, this.modes.element, this.similar, this.interval);
+    this.picture.frame.body.prepend(choices);
+    this.picture.frame.body.append(this.reasons.element);
+    this.stage.overlay.append(this.preview);
+    this.stage.element.addEventListener("pointerdown", (event) => this.drag(event), { capture: true });
+    this.stage.element.addEventListener("click", (event) => this.toggle(event), { capture: true });
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  toggleTable(): void {
+    this.picture.toggleTable();
+  }
+
+  update(data: MapSection): void {
+    this.modes.update(data.modes, data.mode);
+    this.marksSimilar = data.similar;
+    mark(this.similar, "aria-pressed", String(data.similar));
+    this.brush = data.brush;
+    this.showInterval(data.brush);
+    this.stage.update(data.scene);
+    this.picture.updated();
+    // Below a list of reasons, a second one would say the same.
+    this.reasons.element.hidden = data.mode === "reasons";
+    this.reasons.update(data.reasons);
+    this.picture.frame.caption.textContent = data.summary;
+  }
+
+  select(refs: readonly string[]): void {
+    this.selected = refs;
+    this.stage.select(refs);
+    this.reasons.select(refs);
+  }
+
+  hover(ref: string | null): void {
+    this.stage.hover(ref);
+    this.reasons.hover(ref);
+  }
+
+  close(): void {
+    this.stage.close();
+    this.reasons.close();
+  }
+
+  private look(map: MapLook): void {
+    this.host.look({ map });
+  }
+
+  /** The selected interval of events, with buttons that look back to its end and that remove it. */
+  private showInterval(brush: TimeBrush | null): void {
+    const text = JSON.stringify(brush);
+    if (text === this.drawn) return;
+    this.drawn = text;
+    this.interval.replaceChildren();
+    if (!brush?.interval) return;
+    const chip = (label: string, title: string, act: () => void) => {
+      const button = h("button", { type: "button", class: "pe-chip", title }, label);
+      button.addEventListener("click", act);
+      this.interval.append(button);
+    };
+    chip(`${brush.interval} ×`, "show all events", () => this.look({ interval: [] }));
+    chip("look back to its end", "show the search as it was after the last event of the interval", () =>
+      this.host.look({ cursor: brush.end }),
+    );
+  }
+
+  /** A click on + or − expands or collapses a row. */
+  private toggle(event: Event): void {
+    const id = (event.target as Element).closest(".k-toggle")?.getAttribute("data-id") ?? "";
+    const [verb, ...rest] = id.split("#");
+    if (verb !== "open" && verb !== "close") return;
+    event.stopPropagation();
+    this.expand(rest.join("#"), verb === "open");
+  }
+
+  private expand(id: string, open: boolean): void {
+    this.look(open ? { open: id } : { close: id });
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+    if ((event.target as Element).closest("input, select, textarea")) return;
+    if (event.key === "s") this.look({ similar: !this.marksSimilar });
+    else if (event.key === "c") this.toggleSelected();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private toggleSelected(): void {
+    const shape = this.stage.shown?.items.find(
+      (i) => i.type === "shape" && i.role === "block" && i.ref !== undefined && this.selected.includes(i.ref),
+    );
+    if (shape) this.expand(shape.id, shape.kind.startsWith("collapsed"));
+  }
+
+  /** In the mode over time, a drag selects an interval of events. */
+  private drag(down: PointerEvent): void {
+    const { brush } = this;
+    if (!brush || down.button !== 0) return;
+    const start = this.stage.at(down).x;
+    if (start < brush.left || start > brush.right) return;
+    let end = start;
+    let moved = false;
+    const number = (x: number) =>
+      Math.round(brush.first + ((x - brush.left) / (brush.right - brush.left)) * (brush.end - brush.first));
+    const move = (event: PointerEvent) => {
+      end = Math.min(brush.right, Math.max(brush.left, this.stage.at(event).x));
+      moved ||= Math.abs(end - start) > 4;
+      if (!moved) return;
+      mark(this.preview, "visibility", "visible");
+      mark(this.preview, "x", String(Math.min(start, end)));
+      mark(this.preview, "width", String(Math.abs(end - start)));
+      mark(this.preview, "y", "0");
+      mark(this.preview, "height", String(this.stage.shown?.height ?? 0));
+    };
+    const up = (event: PointerEvent) => {
+      move(event);
+      for (const [name, listener] of listeners) window.removeEventListener(name, listener);
+      mark(this.preview, "visibility", "hidden");
+      const [first, last] = [number(Math.min(start, end)), number(Math.max(start, end)) - 1];
+      if (moved && event.type === "pointerup" && last > first) this.look({ interval: [first, last] });
+    };
+    const listeners = [
+      ["pointermove", move],
+      ["pointerup", up],
+      ["pointercancel", up],
+    ] as const;
+    for (const [name, listener] of listeners) window.addEventListener(name, listener);
+    // The picture does not move; a press on a mark still selects it.
+    down.stopPropagation();
+  }
+}
