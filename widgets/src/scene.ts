@@ -71,7 +71,7 @@ export interface Scene {
 
 /** Per kind of shape, the pattern drawn over it. */
 export const PATTERN_OF: Readonly<Record<string, string>> = JSON.parse(
-  '{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave"}',
+  '{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave", "collapsed": "weave"}',
 );
 
 /** Per pattern, the side of its square, its path, the CSS class of its lines. */
@@ -175,6 +175,14 @@ export const SCENE_CSS = `
 .prism-scene .k-trial-line>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}
 .prism-scene .k-trial-outside>.body{fill:none;stroke:var(--pe-faint);stroke-width:1px;stroke-dasharray:2 3;}
 .prism-scene .k-plate>.body{fill:var(--pe-page);stroke:none;stroke-width:0px;}
+.prism-scene .k-tree-link>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;}
+.prism-scene .k-tree-row>.body{fill:none;stroke:none;stroke-width:0px;}
+.prism-scene .k-collapsed-row>.body{fill:none;stroke:none;stroke-width:0px;}
+.prism-scene .k-collapsed>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;stroke-dasharray:4 2;}
+.prism-scene .k-collapsed>text{paint-order:stroke;stroke:var(--pe-surface);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-toggle>.body{fill:var(--pe-page);stroke:none;stroke-width:0px;}
+.prism-scene .k-pattern-marked>.body{fill:none;stroke:var(--pe-select);stroke-width:2px;stroke-dasharray:6 2;}
+.prism-scene .k-occurrence>.body{fill:none;stroke:var(--pe-select);stroke-width:2.5px;stroke-dasharray:5 2;}
 .prism-scene .k-bar-uncertain>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:3 3;}
 .prism-scene .k-bar>.body{fill:var(--pe-band);stroke:var(--pe-line);stroke-width:1px;}
 .prism-scene .k-plain>.body{fill:none;stroke:none;stroke-width:0px;}
