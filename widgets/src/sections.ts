@@ -78,9 +78,29 @@ export interface View {
   readonly selection: string;
 }
 
-/** The search map, and the pruning reasons. */
+/** One of several ways to show a panel. */
+export interface Choice {
+  readonly name: string;
+  readonly label: string;
+  readonly tip: string;
+}
+
+/** An axis of event numbers on which an interval can be selected by dragging. Units: px in the scene. */
+export interface TimeBrush {
+  readonly left: number;
+  readonly right: number;
+  readonly first: number;
+  readonly end: number;
+  readonly interval: string;
+}
+
+/** The search map in one of several modes, and the pruning reasons. */
 export interface MapSection {
   readonly summary: string;
+  readonly modes: readonly Choice[];
+  readonly mode: string;
+  readonly similar: boolean;
+  readonly brush: TimeBrush | null;
   readonly scene: Scene;
   readonly reasons: Scene;
 }
@@ -209,13 +229,6 @@ export interface EClasses {
   readonly caption: string;
   readonly scene: Scene | null;
   readonly lemmas: Table;
-}
-
-/** One of several ways to show a panel. */
-export interface Choice {
-  readonly name: string;
-  readonly label: string;
-  readonly tip: string;
 }
 
 /** An axis on which values can be selected by dragging. Units: px in the scene. */
