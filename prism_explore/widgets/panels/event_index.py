@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import (
@@ -114,8 +114,9 @@ class EventIndex:
 
     def before(self, count: int) -> EventIndex:
         """The index of the first `count` events."""
-        earlier = {f.name: getattr(self, f.name).before(count) for f in fields(self)}
-        return EventIndex(**{**earlier, "bookmarks": self.bookmarks})
+        earlier: dict[str, Any] = {f.name: getattr(self, f.name).before(count) for f in fields(self)}
+        earlier["bookmarks"] = self.bookmarks
+        return EventIndex(**earlier)
 
     @property
     def count(self) -> int:
