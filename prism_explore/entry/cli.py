@@ -26,7 +26,7 @@ from rich.table import Table
 
 from prism_explore.errors import PrismError
 from prism_explore.events.format import seconds_text
-from prism_explore.events.ledger import Ledger, ledger
+from prism_explore.events.ledger import Ledger, best_first, ledger, outcome
 from prism_explore.events.phases import phase_of, seconds_per_stage
 from prism_explore.floats import explain
 from prism_explore.frontend.workloads import WORKLOADS, workload
@@ -280,7 +280,7 @@ def _print_triton(best: Best) -> None:
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for number, column in enumerate(columns):
-        is_text = number == 0 or column in ("rule", "note", "parameters", "soundness", "status")
+        is_text = number == 0 or column in ("rule", "note", "parameters", "soundness", "status", "why not")
         table.add_column(column, justify="left" if is_text else "right", overflow="fold")
     return table
 
@@ -293,12 +293,13 @@ def _prunings_table(book: Ledger) -> Table:
 
 
 def _families_table(book: Ledger) -> Table:
-    columns = ("id", "status", "candidates", "proved", "floats", "best (measured)", "lower bound (modelled)")
+    columns = ("id", "status", "candidates", "proved", "floats", "best (measured)", "lower bound (modelled)", "why not")
     table = _table("\nfamilies", *columns)
-    for row in book.families:
+    for row in best_first(book):
         time_s = seconds_text(row.best_s) if row.best_s is not None else "-"
         bound = seconds_text(row.floor_s) if row.floor_s is not None else "-"
-        table.add_row(row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, bound)
+        cells = (row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, bound)
+        table.add_row(*cells, outcome(row, book).short)
     return table
 
 

@@ -16,7 +16,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import FamilyRow, family_rows
+from prism_explore.events.ledger import FamilyRow, family_rows, ledger, outcome
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
 from prism_explore.session.readable_record import ReadableRecord
@@ -74,13 +74,14 @@ class FamilyHandle:
 
     def why(self) -> str:
         """The status of this family and the reasons for it, as sentences."""
-        row = self.row
-        lines = [f"{self.id} is {row.status}."]
+        book = ledger(self.record.journal.events)
+        row = next(r for r in book.families if r.family == self.id)
+        lines = [f"{self.id} is {row.status}. {outcome(row, book).sentence}"]
         for candidate, verdict in self.verdicts.items():
             lines.append(f"{candidate}: {verdict.verdict}. {verdict.detail}")
             sides = ("the program's form", "the candidate's form")
             lines += [f"  {side}: {form}" for side, form in zip(sides, verdict.nearest, strict=False)]
-        if (dominated := self.dominated) is not None:
+        if (dominated := self.dominated) is not None and not row.is_best:
             effect = "is not tuned" if dominated.left_out else "is tuned after families of the same priority"
             lines.append(f"{dominated.reason.sentence} It {effect}.")
             lines += [f"  {symbol}: {values}" for symbol, values in dominated.reason.substitution.items()]

@@ -129,6 +129,11 @@ def short_name(name: str) -> str:
     return name.removeprefix(PROGRAM)
 
 
+def family_of(ref: str) -> str:
+    """Id of the family that an id of a family, candidate, tensor or e-class begins with."""
+    return owner_of(ref).split(".")[0]
+
+
 def owner_of(ref: str) -> str:
     """Id of the family or candidate that an id begins with; the id itself for another kind of id."""
     return ref.split("/")[0]

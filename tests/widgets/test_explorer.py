@@ -182,7 +182,7 @@ def test_counts_are_those_of_the_ledger() -> None:
     seen, book = picture(), ledger(story())
     counts = {c.label: c.value for c in seen.transport.counters}
 
-    assert {"proved": "2", "unknown": "1", "refuted": "1", "pruned": str(book.funnel.pruned + 1)} == counts
+    assert {"proved": "2", "unknown": "1", "refuted": "1", "regions pruned": str(book.funnel.pruned + 1)} == counts
     assert len(seen.families.rows) == len(book.families)
 
 

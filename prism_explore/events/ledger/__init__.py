@@ -4,25 +4,28 @@ Input: events, one by one (`Fold`) or all at once (`ledger`). Output: one frozen
 command line read all counts from it, so that they agree.
 """
 
+from prism_explore.events.ledger.family_outcome import Outcome, OutcomeCode, best_first, outcome
 from prism_explore.events.ledger.fold import Fold, family_rows, ledger, prune_counts
-from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown, was_limited_by_budget
+from prism_explore.events.ledger.funnel import THINGS, Funnel, PruneCount, SpaceBreakdown, What, was_limited_by_budget
 from prism_explore.events.ledger.kernel_time import KernelTime
-from prism_explore.events.ledger.outcome import Outcome, best_first, outcome
 from prism_explore.events.ledger.rows import FamilyRow, Ledger, Stop, Trial, fastest_baseline, withheld
 from prism_explore.events.ledger.steering import Steering
 
 __all__ = [
+    "THINGS",
     "FamilyRow",
     "Fold",
     "Funnel",
     "KernelTime",
     "Ledger",
     "Outcome",
+    "OutcomeCode",
     "PruneCount",
     "SpaceBreakdown",
     "Steering",
     "Stop",
     "Trial",
+    "What",
     "best_first",
     "family_rows",
     "fastest_baseline",

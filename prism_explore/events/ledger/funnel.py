@@ -19,6 +19,13 @@ from prism_explore.events.kinds import (
 
 What: TypeAlias = Literal["region", "maps", "family", "candidate"]
 """What was pruned: partial graphs, choices of maps, or proved families and candidates that are not tuned."""
+THINGS: dict[What, str] = {
+    "region": "regions",
+    "maps": "choices of maps",
+    "family": "families",
+    "candidate": "candidates",
+}
+"""The kinds, in the plural."""
 PruneKey: TypeAlias = tuple[str, str, Soundness, What]
 """Code, rule, soundness, kind."""
 
@@ -51,7 +58,7 @@ class PruneCount:
     @property
     def things(self) -> str:
         """The kind, in the plural."""
-        return {"region": "regions", "maps": "maps", "family": "families", "candidate": "candidates"}[self.what]
+        return THINGS[self.what]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -22,7 +21,7 @@ from prism_explore.events.kinds import (
     Soundness,
     VerdictReached,
 )
-from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown
+from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown, What
 from prism_explore.events.ledger.kernel_time import KernelTime
 from prism_explore.events.ledger.steering import Choice, Steering
 from prism_explore.events.near_misses import NearMiss
@@ -182,12 +181,19 @@ class Ledger:
         """The torch baseline that beat the best kernel in the final race; None where none did."""
         return find_faster_baseline(self.final_race)
 
+    def prunings(self, soundness: Soundness | None = None, what: What | None = None) -> int:
+        """How often something was pruned. All counts of prunings that are shown are this one.
+
+        Args:
+            soundness: of the rule; any if left out.
+            what: regions, maps, families or candidates; all of them if left out.
+        """
+        rows = (r for r in self.prune_counts if soundness in (None, r.soundness) and what in (None, r.what))
+        return sum(row.count for row in rows)
+
     def by_soundness(self) -> Mapping[Soundness, int]:
-        """The number of prunings per soundness class."""
-        counts: Counter[Soundness] = Counter()
-        for row in self.prune_counts:
-            counts[row.soundness] += row.count
-        return dict(counts)
+        """The number of prunings per soundness class, of all kinds."""
+        return {s: self.prunings(s) for s in dict.fromkeys(row.soundness for row in self.prune_counts)}
 
 
 def withheld(assessed: Iterable[FloatsAssessed], steering: Steering) -> tuple[str, ...]:

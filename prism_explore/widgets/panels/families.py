@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from prism_explore.diagnose.evidence import evidence, floats_part
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import CertificateReplayed, FloatsAssessed, Reason, VerdictReached
+from prism_explore.events.ledger import Outcome, OutcomeCode, best_first, outcome
 from prism_explore.widgets.panels.answers import EVIDENCE, evidence_cards, part_card
 from prism_explore.widgets.panels.cards import (
     MAX_LINKS,
     STATUS_KIND,
     STATUS_TEXT,
+    TIME_TIP,
     action,
     error_cell,
     reason_card,
     seconds_cell,
     steering_actions,
+    time_cards,
+    time_cell,
+    time_details,
 )
-from prism_explore.widgets.panels.context import Context, QuestionList, best_candidate
+from prism_explore.widgets.panels.context import Context, QuestionList
 from prism_explore.widgets.panels.questions import cancel_actions, question_cards
 from prism_explore.widgets.panels.sections import Action, Card, Cell, Column, Inspector, Link, Pair, Row, Table
 from prism_explore.widgets.panels.tables import family_status
@@ -29,33 +37,51 @@ _COLUMNS = (
     Column("family", "family"),
     Column("status", "status"),
     Column("choice", "you"),
-    Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total"),
+    Column("time", "best time (measured)", "right", tip=TIME_TIP),
+    Column(
+        "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
+    ),
     Column("floor", "roofline (modelled)", "right", tip="lower bound on the time, from the cost model"),
-    Column("time", "best time (measured)", "right"),
+    Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total"),
     Column(
         "error", "error", "right", tip="largest deviation from the float64 reference, relative to its largest value"
     ),
-    Column("verdict", "verdict", wide=True),
 )
+OUTCOME_KIND: Mapping[OutcomeCode, str] = {
+    "best": "badge-best",
+    "rejected": "pruned-user",
+    "impossible": "pruned-sound",
+    "not instantiated": "frontier",
+    "refuted": "refuted",
+    "unknown": "unknown",
+    "no verdict": "frontier",
+    "unsafe": "warning",
+    "slower": "trial",
+    "failed": "trial-failed",
+    "pending": "frontier",
+    "bounded": "pruned-heuristic",
+    "dominated": "pruned-heuristic",
+    "not reached": "pruned-budget",
+}
+"""Style of the mark of an outcome."""
 
 
 def families_panel(context: Context) -> Table:
-    """The table of families."""
+    """The table of families, the best one first."""
     ledger, events = context.ledger, context.events
     rows: list[Row] = []
-    for f in ledger.families:
-        verdict = events.verdicts.get(best_candidate(f.family, events, ledger))
-        timed = [t for t in ledger.trials if t.family == f.family and t.time_s is not None]
-        fastest = min(timed, key=lambda t: t.time_s or 0.0, default=None)
+    for f in best_first(ledger):
+        found = outcome(f, ledger)
+        tips = (f.verdict.detail if f.verdict else "", _floats_tip(events.floats.get(f.family)))
         cells: tuple[str | Cell, ...] = (
             Cell(f.family, kind="badge-best" if f.is_best else ""),
-            Cell(family_status(f), kind=STATUS_KIND[f.status], tip=_floats_tip(events.floats.get(f.family))),
+            Cell(family_status(f), kind=STATUS_KIND[f.status], tip="\n".join(filter(None, tips))),
             Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
-            Cell(f"{f.proved} / {f.unknown} / {f.refuted} of {f.candidates}", f.proved),
+            time_cell(f.time),
+            Cell(found.short, kind=OUTCOME_KIND[found.code], tip=found.sentence),
             seconds_cell(f.floor_s),
-            seconds_cell(f.best_s),
-            error_cell(fastest.error if fastest else None),
-            Cell(verdict.detail if verdict else "–", tip=verdict.detail if verdict else ""),
+            Cell(f"{f.proved} / {f.unknown} / {f.refuted} of {f.candidates}", f.proved),
+            error_cell(f.best.error if f.best is not None else None),
         )
         rows.append(Row(f.family, cells, "rejected" if f.choice == "rejected" else ""))
     return Table(_COLUMNS, tuple(rows), "No family is complete yet. Press . for one step, or Space to run the search.")
@@ -71,13 +97,14 @@ def family_inspector(ref: str, context: Context) -> Inspector | None:
     if ref not in events.families:
         return None
     row = next(r for r in context.ledger.families if r.family == ref)
+    found = outcome(row, context.ledger)
     details: list[Pair] = [
         ("candidates", f"{row.candidates}: {row.proved} proved, {row.unknown} unknown, {row.refuted} refuted"),
         ("maps forbidden", f"{row.maps_rejected:,}"),
-        ("trials", f"{row.trials}, {row.failed} of them without a kernel"),
+        ("trials", f"{row.trials}, {row.failed} of them without a kernel" if row.trials else "none"),
     ]
-    if row.best_s is not None:
-        details.append(("best time", f"{seconds_text(row.best_s)} measured"))
+    if row.time is not None:
+        details += time_details(row.time)
     if row.floor_s is not None:
         details.append(("roofline", f"{seconds_text(row.floor_s)} modelled"))
     audit = (action(f"Audit {ref}", "audit", {"id": ref}, True),)
@@ -92,14 +119,33 @@ def family_inspector(ref: str, context: Context) -> Inspector | None:
             STATUS_TEXT[row.status],
         ),
         details=tuple(details),
-        cards=_family_cards(ref, context),
+        cards=(_outcome_card(found), *time_cards(row.time), *_family_cards(ref, context)),
         actions=(
             *steering_actions(ref, row.choice),
             *(audit if can_audit else ()),
             *cancel_actions(questions.about(ref)),
         ),
-        links=(Link(row.node, f"completed at {row.node}"), *(Link(c, c) for c in events.candidates_of(ref))),
+        links=(
+            *_outcome_links(found, ref),
+            Link(row.node, f"completed at {row.node}"),
+            *(Link(c, c) for c in events.candidates_of(ref)),
+        ),
     )
+
+
+def _outcome_card(found: Outcome) -> Card:
+    """Why a family is the best one, or why not, with the evidence."""
+    label = "Result" if found.code == "best" else "Why not"
+    kind = OUTCOME_KIND[found.code]
+    if found.reason is None:
+        return Card(found.short, kind, found.sentence, label, details=found.details)
+    return replace(reason_card(found.reason, found.short), kind=kind, sentence=found.sentence, label=label)
+
+
+def _outcome_links(found: Outcome, ref: str) -> tuple[Link, ...]:
+    """The kernel, family or candidate that beat or excluded a family."""
+    words = {"best": "its kernel", "slower": "beaten by", "dominated": "behind", "not reached": "the best"}
+    return (Link(found.by, f"{words.get(found.code, 'see')} {found.by}"),) if found.by not in ("", ref) else ()
 
 
 def _family_cards(ref: str, context: Context) -> tuple[Card, ...]:
@@ -126,26 +172,23 @@ def candidate_inspector(ref: str, context: Context) -> Inspector | None:
         return None
     verdict = events.verdicts.get(ref)
     trials = [t for t in ledger.trials if t.candidate == ref]
-    times = [t.time_s for t in trials if t.time_s is not None]
+    timed = [t for t in trials if t.time_s is not None]
+    fastest = min(timed, key=lambda t: t.time_s or 0.0, default=None)
     details: list[Pair] = [("maps", "; ".join(event.uses) or "no dim is partitioned")]
     details += [("condition", f"{c} is a positive integer") for c in event.conditions]
-    if times:
-        details.append(("best time", f"{seconds_text(min(times))} measured, of {len(times)} trials"))
+    if fastest is not None and fastest.kernel_time is not None:
+        details.append(("trials", f"{len(trials)}, {len(timed)} of them timed"))
+        details += time_details(fastest.kernel_time)
     certificate, floats = events.certificates.get(ref), events.floats.get(event.family)
-    cards: list[Card] = []
+    family = next((r for r in ledger.families if r.family == event.family), None)
+    cards: list[Card] = [*time_cards(fastest.kernel_time if fastest is not None else None)]
+    if bound := events.bounded.get(ref):
+        cards.append(replace(reason_card(bound.reason, f"{ref} was not timed"), label="Why not"))
+    elif family is not None and not trials and verdict is not None and verdict.verdict == "proved":
+        cards.append(_untimed_card(ref, outcome(family, ledger)))
     if verdict is not None:
         cards += evidence_cards(evidence(verdict, context.search.program, event.sgraph, certificate, floats), ref)
-    if bound := events.bounded.get(ref):
-        cards.append(
-            Card(
-                bound.reason.code,
-                "",
-                f"It was not timed: its modelled bound {seconds_text(bound.floor_s)} is no better than the best time "
-                f"{seconds_text(bound.best_s)}.",
-            )
-        )
     cards += [card for card in question_cards(ref, questions) if card.label != EVIDENCE]
-    family = next((r for r in ledger.families if r.family == event.family), None)
     return Inspector(
         ref,
         f"{ref}: a candidate",
@@ -164,6 +207,14 @@ def candidate_inspector(ref: str, context: Context) -> Inspector | None:
             *(Link(t.trial, t.trial) for t in trials[:MAX_LINKS]),
         ),
     )
+
+
+def _untimed_card(candidate: str, found: Outcome) -> Card:
+    """Why a candidate was not timed: the reason of its family, or that other candidates of it were timed."""
+    if found.code in ("best", "slower", "failed", "pending"):
+        text = "No trial of it was proposed. Other candidates of the family were tried."
+        return Card(f"{candidate} was not timed", OUTCOME_KIND["not reached"], text, "Why not")
+    return replace(_outcome_card(found), title=f"{candidate}: {found.short}")
 
 
 def _check_actions(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from prism_explore.diagnose.evidence import VERDICT_SENTENCES
 from prism_explore.events.claim import claim
 from prism_explore.events.kinds import Steered
-from prism_explore.events.ledger import Ledger
+from prism_explore.events.ledger import THINGS, Ledger
 from prism_explore.widgets.panels.cards import SOUNDNESS, action
 from prism_explore.widgets.panels.context import Context
 from prism_explore.widgets.panels.event_index import EventIndex
@@ -17,7 +17,10 @@ from prism_explore.widgets.views.marks import PRUNED_KINDS
 
 _SOUNDNESS_COLUMNS = (
     Column("class", "kind of rule"),
-    Column("count", "pruned", "right"),
+    Column("region", "regions pruned", "right", tip="regions of the search tree, as the header and the map count them"),
+    Column("maps", "maps forbidden", "right", tip="choices of maps that a constraint forbids"),
+    Column("family", "families not tuned", "right", tip="proved families that another one dominates in the cost model"),
+    Column("candidate", "candidates not timed", "right", tip="because of their lower bound, or without a proof"),
     Column("meaning", "meaning", wide=True),
 )
 _REASON_COLUMNS = (
@@ -52,13 +55,31 @@ def ledger_panel(context: Context) -> LedgerSection:
 
 
 def _soundness_table(ledger: Ledger) -> Table:
-    counts, unknown = ledger.by_soundness(), ledger.funnel.unknown
+    cuts = ledger.prunings("sound", "region") + ledger.prunings("sound", "maps")
+    as_claimed = f" The result counts {cuts:,} cuts: regions and choices of maps." if cuts else ""
     rows = [
-        Row("", (Cell(name, kind=PRUNED_KINDS[name]), Cell(f"{counts.get(name, 0):,}", counts.get(name, 0)), meaning))
+        Row(
+            "",
+            (
+                Cell(name, kind=PRUNED_KINDS[name]),
+                *(_count_cell(ledger.prunings(name, what)) for what in THINGS),
+                meaning + (as_claimed if name == "sound" else ""),
+            ),
+        )
         for name, meaning in SOUNDNESS.items()
     ]
-    rows.append(Row("", (Cell("unknown", kind="unknown"), Cell(f"{unknown:,}", unknown), VERDICT_SENTENCES["unknown"])))
-    return Table(_SOUNDNESS_COLUMNS, tuple(rows), "")
+    nothing = [Cell("–")] * (len(THINGS) - 1)
+    unknown = (
+        Cell("unknown", kind="unknown"),
+        *nothing,
+        _count_cell(ledger.funnel.unknown),
+        VERDICT_SENTENCES["unknown"],
+    )
+    return Table(_SOUNDNESS_COLUMNS, (*rows, Row("", unknown)), "")
+
+
+def _count_cell(count: int) -> Cell:
+    return Cell(f"{count:,}", count) if count else Cell("–", 0)
 
 
 def _reason_table(ledger: Ledger) -> Table:
@@ -69,7 +90,7 @@ def _reason_table(ledger: Ledger) -> Table:
                 Cell(c.code, kind=PRUNED_KINDS[c.soundness], tip=c.sentence),
                 c.rule,
                 c.soundness,
-                Cell(f"{c.count:,} {'' if c.what == 'region' else c.things}".strip(), c.count),
+                Cell(f"{c.count:,} {c.things}", c.count),
                 Cell(f"{c.stood_for:,.0f}", c.stood_for),
             ),
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from prism_explore.events.kinds import Reason
+from prism_explore.events.ledger import THINGS, What
 from prism_explore.generate.pruning.rules import RULE_NAMES
 from prism_explore.widgets.panels.cards import MAX_LINKS, action, reason_card
 from prism_explore.widgets.panels.context import Context, QuestionList
@@ -100,18 +103,23 @@ def reason_inspector(ref: str, context: Context) -> Inspector | None:
         return None
     regions, maps = events.regions_by_code.first(ref, MAX_LINKS), events.maps_by_code.first(ref, 1)
     bounded = [b for b in events.bounded.values() if b.reason.code == ref]
-    reasons = [r.reason for r in (*regions, *maps, *bounded)]
+    dominated = [f.dominated for f in context.ledger.families if f.dominated and f.dominated.reason.code == ref]
+    reasons = [r.reason for r in (*regions, *maps, *bounded, *dominated)]
+    counts = Counter[What]()
+    for row in rows:
+        counts[row.what] += row.count
+    linked = (
+        f" {len(regions)} of its {counts['region']:,} regions are linked." if len(regions) < counts["region"] else ""
+    )
     audit = action("Audit a sample of each rule", "audit", {"sample": REGIONS_PER_RULE}, True)
     can_audit = "audit" in context.search.questions.allowed and regions
     return Inspector(
         ref,
         ref,
         kind=PRUNED_KINDS[rows[0].soundness],
-        status=f"{sum(c.count for c in rows):,} pruned",
-        description=("Everything that was pruned for this reason.",),
-        details=tuple(
-            (f"by {c.rule}", f"{c.count:,} {'choices of maps' if c.what == 'maps' else c.things}") for c in rows
-        ),
+        status=", ".join(f"{n:,} {THINGS[what]}" for what in THINGS if (n := counts[what])),
+        description=(f"Everything that was pruned for this reason.{linked}",),
+        details=tuple((f"by {c.rule}", f"{c.count:,} {c.things}") for c in rows),
         cards=(reason_card(reasons[0], f"{ref}, for example"),) if reasons else (),
         actions=(audit,) if can_audit else (),
         links=tuple(Link(r.region, r.region) for r in regions),

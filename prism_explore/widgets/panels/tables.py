@@ -1,8 +1,8 @@
 """Tables of a journal as plain text, for terminals and golden files.
 
-A table has headings and rows of texts, in the order of the events. Long cells are shortened. This module formats the
-tables without rich: rich draws one line under the whole header, wraps long cells and depends on the width of the
-terminal, and the golden files need the same text everywhere.
+A table has headings and rows of texts. Families are listed best first, other rows in the order of the events. Long
+cells are shortened. This module formats the tables without rich: rich draws one line under the whole header, wraps long
+cells and depends on the width of the terminal, and the golden files need the same text everywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from prism_explore.events.claim import claim
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Entry
-from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, ledger
+from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, best_first, ledger, outcome
 from prism_explore.events.phases import seconds_per_stage
 from prism_explore.widgets.drawing.text_metrics import columns, shorten
 from prism_explore.widgets.refs import is_of_program, short_name
@@ -55,7 +55,7 @@ def family_status(row: FamilyRow) -> str:
 
 
 def families_table(book: Ledger) -> TextTable:
-    """One row per family."""
+    """One row per family, the best one first."""
     numbers = ("candidates", "proved", "unknown", "refuted", "trials", "best", "roofline (modelled)")
     rows = tuple(
         (
@@ -69,10 +69,11 @@ def families_table(book: Ledger) -> TextTable:
             f"{f.trials:,}",
             _time(f.best_s),
             _time(f.floor_s),
+            outcome(f, book).short,
         )
-        for f in book.families
+        for f in best_first(book)
     )
-    return TextTable(("family", "status", "by you", *numbers), rows, "no family yet", numbers)
+    return TextTable(("family", "status", "by you", *numbers, "why not"), rows, "no family yet", numbers)
 
 
 def pruned_table(book: Ledger) -> TextTable:

@@ -31,7 +31,9 @@ def transport(context: Context) -> Transport:
         Counter("proved", "proved", f"{n.proved:,}", VERDICT_SENTENCES["proved"]),
         Counter("unknown", "unknown", f"{n.unknown:,}", VERDICT_SENTENCES["unknown"]),
         Counter("refuted", "refuted", f"{n.refuted:,}", "Candidates that are not equal to the program."),
-        Counter("pruned-sound", "pruned", f"{n.pruned:,}", "Regions that a rule pruned; the map shows the reasons."),
+        Counter(
+            "pruned-sound", "regions pruned", f"{n.pruned:,}", "Regions of the search tree that were not searched."
+        ),
     )
     last = log_line(events.log[-1].event).text if events.log else "The search has not started. Press . for one step."
     finished = search.state == "finished" and not cursor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from prism_explore.events.format import seconds_text
-from prism_explore.events.ledger import Ledger, Trial
+from prism_explore.events.ledger import Ledger, Trial, outcome
 from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.panels.cards import (
     TIME_TIP,
@@ -32,12 +32,13 @@ from prism_explore.widgets.panels.sections import (
     Table,
     Tuning,
 )
+from prism_explore.widgets.refs import family_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.importance import importance_scene, importances
 from prism_explore.widgets.views.parallel import Axis, candidates_of, parallel_axes, parallel_scene
 from prism_explore.widgets.views.roofline import RooflinePoint, roofline_scene, roofs_of
 from prism_explore.widgets.views.tuning import parameters_text, tuning_scene
-from prism_explore.widgets.views.tuning_view import CANDIDATE, MODES, TIME, TOP_CHOICES, TuningView
+from prism_explore.widgets.views.tuning_view import CANDIDATE, MODES, TIME, TOP_CHOICES
 
 _COLUMNS = (
     Column("trial", "trial"),
@@ -62,7 +63,7 @@ def tuning_panel(context: Context) -> Tuning:
     candidates = candidates_of(ledger.trials)
     kept = [t for t in ledger.trials if chosen.holds(t, candidates)]
     return Tuning(
-        _caption(ledger, kept, chosen),
+        _caption(context, kept),
         _MODES,
         chosen.mode,
         _TOPS,
@@ -74,12 +75,17 @@ def tuning_panel(context: Context) -> Tuning:
     )
 
 
-def _caption(ledger: Ledger, kept: Sequence[Trial], view: TuningView) -> str:
+def _caption(context: Context, kept: Sequence[Trial]) -> str:
+    ledger, view = context.ledger, context.view.tuning
     if not ledger.trials:
         return ""
     n = ledger.funnel
     text = f"{n.measured:,} measured, {n.failed:,} without a kernel, {n.bounded:,} not timed because of their bound"
-    return f"{text}; {len(kept):,} of {len(ledger.trials):,} trials in the brush" if view.brush else text
+    text += f"; {len(kept):,} of {len(ledger.trials):,} trials in the brush" if view.brush else ""
+    if context.followed or not context.subject:
+        return text
+    own = sum(context.subject in (t.family, t.candidate) for t in ledger.trials)
+    return f"{text}; {own:,} trials of {context.subject}" if own else f"{text}; none of {context.subject}"
 
 
 def _scene(context: Context, axes: Sequence[Axis], width: float, height: float) -> Scene:
@@ -256,4 +262,15 @@ def _why_no_source(trial: str, context: Context) -> str:
     if known is not None:
         why = known.failure.sentence if known.failure is not None else "it is not generated yet"
         return f"{trial} of {known.candidate} has no generated source: {why}"
-    return f"{context.subject} has no generated source: no trial of it has been proposed."
+    return f"{context.subject} has no generated source. {_why_untimed(context)}"
+
+
+def _why_untimed(context: Context) -> str:
+    """Why no kernel of the subject was generated, as a sentence."""
+    ledger, subject = context.ledger, context.subject
+    family = next((r for r in ledger.families if r.family == family_of(subject)), None)
+    if family is None:
+        return f"{context.missing_text or 'No trial of it has been proposed'}."
+    if subject != family.family and family.trials:
+        return f"No trial of it was proposed; other candidates of {family.family} were tried."
+    return f"{family.family}, {outcome(family, ledger).short}: {outcome(family, ledger).sentence}"

@@ -5,6 +5,9 @@ The bars have the letters and patterns of the search map.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from prism_explore.events.ledger import Ledger, PruneCount
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
@@ -24,10 +27,11 @@ def reasons_scene(book: Ledger, width: float = 960.0) -> Scene:
         book: the ledger of the search.
         width: width of the picture. Units: px.
     """
-    total = sum(c.count for c in book.prune_counts)
     items: list[Item] = []
     narrow = width < NARROW_PX
-    texts = [(_reason_label(c, narrow), _reason_value(c, total, narrow)) for c in book.prune_counts]
+    labels = _labels(book.prune_counts, narrow)
+    values = [_value(c, book.prunings(what=c.what), narrow) for c in book.prune_counts]
+    texts = list(zip(labels, values, strict=True))
     left = max((width_px(a, "mono") for a, _ in texts), default=0.0) + 34
     right = max((width_px(b, "small") for _, b in texts), default=0.0) + 10
     most = max((c.count for c in book.prune_counts), default=1)
@@ -41,8 +45,8 @@ def reasons_scene(book: Ledger, width: float = 960.0) -> Scene:
             Text(left + w + 8, y + 17, value, "small", "start"),
         )
         tip = (
-            f"{row.rule} [{row.soundness}]: {row.sentence}\n"
-            f"{row.count:,} {row.things}, for example "
+            f"{row.code} by {row.rule} [{row.soundness}]: {row.sentence}\n"
+            f"{row.count:,} of {book.prunings(what=row.what):,} {row.things}, for example "
             f"{row.example}; they represent {row.stood_for:,.0f} programs"
         )
         items.append(Shape(f"{ident}#label", "text", "plain", 0, y, width, ROW_PX, "none", line, row.example, tip))
@@ -70,13 +74,26 @@ def reasons_scene(book: Ledger, width: float = 960.0) -> Scene:
     return Scene("reasons", "pruning by reason", desc, width, max(1, len(book.prune_counts)) * ROW_PX, tuple(items))
 
 
-def _reason_value(row: PruneCount, total: int, narrow: bool) -> str:
+def _value(row: PruneCount, total: int, narrow: bool) -> str:
+    """The count of a row, and its share of everything of its kind."""
     return f"{row.count:,} · {_percent(row.count / total)}{'' if narrow else f' · {row.soundness}'}"
 
 
-def _reason_label(row: PruneCount, narrow: bool) -> str:
-    rule = "" if narrow or row.rule == row.code else f" · {shorten(row.rule, 20)}"
-    return f"{shorten(row.code, 24)}{rule}{'' if row.what == 'region' else f' ({row.things})'}"
+def _labels(rows: Sequence[PruneCount], narrow: bool) -> list[str]:
+    """A label per row; no two are the same. A rule of another name than its reason is named, the tooltip has both."""
+    codes = Counter(row.code for row in rows)
+    labels = [_label(row, narrow, codes[row.code] > 1) for row in rows]
+    often = Counter(labels)
+    return [f"{label} {row.soundness}" if often[label] > 1 else label for label, row in zip(labels, rows, strict=True)]
+
+
+def _label(row: PruneCount, narrow: bool, shared: bool) -> str:
+    things = "" if row.what == "region" else f" ({'maps' if row.what == 'maps' else row.things})"
+    if row.rule == row.code:
+        return f"{shorten(row.code, 24)}{things}"
+    if narrow:
+        return f"{shorten(row.rule if shared else row.code, 24)}{things}"
+    return f"{shorten(row.code, 24)} · {shorten(row.rule, 24)}{things}"
 
 
 def _percent(share: float) -> str:

@@ -18,4 +18,4 @@ def test_reasons_are_bars_in_order_of_their_counts() -> None:
     assert [c.count for c in ledger(story()).prune_counts] == [s.count for s in bars]
     assert bars == sorted(bars, key=lambda s: -s.w)
     label = next(s for s in scene.shapes if s.id.startswith("expr.unreachable") and s.role == "text")
-    assert ["E", "expr.unreachable · sub-expression", "6 · 32% · sound"] == [t.text for t in label.texts]
+    assert ["E", "expr.unreachable · sub-expression", "6 · 40% · sound"] == [t.text for t in label.texts]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from prism_explore.events.format import seconds_text
+from prism_explore.events.kinds import Reason
 from prism_explore.events.ledger.rows import FamilyRow, Ledger
 
 OutcomeCode: TypeAlias = Literal[
@@ -44,6 +45,8 @@ class Outcome:
     """The id of what beat or excluded it; empty if it has none."""
     details: tuple[tuple[str, str], ...] = ()
     """The evidence: name, value."""
+    reason: Reason | None = None
+    """The rule that excluded it, with its formula; None if no rule did."""
 
 
 def outcome(row: FamilyRow, book: Ledger) -> Outcome:
@@ -98,15 +101,15 @@ def _impossible(row: FamilyRow, _: Ledger) -> Outcome | None:
     if row.status != "impossible":
         return None
     count = _count(row.maps_rejected, "choice of maps is", "choices of maps are")
-    details: tuple[tuple[str, str], ...] = ()
-    if (example := row.forbidden) is not None:
-        details = (
-            ("for example", ", ".join(example.uses) or "no partition"),
-            ("forbidden because", example.reason.sentence),
-        )
-    return Outcome(
-        "impossible", "no legal maps", f"It has no candidate: {count} forbidden, and no other is left.", "", details
+    text = f"It has no candidate: {count} forbidden, and no other is left."
+    example = row.forbidden
+    if example is None:
+        return Outcome("impossible", "no legal maps", text)
+    details = (
+        ("for example", ", ".join(example.uses) or "no partition"),
+        ("forbidden because", example.reason.sentence),
     )
+    return Outcome("impossible", "no legal maps", text, "", details)
 
 
 def _not_instantiated(row: FamilyRow, book: Ledger) -> Outcome | None:
@@ -129,7 +132,7 @@ def _unknown(row: FamilyRow, _: Ledger) -> Outcome | None:
         return None
     short = "not proved: time spent" if row.verdict.budget else "not proved"
     count = _count(row.unknown, "candidate is", "candidates are")
-    text = f"Only proved families are timed. {count} neither proved nor refuted."
+    text = f"Only proved families are timed. {count} neither proved nor refuted; it may still be equal."
     return Outcome("unknown", short, text, row.verdict.candidate, ((row.verdict.candidate, row.verdict.detail),))
 
 
@@ -183,7 +186,7 @@ def _failed(row: FamilyRow, _: Ledger) -> Outcome | None:
         return None
     count = "its one trial" if row.trials == 1 else f"each of its {row.trials} trials"
     text = f"No kernel of it was timed: {count} failed, most often because {_inner(row.failure.sentence)}."
-    return Outcome("failed", f"no kernel: {row.failure.code}", text, "", ((row.failure.code, row.failure.sentence),))
+    return Outcome("failed", f"no kernel: {row.failure.code}", text, reason=row.failure)
 
 
 def _pending(row: FamilyRow, book: Ledger) -> Outcome | None:
@@ -200,23 +203,21 @@ def _bounded(row: FamilyRow, _: Ledger) -> Outcome | None:
     own, limit = seconds_text(bound.floor_s), seconds_text(bound.best_s)
     rival = next((key for key in bound.reason.substitution if key.startswith("time ")), "")
     whose = f", the {rival}" if rival else ""
-    text = f"It was not timed: its modelled lower bound, {own}, is not below {limit}{whose}. {bound.reason.sentence}"
+    text = f"It was not timed: its modelled lower bound, {own}, is not below {limit}{whose}."
     by = rival.removeprefix("time of ") if rival.startswith("time of ") else bound.candidate
-    details = (("test", bound.reason.formula), *bound.reason.substitution.items())
-    return Outcome("bounded", f"bound {own}, not below {limit}", text, by, tuple(d for d in details if d[1]))
+    return Outcome("bounded", f"bound {own}, not below {limit}", text, by, reason=bound.reason)
 
 
 def _dominated(row: FamilyRow, book: Ledger) -> Outcome | None:
     event = row.dominated
     if event is None or not row.dominated_by:
         return None
-    details = (("test", event.reason.formula), *event.reason.substitution.items())
     in_model = f"In the cost model, {event.by} costs no more for all sizes, which is no proof about time."
     if event.left_out:
         text = f"It was not tuned. {in_model}"
-        return Outcome("dominated", f"dominated by {event.by}", text, event.by, details)
-    text = f"{in_model} So it is tuned after {event.by} and others; {_end(book)}."
-    return Outcome("dominated", f"behind {event.by} in the model", text, event.by, details)
+        return Outcome("dominated", f"dominated by {event.by}", text, event.by, reason=event.reason)
+    text = f"{in_model} So it comes after {event.by} in tuning; {_end(book)}."
+    return Outcome("dominated", f"behind {event.by} in the model", text, event.by, reason=event.reason)
 
 
 def _not_reached(row: FamilyRow, book: Ledger) -> Outcome:
