@@ -7,28 +7,36 @@ cannot be steered. Texts of the search are data in the page, never markup.
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+import zlib
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from prism_explore.ir.ops import Custom
-from prism_explore.ir.program import TensorProgram
+from prism_explore.events.kinds import CandidateInstantiated
+from prism_explore.events.ledger import Ledger, ledger
+from prism_explore.events.phases import phase_of
+from prism_explore.widgets.drawing.colors import TEXTS
+from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.jupyter.live import SessionLike
-from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, graph_of, search_info, subject_of
-from prism_explore.widgets.panels.event_index import EventIndex
-from prism_explore.widgets.panels.inspector import inspect
-from prism_explore.widgets.panels.panels import sections
-from prism_explore.widgets.panels.sections import to_data
-from prism_explore.widgets.refs import member_ref, program_tensor, tensor_name
+from prism_explore.widgets.panels.context import Context, ViewState, search_info
+from prism_explore.widgets.panels.event_index import MAX_LOG_ENTRIES
+from prism_explore.widgets.report_data.columns import event_columns
+from prism_explore.widgets.report_data.frames import FrameCount, record_frames
+from prism_explore.widgets.report_data.moments import Recorder, Versions, family_of, moments
+from prism_explore.widgets.report_data.pool import Pool
+from prism_explore.widgets.report_data.templates import NUMBERS, PLACEHOLDERS, node_templates, region_templates
+from prism_explore.widgets.views import pruning_reasons, search_map
+from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, LETTERS, PRUNED_KINDS
 
-MAX_REGIONS = 2_000
-"""Largest number of pruned regions that can be selected; the map shows all, and the footer has both counts."""
-MAX_CANDIDATES = 60
-"""Largest number of candidates whose graphs and tensors are in the page: those of the first families."""
+MAX_GRAPHS = 60
+"""Largest number of candidates whose graphs, tensors and e-classes are in the page, the winner first."""
+MAX_FRAMES = 400
+"""Largest number of e-graph frames in the page."""
 MAP_PX, DOCK_PX = 460, 620
+COMPRESSION = 9
 
 MODULE = Path(__file__).parent / "static" / "report.js"
 
@@ -47,14 +55,14 @@ style-src 'unsafe-inline'; img-src data:">
   --jp-border-color2: #424242; --jp-ui-font-color0: #ffffff; }} }}
 body {{ margin: 0; padding: 8px; background: var(--jp-layout-color1); font-family: system-ui, sans-serif; }}
 #prism-here .prism-explore {{ height: calc(100vh - 40px); }}
-#prism-here :is(.pe-time, .pe-do, td.pe-tools, .pe-group:has(> [data-command])) {{ display: none; }}
+#prism-here :is(.pe-do, td.pe-tools, .pe-group:has(> [data-command])) {{ display: none; }}
 body > footer {{ padding: 4px 8px; color: #767676; font-size: 12px; }}
 </style>
 </head>
 <body>
 <div id="prism-here"></div>
 <footer>{footer}</footer>
-<script type="application/json" id="prism-report">{data}</script>
+<script type="text/plain" id="prism-report">{data}</script>
 <script type="module">{module}</script>
 </body>
 </html>
@@ -63,63 +71,90 @@ body > footer {{ padding: 4px 8px; color: #767676; font-size: 12px; }}
 
 def report_page(session: SessionLike) -> str:
     """Return the page of a session or of a saved search."""
-    folds, memo = Folds(session.journal.entries), Memo()
-    search = search_info(session, with_questions=False)
-    view = ViewState(map_px=MAP_PX, dock_px=DOCK_PX)
-    context = Context.of(search, folds, view, memo)
-    events = folds.events
-    candidates = list(events.candidates)[:MAX_CANDIDATES]
-    inspectors: dict[str, Any] = {}
-    owners: dict[str, str] = {}
-    for ref in (*_refs(events, candidates, session.program), *(t.trial for t in context.ledger.trials)):
-        if (found := inspect(ref, context)) is not None:
-            inspectors[ref] = to_data(found)
-            if owner := subject_of(ref, events):
-                owners[ref] = owner
-    subjects: dict[str, Any] = {}
-    for owner in dict.fromkeys((*events.families, *candidates)):
-        panels = sections(search, folds, replace(view, selection=owner, subject=owner), memo=memo)
-        subjects[owner] = {name: to_data(getattr(panels, name)) for name in ("graph", "eclasses", "code")}
-        subjects[owner]["graph"]["expanded"] = None
-    base = to_data(sections(search, folds, view, memo=memo))
-    base["transport"]["enabled"] = []
-    base["graph"]["expanded"] = None
+    data, sentences = report_data(session)
     module = MODULE.read_text(encoding="utf-8")
     assert "</script" not in module and "<!--" not in module, "the module would end its script element"
-    data = {"sections": base, "inspectors": inspectors, "subjects": subjects, "owners": owners}
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return _PAGE.format(
         title=escape(f"{session.program.name} on {session.task.target.name}"),
-        footer=escape(_footer(events, len(candidates))),
-        # In JSON only strings contain "<"; escaped, it cannot end the script element.
-        data=json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        footer=escape(" ".join(sentences)),
+        # Base64 has no character that could end the script element.
+        data=base64.b64encode(zlib.compress(text.encode("ascii"), COMPRESSION)).decode("ascii"),
         module=module,
     )
 
 
-def _refs(events: EventIndex, candidates: list[str], program: TensorProgram) -> Iterator[str]:
-    """The ids that can be selected in the page."""
-    yield from events.nodes
-    yield from list(events.regions)[:MAX_REGIONS]
-    yield from events.regions_by_code
-    yield from events.families
-    yield from events.candidates
-    yield from (program_tensor(n) for n in range(len(program.graph.nodes)))
-    for candidate in candidates:
-        graph = graph_of(candidate, events)
-        for n, node in enumerate(graph.nodes if graph is not None else ()):
-            yield member_ref(candidate, tensor_name(n))
-            if isinstance(node.op, Custom):
-                yield from (member_ref(candidate, tensor_name(n, m)) for m in range(len(node.op.block.nodes)))
-        verdict = events.verdicts.get(candidate)
-        yield from (c for c, _, _ in (verdict.classes if verdict is not None else ()))
+def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The data of the page, and sentences on what it contains and what it leaves out."""
+    entries = session.journal.entries
+    book = ledger(e.event for e in entries)
+    candidates = [e.event.candidate for e in entries if isinstance(e.event, CandidateInstantiated)]
+    candidates = list(dict.fromkeys(candidates))
+    drawn = _most_wanted(candidates, book)
+    families = list(dict.fromkeys((*(family_of(c) for c in drawn), *(f.family for f in book.families))))[:MAX_GRAPHS]
+    search = search_info(session, with_questions=False)
+    view = ViewState(map_px=MAP_PX, dock_px=DOCK_PX)
+    pool = Pool()
+    recorder = Recorder(search, Versions(pool), frozenset((*drawn, *families)), view)
+    at = moments(entries, len(book.families))
+    folds = recorder.record(entries, at)
+    frames = record_frames(recorder, drawn[0] if drawn else "", folds, MAX_FRAMES)
+    context = Context.of(search, folds, view, recorder.memo)
+    data = {
+        "moments": at,
+        "columns": event_columns(entries, pool),
+        "regions": region_templates((e.event for e in entries), context, pool),
+        "nodes": pool.add(node_templates(context)),
+        "placeholders": PLACEHOLDERS,
+        "numbers": NUMBERS,
+        "phases": {type(e.event).__name__: phase_of(e.event) for e in entries},
+        "drawing": drawing(),
+        "timeline": recorder.versions.of,
+        "pool": pool.to_data(),
+    }
+    return data, _sentences(len(entries), len(at), (len(drawn), len(candidates)), frames)
 
 
-def _footer(events: EventIndex, candidates: int) -> str:
-    regions = min(len(events.regions), MAX_REGIONS)
-    sentences = [f"A report of {events.count:,} events."]
-    if regions < len(events.regions):
-        sentences.append(f"{regions:,} of {len(events.regions):,} pruned regions can be selected.")
-    if candidates < len(events.candidates):
-        sentences.append(f"The graphs of {candidates:,} of {len(events.candidates):,} candidates are included.")
-    sentences.append("For the frames of e-graphs and for new searches, open the saved search in a notebook.")
-    return " ".join(sentences)
+def _most_wanted(candidates: Sequence[str], book: Ledger) -> list[str]:
+    """The candidates whose graphs are in the page: the winner, then timed, proved and other ones."""
+    best = book.best.candidate if book.best is not None else ""
+    timed = {t.candidate for t in book.trials if t.time_s is not None}
+    proved = {c for c, v in book.verdicts.items() if v.verdict == "proved"}
+    return sorted(candidates, key=lambda c: (c != best, c not in timed, c not in proved))[:MAX_GRAPHS]
+
+
+def drawing() -> dict[str, Any]:
+    """The constants of the search map and of the bars of reasons, which the browser draws."""
+    return {
+        "letters": LETTERS,
+        "pruned_kinds": PRUNED_KINDS,
+        "family_outlines": FAMILY_OUTLINES,
+        "legend": LEGEND,
+        "column_px": {kind: width_px("x", kind) for kind in TEXTS},
+        "row_px": search_map.ROW_PX,
+        "min_block_px": search_map.MIN_BLOCK_PX,
+        "letter_px": search_map.LETTER_PX,
+        "mark_px": search_map.MARK_PX,
+        "max_mark_rows": search_map.MAX_MARK_ROWS,
+        "max_levels": search_map.MAX_LEVELS,
+        "narrow_px": pruning_reasons.NARROW_PX,
+        "log_entries": MAX_LOG_ENTRIES,
+    }
+
+
+def _sentences(events: int, moments_count: int, drawn: tuple[int, int], frames: FrameCount) -> tuple[str, ...]:
+    sentences = [f"A report of {events:,} events."]
+    if moments_count < events:
+        sentences.append(
+            "At an earlier moment, the map, counts, reasons and log are exact. The other panels show the last of "
+            f"{moments_count:,} recorded moments before it."
+        )
+    if drawn[0] < drawn[1]:
+        sentences.append(f"The graphs of {drawn[0]:,} of {drawn[1]:,} candidates are included.")
+    if frames.all_lemmas:
+        sentences.append(
+            f"The e-graphs of {frames.lemmas:,} of {frames.all_lemmas:,} lemmas of {frames.candidate} are included, "
+            f"{frames.frames:,} frames; those of other candidates are not."
+        )
+    sentences.append("To run or steer the search, open the saved search in a notebook.")
+    return tuple(sentences)

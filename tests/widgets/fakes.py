@@ -21,6 +21,7 @@ from prism_explore.widgets.jupyter.live import State
 from prism_explore.widgets.panels.context import Folds, QuestionList, SearchInfo, ViewState
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
+from prism_explore.widgets.report import report_data
 from tests.widgets.recordings import story
 
 
@@ -119,6 +120,7 @@ def picture(selection: str = "", state: State = "finished") -> Sections:
 def recorded() -> str:
     """The file that the browser tests read."""
     shown = {f: to_data(getattr(picture("p15"), f)) for f in Sections.__dataclass_fields__}
+    shown["report"] = report_data(FakeSession((*story()[:-1], PRUNED, story()[-1]), "finished"))[0]
     return json.dumps(shown, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
 
 

@@ -1,34 +1,38 @@
-// The module of a report: the explorer on a page without notebook, kernel and network. The page holds the data of
-// every selection, and a model answers in place of Python.
+// The module of a report: the explorer on a page without notebook, kernel and network. The page has the events as
+// columns and the other panels at many moments; a model answers from them in place of Python.
 
 import { App } from "./app.ts";
+import { Folded, type Look, type Report } from "./fold/folded.ts";
+import { h, refill } from "./lib/dom.ts";
 import type { Inspector, Sections } from "./sections.ts";
 import type { Model, Reply } from "./wire.ts";
-
-/** The sections that a selection changes besides the inspector. */
-type Subject = Pick<Sections, "graph" | "eclasses" | "code">;
-
-export interface Report {
-  readonly sections: Sections;
-  readonly inspectors: Readonly<Record<string, Inspector>>;
-  readonly subjects: Readonly<Record<string, Subject>>;
-  /** Per id, the family or candidate whose graph contains it. */
-  readonly owners: Readonly<Record<string, string>>;
-}
 
 interface Sent {
   readonly kind: string;
   readonly event_id?: string;
   readonly name?: string;
   readonly args?: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
 }
 
-/** Answers selections from the data of the page, and refuses every other command. */
+/** Answers what the explorer sends from the data of the page. */
 export class ReportModel {
   private seq = 0;
   private listener: ((content: unknown) => void) | null = null;
+  private readonly sent = new Map<string, string>();
+  private readonly folded: Folded;
+  private readonly look: Look;
+  private commands: Sections["commands"] = {};
+  private inspector: Inspector | null = null;
 
-  constructor(private readonly report: Report) {}
+  constructor(
+    report: Report,
+    /** Called with the line of Python of a command that a report cannot run. */
+    private readonly refused: (python: string) => void = () => {},
+  ) {
+    this.folded = new Folded(report);
+    this.look = { selection: "", subject: "", cursor: 0, root: "", map_px: 460, collapsed: false };
+  }
 
   get(): undefined {
     return undefined;
@@ -43,29 +47,48 @@ export class ReportModel {
   }
 
   send(message: Sent): void {
-    if (message.kind === "hello") this.emit(this.report.sections);
-    if (message.kind !== "command" || !message.event_id) return;
-    if (message.name === "select") this.select(String(message.args?.id ?? ""), message.event_id);
-    else
-      this.emit({}, [
-        {
-          event_id: message.event_id,
-          ok: false,
-          message: "A report cannot run commands. Open the saved search in a notebook.",
-        },
-      ]);
+    const { look } = this;
+    if (message.kind === "hello") this.sent.clear();
+    else if (message.kind === "look") {
+      if (typeof message.cursor === "number")
+        look.cursor = message.cursor < this.folded.count ? message.cursor : 0;
+      if (typeof message.root === "string") look.root = message.root;
+      if (typeof message.map_px === "number") look.map_px = Math.max(240, Math.min(2400, message.map_px));
+      if (typeof message.collapsed === "boolean") look.collapsed = message.collapsed;
+    } else if (message.name === "select") {
+      look.selection = String(message.args?.id ?? "");
+      look.subject = this.folded.subjectOf(look.selection, look.cursor) || look.subject;
+    } else {
+      this.refuse(message);
+      return;
+    }
+    this.emit(message.event_id === undefined ? [] : [{ event_id: message.event_id, ok: true }]);
   }
 
-  private select(id: string, event_id: string): void {
-    const { inspectors, owners, subjects, sections } = this.report;
-    const inspector = id === "" ? sections.inspector : (inspectors[id] ?? missing(id));
-    const owner = owners[id];
-    const subject = owner === undefined ? undefined : subjects[owner];
-    this.emit({ view: { selection: id }, inspector, ...subject }, [{ event_id, ok: true }]);
+  private refuse(message: Sent): void {
+    const { event_id, name = "", args } = message;
+    if (event_id === undefined) return;
+    const same = (other: Readonly<Record<string, unknown>>) =>
+      JSON.stringify(other) === JSON.stringify(args ?? {});
+    const action = this.inspector?.actions?.find((a) => a.command === name && same(a.args));
+    const python = action?.python ?? this.commands[name]?.python ?? `sess.${name}(…)`;
+    this.refused(python);
+    const refusal = `A report cannot run ${python}. Open the saved search in a notebook.`;
+    this.emit([{ event_id, ok: false, message: refusal }]);
   }
 
-  private emit(changed: Partial<Sections>, replies: readonly Reply[] = []): void {
-    const chunks = Object.entries(changed).map(([name, value]) => [name, 0, 1, JSON.stringify(value)]);
+  /** Send the sections that changed. */
+  private emit(replies: readonly Reply[]): void {
+    const chunks: [string, number, number, string][] = [];
+    const sections = this.folded.sections(this.look);
+    this.commands = (sections.commands as Sections["commands"] | undefined) ?? {};
+    this.inspector = sections.inspector as Inspector | null;
+    for (const [name, value] of Object.entries(sections)) {
+      const text = JSON.stringify(value ?? null);
+      if (this.sent.get(name) === text) continue;
+      this.sent.set(name, text);
+      chunks.push([name, 0, 1, text]);
+    }
     const after = this.seq;
     this.seq += 1;
     const message = { kind: "sections", seq: this.seq, after, chunks, replies };
@@ -74,17 +97,42 @@ export class ReportModel {
   }
 }
 
-function missing(id: string): Inspector {
-  return {
-    ref: id,
-    title: id,
-    description: ["This report does not contain it. Open the saved search in a notebook."],
-  };
+/** The data of a page: base64 of a zlib stream of JSON. */
+export async function unpack(text: string): Promise<Report> {
+  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return (await new Response(stream).json()) as Report;
 }
 
-const data = document.getElementById("prism-report");
-if (data?.textContent) {
-  const app = new App(new ReportModel(JSON.parse(data.textContent) as Report) as unknown as Model);
-  document.getElementById("prism-here")?.append(app.element);
-  app.open();
+const NO_DECOMPRESSION =
+  "This report needs a browser of 2023 or later: Chrome 80, Edge 80, Safari 16.4, Firefox 113. This one has no " +
+  "DecompressionStream.";
+
+async function show(data: string, place: HTMLElement): Promise<void> {
+  if (typeof DecompressionStream === "undefined") {
+    refill(place, h("p", { role: "alert" }, NO_DECOMPRESSION));
+    return;
+  }
+  try {
+    const line = h("p", { class: "prism-refused", role: "status", hidden: true });
+    const model = new ReportModel(await unpack(data), (python) => offerLine(line, python));
+    const app = new App(model as unknown as Model);
+    refill(place, line, app.element);
+    app.open();
+  } catch (error) {
+    const text = `This report is damaged and cannot be shown: ${String(error)}. Write it again with sess.report(path).`;
+    refill(place, h("p", { role: "alert" }, text));
+  }
 }
+
+/** Say that a report cannot steer, and offer the line of Python. */
+function offerLine(place: HTMLElement, python: string): void {
+  const copy = h("button", { type: "button" }, `Copy ${python}`);
+  copy.addEventListener("click", () => void navigator.clipboard?.writeText(python));
+  refill(place, "This is a report. To steer the search, open the saved search in a notebook. ", copy);
+  place.hidden = false;
+}
+
+const data = document.getElementById("prism-report")?.textContent;
+const place = document.getElementById("prism-here");
+if (data && place) void show(data, place);

@@ -1,16 +1,9 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
-import { type Report, ReportModel } from "../src/report.ts";
+import type { Report } from "../src/fold/folded.ts";
+import { commas, hundredths, percent, shorten } from "../src/fold/text.ts";
+import { ReportModel, unpack } from "../src/report.ts";
 import { recorded } from "./python.ts";
-
-const inspector = { ref: "f2", title: "f2: a family" };
-const subject = { graph: recorded().graph, eclasses: recorded().eclasses, code: recorded().code };
-const report: Report = {
-  sections: recorded(),
-  inspectors: { f2: inspector },
-  subjects: { f2: subject },
-  owners: { f2: "f2" },
-};
 
 interface Received {
   readonly chunks: readonly (readonly [string, number, number, string])[];
@@ -19,49 +12,128 @@ interface Received {
   readonly after: number;
 }
 
-function answers(...messages: readonly Record<string, unknown>[]): Received[] {
+const report = (recorded() as unknown as { report: Report }).report;
+
+/** The answers of a report to some messages. */
+function answers(...messages: Parameters<ReportModel["send"]>[0][]): Received[] {
   vi.useFakeTimers();
   const received: Received[] = [];
   const model = new ReportModel(report);
   model.on("msg:custom", (content) => received.push(content as Received));
-  for (const one of messages) model.send(one as never);
+  for (const message of messages) model.send(message);
   vi.runAllTimers();
   vi.useRealTimers();
   return received;
 }
 
-describe("a report", () => {
-  it("answers hello with every section", () => {
-    const [message] = answers({ kind: "hello", have: 0 });
+function section<T>(message: Received | undefined, name: string): T | undefined {
+  const text = message?.chunks.find(([chunk]) => chunk === name)?.[3];
+  return text === undefined ? undefined : (JSON.parse(text) as T);
+}
 
-    expect(message?.chunks.map(([name]) => name).sort()).toEqual(Object.keys(recorded()).sort());
+const select = (id: string) => ({ kind: "command", event_id: "e1", name: "select", args: { id } });
+
+describe("the report", () => {
+  it("sends every section at first, in one numbered message", () => {
+    const [message] = answers({ kind: "hello" });
+
+    expect(message?.chunks.map(([name]) => name)).toEqual(
+      expect.arrayContaining(["transport", "map", "graph", "inspector", "families", "ledger", "code"]),
+    );
+    expect([message?.after, message?.seq]).toEqual([0, 1]);
   });
 
-  it("answers a selection with its inspector, graph, classes and code, in numbered messages", () => {
-    const select = { kind: "command", event_id: "e1", name: "select", args: { id: "f2" } };
-    const [, message] = answers({ kind: "hello", have: 0 }, select);
-    const sections = Object.fromEntries(
-      (message?.chunks ?? []).map(([name, , , text]) => [name, JSON.parse(text)]),
+  it("answers a selection with what it changes only", () => {
+    const [, message] = answers({ kind: "hello" }, select("f2"));
+
+    expect(section<{ title: string }>(message, "inspector")?.title).toBe("f2: a family");
+    expect(section<{ subject: string }>(message, "graph")?.subject).toBe("f2");
+    expect(section(message, "families")).toBeUndefined();
+    expect(message?.replies).toEqual([{ event_id: "e1", ok: true }]);
+  });
+
+  it("shows an earlier moment without later results, and comes back", () => {
+    const [, past, now] = answers(
+      { kind: "hello" },
+      { kind: "look", cursor: 12 },
+      { kind: "look", cursor: 0 },
     );
 
-    expect(sections.inspector).toEqual(inspector);
-    expect(sections.view).toEqual({ selection: "f2" });
-    expect(Object.keys(sections).sort()).toEqual(["code", "eclasses", "graph", "inspector", "view"]);
-    expect([message?.seq, message?.after]).toEqual([2, 1]);
+    expect(section<{ rows: unknown[] }>(past, "families")?.rows).toEqual([]);
+    expect(section<{ past_notice: string }>(past, "transport")?.past_notice).toContain("event 12 of");
+    expect(section<{ rows: unknown[] }>(now, "families")?.rows.length).toBe(3);
+    expect(section<{ past_notice: string }>(now, "transport")?.past_notice).toBe("");
   });
 
-  it("says so where it does not hold what is selected", () => {
-    const [message] = answers({ kind: "command", event_id: "e1", name: "select", args: { id: "p99" } });
-    const inspector = message?.chunks.find(([name]) => name === "inspector")?.[3] ?? "";
+  it("says from which event on an id is there", () => {
+    const [, message] = answers({ kind: "look", cursor: 12 }, select("f2"));
 
-    expect(inspector).toContain("This report does not contain it");
+    expect(section<{ description: string[] }>(message, "inspector")?.description[0]).toMatch(
+      /^It is not there at event 12\. The report has it from event \d+ on\.$/,
+    );
   });
 
-  it("refuses to steer, and says where one can", () => {
-    const [message] = answers({ kind: "command", event_id: "e1", name: "reject", args: { id: "f2" } });
+  it("says so if it does not hold what is selected", () => {
+    const [message] = answers(select("p999"));
 
-    expect(message?.replies).toEqual([
-      { event_id: "e1", ok: false, message: expect.stringContaining("in a notebook") },
+    expect(section<{ description: string[] }>(message, "inspector")?.description[0]).toContain(
+      "does not contain it",
+    );
+  });
+
+  it("refuses to steer, and gives the line of Python that does", () => {
+    const lines: string[] = [];
+    const model = new ReportModel(report, (python) => lines.push(python));
+    model.send(select("f2"));
+    model.send({ kind: "command", event_id: "e2", name: "reject", args: { id: "f2" } });
+
+    expect(lines).toEqual(["sess.reject('f2')"]);
+  });
+});
+
+describe("the data of a page", () => {
+  it("is a zlib stream in base64", async () => {
+    const stream = new Blob([JSON.stringify({ moments: [1, 2] })])
+      .stream()
+      .pipeThrough(new CompressionStream("deflate"));
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+
+    expect(await unpack(btoa(String.fromCharCode(...bytes)))).toEqual({ moments: [1, 2] });
+  });
+
+  it("is refused if it is damaged", async () => {
+    await expect(unpack(btoa("no stream"))).rejects.toThrow();
+  });
+});
+
+describe("numbers and texts as Python writes them", () => {
+  it.each([
+    [0, "0"],
+    [1234567, "1,234,567"],
+    [2.5, "2"],
+    [3.5, "4"],
+    [1e21, "1,000,000,000,000,000,000,000"],
+    [Number.POSITIVE_INFINITY, "inf"],
+  ])("%d has commas", (value, text) => expect(commas(value)).toBe(text));
+
+  it.each([
+    [0.125, 0.12],
+    [0.375, 0.38],
+    [2.675, 2.67],
+    [-0.125, -0.12],
+    [96.8, 96.8],
+  ])("%d is rounded to even", (value, expected) => expect(hundredths(value)).toBe(expected));
+
+  it("rounds shares to even, and small ones to less than one", () => {
+    expect([percent(0.004), percent(0.005), percent(0.125), percent(1)]).toEqual([
+      "<1%",
+      "0%",
+      "12%",
+      "100%",
     ]);
+  });
+
+  it("counts wide characters twice, and cuts before them", () => {
+    expect(shorten("行列の積 and more", 6)).toBe("行列…");
   });
 });

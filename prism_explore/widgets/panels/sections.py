@@ -467,14 +467,19 @@ SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultC
 """Classes whose default values are not sent, because there are many objects with mostly empty fields."""
 
 
+def shallow_data(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass that are sent, by name, as they are."""
+    sparse = isinstance(value, SPARSE)
+    rows = ((f.name, getattr(value, f.name), f.default) for f in fields(value))
+    return {name: v for name, v, default in rows if not (sparse and v == default)}
+
+
 def to_data(value: object) -> Any:
     """Convert a section to JSON-ready data."""
     if isinstance(value, Scene):
         return to_plain(value)
     if is_dataclass(value) and not isinstance(value, type):
-        sparse = isinstance(value, SPARSE)
-        rows = ((f, getattr(value, f.name)) for f in fields(value))
-        return {f.name: to_data(v) for f, v in rows if not (sparse and v == f.default)}
+        return {name: to_data(v) for name, v in shallow_data(value).items()}
     if isinstance(value, Mapping):
         return {str(k): to_data(v) for k, v in cast("Mapping[object, object]", value).items()}
     if isinstance(value, tuple | list):

@@ -9,11 +9,10 @@ a number, the index of a value in the table; or a text, a number as JSON; or tru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import Any, TypeAlias, cast
 
-from prism_explore.widgets.panels.sections import to_data
-from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.panels.sections import Row, shallow_data
+from prism_explore.widgets.scene import Scene, to_plain
 
 Member: TypeAlias = int | str | bool | None
 
@@ -26,8 +25,9 @@ class Pool:
         self.layouts: list[tuple[str, ...]] = []
         self._known: dict[str | tuple[Member, ...], int] = {}
         self._layout_numbers: dict[tuple[str, ...], int] = {}
-        self._scenes: dict[int, tuple[Scene, int]] = {}
-        """Per identity of a scene, the scene, which keeps it alive, and its index."""
+        self._scenes: dict[Any, tuple[object, Member]] = {}
+        """Per identity of a scene, the scene, which keeps it alive, and its member."""
+        self._rows: dict[Any, tuple[object, Member]] = {}
 
     def add(self, value: object) -> Member:
         """Store a value; return the member that stands for it.
@@ -35,47 +35,44 @@ class Pool:
         Args:
             value: JSON-ready data, a section, or data that contains sections.
         """
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str):
-            return self._store(value, value)
-        if isinstance(value, int | float):
-            return repr(value)
-        if isinstance(value, Scene):
-            return self._add_scene(value)
-        if is_dataclass(value) and not isinstance(value, type) and any(
-            isinstance(getattr(value, f.name), Scene) for f in fields(value)
-        ):
-            return self._object({f.name: getattr(value, f.name) for f in fields(value)})
-        data = to_data(value)
-        if isinstance(data, Mapping):
-            return self._object(cast("Mapping[str, Any]", data))
-        if isinstance(data, list):
-            key = (0, *(self.add(v) for v in cast("Sequence[Any]", data)))
-            return self._store(key, list(key))
-        return self.add(data)
+        match value:
+            case None | bool():
+                return value
+            case str():
+                return self._store(value, value)
+            case int() | float():
+                return repr(value)
+            case Scene():
+                return self._once(value, self._scenes, id(value))
+            case Row():
+                return self._once(value, self._rows, value)
+            case list() | tuple():
+                key = (0, *map(self.add, cast("Sequence[object]", value)))
+                return self._store(key, list(key))
+            case Mapping():
+                return self._object(cast("Mapping[str, object]", value))
+            case _:
+                return self._object(shallow_data(value))
 
     def to_data(self) -> dict[str, Any]:
         """The table as JSON-ready data."""
         return {"layouts": self.layouts, "values": self.values}
 
-    def _add_scene(self, scene: Scene) -> Member:
-        """Scenes are memoized by their makers, so most of them come more than once."""
-        known = self._scenes.get(id(scene))
-        if known is not None:
-            return known[1]
-        index = self.add(to_data(scene))
-        assert isinstance(index, int)
-        self._scenes[id(scene)] = scene, index
-        return index
+    def _once(self, value: Scene | Row, known: dict[Any, tuple[object, Member]], key: object) -> Member:
+        """Store a scene or row, of which the same one comes at many moments."""
+        if (found := known.get(key)) is not None:
+            return found[1]
+        member = self._object(to_plain(value) if isinstance(value, Scene) else shallow_data(value))
+        known[key] = value, member
+        return member
 
-    def _object(self, data: Mapping[str, Any]) -> int:
+    def _object(self, data: Mapping[str, object]) -> int:
         names = tuple(data)
         number = self._layout_numbers.get(names)
         if number is None:
             self.layouts.append(names)
             number = self._layout_numbers[names] = len(self.layouts)
-        key = (number, *(self.add(v) for v in data.values()))
+        key = (number, *map(self.add, data.values()))
         return self._store(key, list(key))
 
     def _store(self, key: str | tuple[Member, ...], value: str | list[Member]) -> int:

@@ -1,21 +1,25 @@
 """Texts of the many nodes and regions of a search, as the explorer writes them, with placeholders for what differs.
 
-A search has up to a million pruned regions and few reasons. The panels are asked once per reason and shape of text, about
-a made-up node or region whose ids, operators and counts are placeholders. The browser replaces them, so it has no
-wording of its own.
+A search has up to a million pruned regions and few reasons. The panels are asked once per reason and shape of text,
+about a made-up node or region whose ids, operators and counts are placeholders. The browser replaces them, so it has
+no wording of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
-from prism_explore.events.kinds import NodeExpanded, RegionPruned
-from prism_explore.widgets.panels.context import Context
-from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.events.journal import Entry
+from prism_explore.events.kinds import Event, FamilyCompleted, NodeExpanded, RegionPruned
+from prism_explore.widgets.panels.context import Context, Folds
 from prism_explore.widgets.panels.event_text import log_line
 from prism_explore.widgets.panels.pruned import node_inspector, region_inspector
+from prism_explore.widgets.report_data.columns import reason_key
+from prism_explore.widgets.report_data.pool import Member, Pool
+from prism_explore.widgets.views.search_tree import TreeNode
 
 REF, PARENT, OPERATOR, HISTORY = "\ue001", "\ue002", "\ue003", "\ue004"
 EXPRESSION, FAMILY, LEVEL = "\ue005", "\ue006", "\ue007"
@@ -31,14 +35,7 @@ PLACEHOLDERS: Mapping[str, str] = {
     "level": LEVEL,
 }
 NUMBERS: Mapping[str, int] = {"stood_for": STOOD_FOR, "children": CHILDREN, "pruned": PRUNED}
-
-
-@dataclass(frozen=True, slots=True)
-class RegionTexts:
-    """How a region is written in the inspector and in the log."""
-
-    inspector: Any
-    log: tuple[str, str, str]
+_NUMBER_OF_CHILDREN_AND_PRUNED: Any = (range(CHILDREN), range(PRUNED))
 
 
 def node_templates(context: Context) -> dict[str, Any]:
@@ -47,19 +44,38 @@ def node_templates(context: Context) -> dict[str, Any]:
     for key in ("", "p", "f", "e", "pf", "pe", "fe", "pfe"):
         parent, expression = PARENT if "p" in key else "", EXPRESSION if "e" in key else ""
         node: Any = NodeExpanded(REF, parent, OPERATOR, "kernel", expression)
-        nodes = {REF: replace(node, level=LEVEL), PARENT: _history_node()}
-        events = EventIndex(
-            nodes=nodes,
-            child_count={REF: CHILDREN},
-            pruned_count={REF: PRUNED},
-            family_at={REF: FAMILY} if "f" in key else {},
-        )
-        out[key] = node_inspector(REF, replace(context, events=events))
-    return {"inspectors": out, "log": tuple(log_line(NodeExpanded(REF, PARENT, OPERATOR, "kernel", "")))}
+        folds = Folds((Entry(0, 0.0, _history_node()), Entry(1, 0.0, replace(node, level=LEVEL))))
+        if "f" in key:
+            folds.add(Entry(2, 0.0, FamilyCompleted(FAMILY, REF, "")))
+        # Only the lengths are read.
+        below: Any = TreeNode(REF, parent, OPERATOR, expression, "kernel", *_NUMBER_OF_CHILDREN_AND_PRUNED)
+        tree: Any = SimpleNamespace(nodes={REF: below})
+        out[key] = node_inspector(REF, replace(context, events=folds.events, tree=tree))
+    return {"inspectors": out, "log": list(log_line(NodeExpanded(REF, PARENT, OPERATOR, "kernel", "")))}
 
 
-def region_template(region: RegionPruned, context: Context) -> RegionTexts:
-    """The texts of all regions with this reason, count of graphs being one or not, and parent being there or not."""
+def region_templates(events: Iterable[Event], context: Context, pool: Pool) -> dict[str, Any]:
+    """The inspectors and lines of the log of regions: one per group of regions that differ in ids and numbers only.
+
+    Returns:
+        Per region, in order, the number of its template; and the templates.
+    """
+    numbers: dict[tuple[object, ...], int] = {}
+    of_region: list[int] = []
+    templates: list[Member] = []
+    for event in events:
+        if not isinstance(event, RegionPruned):
+            continue
+        key = (event.stood_for == 1, event.counted, bool(event.parent), *reason_key(event.reason))
+        number = numbers.get(key)
+        if number is None:
+            number = numbers[key] = len(templates)
+            templates.append(pool.add(_region_template(event, context)))
+        of_region.append(number)
+    return {"of": of_region, "templates": templates}
+
+
+def _region_template(region: RegionPruned, context: Context) -> dict[str, Any]:
     made_up: Any = replace(
         region,
         region=REF,
@@ -68,8 +84,8 @@ def region_template(region: RegionPruned, context: Context) -> RegionTexts:
         stood_for=1.0 if region.stood_for == 1 else float(STOOD_FOR),
     )
     shown = replace(made_up, level=LEVEL)
-    events = EventIndex(nodes={PARENT: _history_node()}, regions={REF: shown})
-    return RegionTexts(region_inspector(REF, replace(context, events=events)), tuple(log_line(shown)))
+    folds = Folds((Entry(0, 0.0, _history_node()), Entry(1, 0.0, shown)))
+    return {"inspector": region_inspector(REF, replace(context, events=folds.events)), "log": list(log_line(shown))}
 
 
 def _history_node() -> NodeExpanded:

@@ -2,7 +2,7 @@
 
 A moment is a number of events. In a search with few events each one is a moment; in a longer search the moments are
 spread over the events, and over the rarer ones: those that are no step of the search tree. Per name, such as
-`families` or `inspector/f1.c2`, the timeline has the values from the moments at which they changed.
+`families` or `inspector/f1.c2`, there are the values from the moments at which they changed.
 """
 
 from __future__ import annotations
@@ -15,36 +15,45 @@ from prism_explore.events.journal import Entry
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS
+from prism_explore.widgets.panels.sections import EClasses, GraphSection
 from prism_explore.widgets.report_data.columns import TREE_KINDS
 from prism_explore.widgets.report_data.pool import Member, Pool
 
-MAX_MOMENTS = 400
-"""Largest number of moments, in a search with more events than that."""
+MOST_MOMENTS, LEAST_MOMENTS, FAMILY_ROWS = 400, 60, 20_000
+"""Limits of the number of moments, and of the rows of families at all of them."""
 BASE_PANELS = tuple(name for name in PANELS if name not in ("map", "inspector", "view"))
 """Panels that are recorded as they are without a selection; the browser computes the map."""
+GRAPH_KINDS = (
+    kinds.FamilyCompleted,
+    kinds.CandidateInstantiated,
+    kinds.VerdictReached,
+    kinds.CertificateReplayed,
+)
+"""Kinds that change the inspectors of the tensors of a graph."""
 SUBJECT_PANELS = ("graph", "eclasses", "code")
 """Panels that a selected family, candidate, trial or frame changes."""
 
 
 @dataclass(slots=True)
-class Timeline:
+class Versions:
     """Per name, the values and the moments from which they hold."""
 
     pool: Pool
-    versions: dict[str, list[Member]] = field(default_factory=dict[str, list[Member]])
+    of: dict[str, list[Member]] = field(default_factory=dict[str, list[Member]])
     """Per name: moment, value, moment, value, ..."""
 
     def record(self, name: str, moment: int, value: object) -> None:
         """Add a value if it differs from the last one."""
         member = self.pool.add(value)
-        versions = self.versions.setdefault(name, [])
+        versions = self.of.setdefault(name, [])
         if not versions or versions[-1] != member:
             versions += (moment, member)
 
 
-def moments(entries: Sequence[Entry], limit: int = MAX_MOMENTS) -> tuple[int, ...]:
+def moments(entries: Sequence[Entry], families: int) -> tuple[int, ...]:
     """The numbers of events at which panels are recorded; the last one is the number of all events."""
     count = len(entries)
+    limit = min(MOST_MOMENTS, max(LEAST_MOMENTS, FAMILY_ROWS // max(1, families)))
     if count <= limit:
         return tuple(range(1, count + 1))
     rare = [n for n, e in enumerate(entries, 1) if type(e.event) not in TREE_KINDS]
@@ -57,15 +66,19 @@ class Recorder:
     """Records the panels moment by moment."""
 
     search: SearchInfo
-    timeline: Timeline
+    versions: Versions
     with_graphs: frozenset[str]
     """The families and candidates whose graphs, tensors and code are recorded."""
     view: ViewState
     memo: Memo = field(default_factory=Memo)
+    last: int = 0
+    """The last moment."""
+    _best: str = ""
+    """The best candidate at the last moment."""
 
     def record(self, entries: Sequence[Entry], at: Sequence[int]) -> Folds:
         """Record the panels at these moments; return the events folded."""
-        folds, done = Folds(), 0
+        folds, done, self.last = Folds(), 0, len(entries)
         for moment in at:
             new = entries[done:moment]
             for entry in new:
@@ -74,42 +87,82 @@ class Recorder:
             done = moment
             view = self.view if moment == len(entries) else replace(self.view, cursor=moment)
             self._record_moment(moment, folds, view, changed_refs(new))
+        self._record_questions(len(entries), Context.of(self.search, folds, self.view, self.memo))
         return folds
 
     def _record_moment(self, moment: int, folds: Folds, view: ViewState, changed: Changed) -> None:
         context = Context.of(self.search, folds, view, self.memo)
+        collapsed = replace(context, view=replace(view, collapsed=True))
+        self.versions.record("collapsed", moment, PANELS["graph"](collapsed))
         for name in BASE_PANELS:
             panel = PANELS[name](context)
             if name == "ledger":
                 panel = replace(panel, log=replace(panel.log, rows=(), omitted=""))
-            self.timeline.record(name, moment, panel)
+            self.versions.record(name, moment, panel)
         self._inspect("", moment, context)
+        self._add_best(changed, context)
+        if moment == self.last:
+            # The final state is recorded in full.
+            changed.families.update(folds.events.families)
+            changed.candidates.update(folds.events.candidates)
+            changed.trials.update(t.trial for t in context.ledger.trials)
         families = {ref for ref in changed.families if ref in folds.events.families}
         candidates = {ref for ref in changed.candidates if ref in folds.events.candidates}
         for family in changed.all_of:
             candidates.update(folds.events.candidates_of(family))
         for ref in (*sorted(families), *sorted(candidates), *sorted(changed.trials)):
             self._inspect(ref, moment, context)
-        for ref in sorted((families | candidates) & self.with_graphs):
-            self._record_subject(ref, moment, folds, view)
+        for ref in sorted((families | candidates) & (changed.families | changed.candidates) & self.with_graphs):
+            self._record_subject(ref, moment, folds, view, with_parts=ref in changed.graphs)
+        if moment == 1 or changed.has_certificate:
+            for part in sorted(self.memo.program_scene(self.search.program).refs):
+                self._inspect(part, moment, context)
         for ref in sorted(changed.trials & folds.events.sources.keys()):
             self._record_panel("code", ref, moment, folds, replace(view, selection=ref))
         for ref in sorted(changed.reasons):
             self._inspect(ref, moment, context)
 
+    def _add_best(self, changed: Changed, context: Context) -> None:
+        """Add what changes when another candidate becomes the best, and when the best one is timed again."""
+        best = context.ledger.best
+        candidate = best.candidate if best is not None else ""
+        if candidate == self._best and not changed.has_race:
+            return
+        for family in {family_of(c) for c in (candidate, self._best) if c}:
+            changed.all_of.add(family)
+            changed.families.add(family)
+        if best is not None:
+            changed.trials.add(best.trial)
+        self._best = candidate
+
+    def _record_questions(self, moment: int, context: Context) -> None:
+        """Record the answers, which appear in the inspectors of their subjects too."""
+        for question in self.search.questions.questions:
+            self._inspect(question.id, moment, context)
+            self._inspect(question.subject, moment, context)
+
     def _inspect(self, ref: str, moment: int, context: Context) -> None:
         found = inspect(ref, context)
         if found is not None:
-            self.timeline.record(f"inspector/{ref}", moment, found)
+            self.versions.record(f"inspector/{ref}", moment, found)
 
-    def _record_subject(self, ref: str, moment: int, folds: Folds, view: ViewState) -> None:
+    def _record_subject(self, ref: str, moment: int, folds: Folds, view: ViewState, with_parts: bool) -> None:
+        """Record the panels of a family or candidate, and with its parts the inspectors of its tensors and classes."""
         shown = replace(view, selection=ref, subject=ref)
-        for name in SUBJECT_PANELS:
-            self._record_panel(name, ref, moment, folds, shown)
+        self._record_panel("graph", ref, moment, folds, replace(shown, collapsed=True), "collapsed")
+        panels = [self._record_panel(name, ref, moment, folds, shown) for name in SUBJECT_PANELS]
+        if not with_parts:
+            return
+        context = Context.of(self.search, folds, shown, self.memo)
+        scenes = [panel.scene for panel in panels if isinstance(panel, GraphSection | EClasses)]
+        for part in sorted({part for scene in scenes if scene is not None for part in scene.refs}):
+            self._inspect(part, moment, context)
 
-    def _record_panel(self, name: str, ref: str, moment: int, folds: Folds, view: ViewState) -> None:
+    def _record_panel(self, name: str, ref: str, moment: int, folds: Folds, view: ViewState, key: str = "") -> object:
         context = Context.of(self.search, folds, view, self.memo)
-        self.timeline.record(f"{name}/{ref}", moment, PANELS[name](context))
+        panel = PANELS[name](context)
+        self.versions.record(f"{key or name}/{ref}", moment, panel)
+        return panel
 
 
 @dataclass(slots=True)
@@ -122,6 +175,10 @@ class Changed:
     reasons: set[str] = field(default_factory=set[str])
     all_of: set[str] = field(default_factory=set[str])
     """Families all of whose candidates can have changed."""
+    graphs: set[str] = field(default_factory=set[str])
+    """Families and candidates that are new, or have a new verdict or certificate."""
+    has_certificate: bool = False
+    has_race: bool = False
 
 
 def changed_refs(entries: Sequence[Entry]) -> Changed:
@@ -138,9 +195,13 @@ def changed_refs(entries: Sequence[Entry]) -> Changed:
         families = [f for f in _families(event) if f]
         if candidate:
             changed.candidates.add(candidate)
-            families.append(candidate.partition(".")[0])
-        elif families:
+            families.append(family_of(candidate))
+        if families and (not candidate or isinstance(event, kinds.CandidateInstantiated)):
             changed.all_of.update(families)
+        if isinstance(event, GRAPH_KINDS):
+            changed.graphs.add(candidate or getattr(event, "family", ""))
+        changed.has_certificate |= isinstance(event, kinds.CertificateReplayed)
+        changed.has_race |= isinstance(event, kinds.BaselineMeasured)
         if trial:
             changed.trials.add(trial)
         changed.families.update(families)
@@ -152,3 +213,8 @@ def _families(event: object) -> Iterator[str]:
     yield getattr(event, "by", "")
     if isinstance(event, kinds.Steered):
         yield event.subject
+
+
+def family_of(candidate: str) -> str:
+    """The family of a candidate such as f1.c2."""
+    return candidate.partition(".")[0]

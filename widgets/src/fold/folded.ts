@@ -1,0 +1,186 @@
+// The sections of a report for a selection, a moment and a zoom, in place of Python.
+
+import type { EClasses, GraphSection, Inspector, Sections, Transport } from "../sections.ts";
+import { Columns, type ColumnsData } from "./columns.ts";
+import { State } from "./counts.ts";
+import { type Drawing, searchScene } from "./map.ts";
+import { type Templates, Texts } from "./panels.ts";
+import { type Member, Pool, type PoolData } from "./pool.ts";
+import { countTables, reasonsScene } from "./reasons.ts";
+import { commas } from "./text.ts";
+
+export interface Report extends Templates {
+  /** The numbers of events at which panels were recorded. */
+  readonly moments: readonly number[];
+  readonly columns: ColumnsData;
+  /** Per kind of event, the phase that it belongs to. */
+  readonly phases: Readonly<Record<string, string | null>>;
+  readonly drawing: Drawing;
+  /** Per name, such as inspector/f1: moment, value, moment, value, ... */
+  readonly timeline: Readonly<Record<string, readonly Member[]>>;
+  readonly pool: PoolData;
+}
+
+/** The panels that a selected family, candidate, trial or frame changes. */
+const SUBJECT_PANELS = ["graph", "eclasses", "code"] as const;
+
+export interface Look {
+  selection: string;
+  subject: string;
+  /** Number of events that are shown; 0 for all. */
+  cursor: number;
+  root: string;
+  map_px: number;
+  collapsed: boolean;
+}
+
+/** Computes the sections. The state of the last moment is kept. */
+export class Folded {
+  private readonly pool: Pool;
+  private readonly columns: Columns;
+  private readonly texts: Texts;
+  private state: State | null = null;
+
+  constructor(private readonly report: Report) {
+    this.pool = new Pool(report.pool);
+    this.columns = new Columns(report.columns, this.pool);
+    this.texts = new Texts(this.columns, this.pool, report);
+  }
+
+  get count(): number {
+    return this.columns.count;
+  }
+
+  /** The state after the first events; 0 for all. */
+  at(cursor: number): State {
+    const until = cursor > 0 ? Math.min(cursor, this.count) : this.count;
+    if (this.state?.count !== until) this.state = new State(this.columns, this.report.phases, until);
+    return this.state;
+  }
+
+  sections(look: Look): Record<string, unknown> {
+    const state = this.at(look.cursor);
+    const { drawing } = this.report;
+    const base: Record<string, unknown> = {};
+    for (const name of Object.keys(this.report.timeline)) {
+      if (!name.includes("/") && name !== "collapsed") base[name] = this.version(name, state.count);
+    }
+    const { expanded, regions } = state;
+    const zoom = state.tree.nodes.has(look.root) ? `, zoomed into ${look.root}` : "";
+    const pruned = `${commas(regions)} ${regions === 1 ? "region" : "regions"} pruned`;
+    const ledger = base.ledger as Sections["ledger"];
+    return {
+      ...base,
+      transport: this.transport(base.transport as Transport, state),
+      view: { selection: look.selection },
+      map: {
+        summary: `${commas(expanded)} expanded, ${pruned}${zoom}`,
+        scene: searchScene(state, this.columns, drawing, look.map_px, look.root),
+        reasons: reasonsScene(state, drawing, look.map_px),
+      },
+      ledger: {
+        ...ledger,
+        ...countTables(ledger, state, drawing),
+        log: this.texts.log(ledger.log, state.count, drawing.log_entries),
+      },
+      inspector: this.inspector(look.selection, state),
+      ...this.subjectPanels(look, state, base),
+    };
+  }
+
+  /** The value of a name at a moment; undefined before its first one. */
+  private version<T>(name: string, count: number): T | undefined {
+    const versions = this.report.timeline[name] ?? [];
+    let found: T | undefined;
+    for (let i = 0; i < versions.length && (versions[i] as number) <= count; i += 2) {
+      found = this.pool.get<T>(versions[i + 1] ?? null);
+    }
+    return found;
+  }
+
+  /** The last recorded moment of a state. */
+  private momentOf(count: number): number {
+    return this.report.moments.findLast((moment) => moment <= count) ?? 0;
+  }
+
+  private transport(recorded: Transport, state: State): Transport {
+    const { count, funnel } = state;
+    const past = count < this.count;
+    if (!past) return { ...recorded, enabled: [] };
+    const moment = this.momentOf(count);
+    const [last] = this.texts.logLine(count - 1);
+    const [then] = this.texts.logLine(moment - 1);
+    const notice = recorded.past_notice.replace(commas(moment), commas(count)).replace(then, () => last);
+    const older = moment < count ? ` The other panels show event ${commas(moment)}.` : "";
+    const figures: Readonly<Record<string, number>> = funnel;
+    return {
+      ...recorded,
+      cursor: count,
+      past_notice: notice + older,
+      phases: recorded.phases.map((phase) => ({ ...phase, current: phase.name === state.phase })),
+      counters: recorded.counters.map((counter) => {
+        const figure = figures[counter.label];
+        return figure === undefined ? counter : { ...counter, value: commas(figure) };
+      }),
+      enabled: [],
+      status: last,
+    };
+  }
+
+  private inspector(ref: string, state: State): Inspector | null {
+    const found =
+      this.version<Inspector>(`inspector/${ref}`, state.count) ?? this.texts.inspector(ref, state);
+    if (found || ref === "") return found;
+    const first = this.report.timeline[`inspector/${ref}`]?.[0];
+    if (first !== undefined || this.texts.inspector(ref, this.at(0))) {
+      const from = typeof first === "number" ? ` The report has it from event ${commas(first)} on.` : "";
+      return { ref, title: ref, description: [`It is not there at event ${commas(state.count)}.${from}`] };
+    }
+    const missing = "This report does not contain it. Open the saved search in a notebook.";
+    return { ref, title: ref, description: [missing] };
+  }
+
+  /** The family or candidate whose graph contains an id; empty if none does. */
+  subjectOf(ref: string, cursor: number): string {
+    const state = this.at(cursor);
+    if (state.hasGraph(ref)) return ref;
+    const [owner = ""] = ref.split("/");
+    if (state.hasGraph(owner)) return owner;
+    return state.candidateOf(ref) || (state.familyAt.get(ref) ?? "");
+  }
+
+  private subjectPanels(
+    look: Look,
+    state: State,
+    base: Readonly<Record<string, unknown>>,
+  ): Record<string, unknown> {
+    const { subject, selection } = look;
+    const of = <T>(name: string, ref: string) => this.version<T>(`${name}/${ref}`, state.count);
+    const panels: Record<string, unknown> = {};
+    const known = state.hasGraph(subject) ? subject : "";
+    for (const name of SUBJECT_PANELS)
+      panels[name] = known ? (of(name, known) ?? absent(name, known)) : base[name];
+    if (look.collapsed) {
+      panels.graph =
+        (known ? of("collapsed", known) : this.version("collapsed", state.count)) ?? panels.graph;
+    }
+    panels.code = of("code", selection) ?? panels.code;
+    const frame = of<EClasses>("frame", selection);
+    if (frame) panels.eclasses = { ...frame, lemmas: (panels.eclasses as EClasses).lemmas };
+    return panels;
+  }
+}
+
+/** A panel of a family or candidate whose graph is not in the page. */
+function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown {
+  const caption = `${subject}: not in this report; open the saved search in a notebook`;
+  const table = { columns: [], rows: [], empty_text: "", omitted: "" };
+  switch (name) {
+    case "graph":
+      return { subject, caption, alternatives: [], expanded: null, scene: null } satisfies GraphSection;
+    case "eclasses":
+      return { subject, caption, scene: null, lemmas: table } satisfies EClasses;
+    case "code":
+      return { title: subject, caption, source: "" } satisfies Sections["code"];
+  }
+}

@@ -1,0 +1,98 @@
+// The bars of the pruning reasons, as prism_explore/widgets/views/pruning_reasons.py draws them, and their tables.
+
+import type { Item, Scene } from "../scene.ts";
+import type { Cell, LedgerSection, Row } from "../sections.ts";
+import type { PruneCount, Soundness, State } from "./counts.ts";
+import { block, type Drawing, letterOf, line, rounded, textPx } from "./map.ts";
+import { commas, percent, shorten } from "./text.ts";
+
+export function reasonsScene(state: State, drawing: Drawing, width: number): Scene {
+  const rows = state.pruneCounts;
+  const total = rows.reduce((sum, row) => sum + row.count, 0);
+  const narrow = width < drawing.narrow_px;
+  const items: Item[] = [];
+  const texts = rows.map((row) => [label(row, narrow), value(row, total, narrow)] as const);
+  const left = Math.max(0, ...texts.map(([a]) => textPx(drawing, a, "mono"))) + 34;
+  const right = Math.max(0, ...texts.map(([, b]) => textPx(drawing, b, "small"))) + 10;
+  const most = Math.max(1, ...rows.map((row) => row.count));
+  rows.forEach((row, number) => {
+    const y = number * drawing.row_px;
+    const w = Math.max(drawing.min_block_px, ((width - left - right) * row.count) / most);
+    const ident = `${row.code}/${row.rule}/${row.soundness}/${row.what}`;
+    const [name, figure] = texts[number] ?? ["", ""];
+    const tip =
+      `${row.rule} [${row.soundness}]: ${row.sentence}\n${commas(row.count)} ${row.things}, for example ` +
+      `${row.example}; they represent ${commas(row.stood_for)} programs`;
+    items.push({
+      ...line(`${ident}#label`, 0, y, width, drawing.row_px),
+      texts: [
+        { x: 12, y: y + 17, text: letterOf(drawing, row.code, row.soundness), kind: "letter" },
+        { x: 26, y: y + 17, text: name, kind: "mono", anchor: "start" },
+        { x: left + w + 8, y: y + 17, text: figure, kind: "small", anchor: "start" },
+      ],
+      ref: row.example,
+      tip,
+    });
+    const kind = drawing.pruned_kinds[row.soundness];
+    items.push({
+      ...block(ident, kind, left, y + 3, w, drawing.row_px - 6),
+      ref: row.example,
+      tip,
+      count: row.count,
+    });
+  });
+  if (items.length === 0) {
+    const text = { x: width / 2, y: 17, text: "nothing has been pruned yet", kind: "muted" };
+    items.push({ ...line("nothing", 0, 0, width, drawing.row_px), texts: [text] });
+  }
+  const desc =
+    rows.map((c) => `${c.code} by ${c.rule} [${c.soundness}]: ${commas(c.count)} ${c.things}`).join("; ") ||
+    "nothing was pruned";
+  const height = Math.max(1, rows.length) * drawing.row_px;
+  return rounded({ name: "reasons", title: "pruning by reason", desc, width, height, items, omitted: "" });
+}
+
+function value(row: PruneCount, total: number, narrow: boolean): string {
+  return `${commas(row.count)} · ${percent(row.count / total)}${narrow ? "" : ` · ${row.soundness}`}`;
+}
+
+function label(row: PruneCount, narrow: boolean): string {
+  const rule = narrow || row.rule === row.code ? "" : ` · ${shorten(row.rule, 20)}`;
+  return `${shorten(row.code, 24)}${rule}${row.what === "region" ? "" : ` (${row.things})`}`;
+}
+
+/** The tables of kinds of rules and of reasons, with the counts of a moment. */
+export function countTables(
+  ledger: LedgerSection,
+  state: State,
+  drawing: Drawing,
+): Pick<LedgerSection, "soundness" | "reasons"> {
+  const counts = state.pruneCounts;
+  const of = (name: string) =>
+    name === "unknown"
+      ? state.funnel.unknown
+      : counts.reduce((sum, row) => sum + (row.soundness === name ? row.count : 0), 0);
+  const soundness = ledger.soundness.rows.map((row) => {
+    const [name, , meaning] = row.cells as readonly [Cell, Cell, string];
+    const count = of(name.text);
+    return { ...row, cells: [name, { text: commas(count), sort: count }, meaning] };
+  });
+  return {
+    soundness: { ...ledger.soundness, rows: soundness },
+    reasons: { ...ledger.reasons, rows: counts.map((row) => reasonRow(row, drawing.pruned_kinds)) },
+  };
+}
+
+function reasonRow(row: PruneCount, kinds: Readonly<Record<Soundness, string>>): Row {
+  const things = row.what === "region" ? "" : row.things;
+  return {
+    ref: row.example,
+    cells: [
+      { text: row.code, kind: kinds[row.soundness], tip: row.sentence },
+      row.rule,
+      row.soundness,
+      { text: `${commas(row.count)} ${things}`.trim(), sort: row.count },
+      { text: commas(row.stood_for), sort: row.stood_for },
+    ],
+  };
+}
