@@ -64,21 +64,50 @@ def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chrom
     expect(inspector).to_contain_text("p3: a pruned region")
     expect(explorer.locator("[data-command=step]")).to_be_hidden()
 
+    explorer.locator(".pe-moment").evaluate("s => { s.value = '12'; s.dispatchEvent(new Event('input')); }")
+    expect(explorer.locator(".pe-banner")).to_contain_text("event 12 of")
+    expect(explorer.locator("[data-panel=families] tr[data-ref]")).to_have_count(0)
+    explorer.locator(".pe-when").click()
+    expect(explorer.locator("[data-panel=families] tr[data-ref]").first).to_be_visible()
+    explorer.locator("[data-panel=map] g.item[data-ref=n2]").first.dblclick()
+    expect(explorer.locator("[data-panel=map]")).to_contain_text("zoomed into n2")
+
     assert [path.as_uri()] == asked
     assert [] == errors
     context.close()
 
 
-def test_a_report_shows_hostile_texts_as_texts(chromium: Browser, tmp_path: Path) -> None:
+def test_hostile_names_are_texts_in_every_panel_and_at_every_moment(chromium: Browser, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
     context = chromium.new_context()
     page = context.new_page()
     page.goto(report(tmp_path).as_uri())
+    tabs = page.get_by_role("tab")
+    for moment in (1, 20, 40, 1000):
+        slider = page.locator(".pe-moment")
+        slider.evaluate("(s, n) => { s.value = String(n); s.dispatchEvent(new Event('input')); }", moment)
+        for tab in tabs.all():
+            tab.click(force=True)
+            assert "rmsnorm_linear on cpu" == page.title()
+            assert 0 == page.locator("#prism-here img, #prism-here script").count()
     page.get_by_role("tab", name="Ledger").click()
     page.get_by_role("row").filter(has_text="hostile").first.click()
 
     expect(page.locator("[data-panel=inspector]")).to_contain_text(HOSTILE)
     assert "rmsnorm_linear on cpu" == page.title()
-    assert 0 == page.locator(".prism-explore img").count()
     context.close()
+
+
+def test_a_damaged_report_says_so(chromium: Browser, tmp_path: Path) -> None:
+    from playwright.sync_api import expect
+
+    path = report(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    start = text.index('id="prism-report">') + len('id="prism-report">')
+    path.write_text(text[: start + 200] + text[start + 260 :], encoding="utf-8")
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+
+    expect(page.get_by_role("alert")).to_contain_text("damaged")
+    page.close()

@@ -46,7 +46,7 @@ SESSIONS = {
 
 def look(selection: str, subject: str, cursor: int, root: str, map_px: int) -> dict[str, Any]:
     return {"selection": selection, "subject": subject, "cursor": cursor, "root": root, "map_px": map_px,
-            "collapsed": False}  # fmt: skip
+            "collapsed": False, "tuning": "curve"}  # fmt: skip
 
 
 def browser_sections(node: Path, tmp_path: Path, report: Any, looks: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -97,6 +97,8 @@ def _comparable(section: str, data: Any, exact: bool) -> Any:
     if section == "transport":
         data = {**data, "enabled": []}
         return data if exact else {k: data[k] for k in ("cursor", "phases", "counters", "status", "events")}
+    if section == "tuning":
+        return {**data, "axes": [], "tops": []}
     if section == "ledger" and not exact:
         return {k: data[k] for k in ("soundness", "reasons", "log")}
     return data

@@ -31,7 +31,15 @@ export class ReportModel {
     private readonly refused: (python: string) => void = () => {},
   ) {
     this.folded = new Folded(report);
-    this.look = { selection: "", subject: "", cursor: 0, root: "", map_px: 460, collapsed: false };
+    this.look = {
+      selection: "",
+      subject: "",
+      cursor: 0,
+      root: "",
+      map_px: 460,
+      collapsed: false,
+      tuning: "curve",
+    };
   }
 
   get(): undefined {
@@ -55,9 +63,12 @@ export class ReportModel {
       if (typeof message.root === "string") look.root = message.root;
       if (typeof message.map_px === "number") look.map_px = Math.max(240, Math.min(2400, message.map_px));
       if (typeof message.collapsed === "boolean") look.collapsed = message.collapsed;
+      const tuning = message.tuning as { readonly mode?: unknown } | undefined;
+      if (typeof tuning?.mode === "string") look.tuning = tuning.mode;
     } else if (message.name === "select") {
       look.selection = String(message.args?.id ?? "");
-      look.subject = this.folded.subjectOf(look.selection, look.cursor) || look.subject;
+      const subject = this.folded.subjectOf(look.selection, look.cursor) || look.subject;
+      look.subject = look.selection ? subject : "";
     } else {
       this.refuse(message);
       return;

@@ -32,10 +32,10 @@ def record_frames(recorder: Recorder, candidate: str, folds: Folds, limit: int) 
         limit: the largest number of frames.
     """
     graph = graph_of(candidate, folds.events)
-    versions = recorder.versions.of.get(f"inspector/{candidate}", [])
-    if graph is None or not versions:
+    versions = recorder.versions.of.get(f"inspector/{candidate}")
+    if graph is None or versions is None:
         return FrameCount()
-    moment = next(m for m in versions[::2])
+    moment, _ = versions[0]
     program, memo = recorder.search.program, recorder.memo
     tensors = memo.equalities(program, graph).tensors
     stored = lemmas = 0

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, replace
 
 from prism_explore.events import kinds
 from prism_explore.events.journal import Entry
-from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
+from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState, best_candidate, select
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS
 from prism_explore.widgets.panels.sections import EClasses, GraphSection
 from prism_explore.widgets.report_data.columns import TREE_KINDS
 from prism_explore.widgets.report_data.pool import Member, Pool
+from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.views.tuning_view import MODES, TuningView
 
 MOST_MOMENTS, LEAST_MOMENTS, FAMILY_ROWS = 400, 60, 20_000
 """Limits of the number of moments, and of the rows of families at all of them."""
@@ -30,6 +32,17 @@ GRAPH_KINDS = (
     kinds.CertificateReplayed,
 )
 """Kinds that change the inspectors of the tensors of a graph."""
+CANDIDATE_KINDS = (
+    kinds.VerdictReached,
+    kinds.CertificateReplayed,
+    kinds.CandidateBounded,
+    kinds.ParametersProposed,
+    kinds.KernelGenerated,
+    kinds.TrialMeasured,
+    kinds.TrialFailed,
+    kinds.IncumbentImproved,
+)
+"""Kinds that change one candidate and its family; the others can change all candidates of a family."""
 SUBJECT_PANELS = ("graph", "eclasses", "code")
 """Panels that a selected family, candidate, trial or frame changes."""
 
@@ -39,15 +52,15 @@ class Versions:
     """Per name, the values and the moments from which they hold."""
 
     pool: Pool
-    of: dict[str, list[Member]] = field(default_factory=dict[str, list[Member]])
-    """Per name: moment, value, moment, value, ..."""
+    of: dict[str, list[tuple[int, Member]]] = field(default_factory=dict[str, list[tuple[int, Member]]])
+    """Per name, the moments at which its value changed, and the values."""
 
     def record(self, name: str, moment: int, value: object) -> None:
         """Add a value if it differs from the last one."""
         member = self.pool.add(value)
         versions = self.of.setdefault(name, [])
-        if not versions or versions[-1] != member:
-            versions += (moment, member)
+        if not versions or versions[-1][1] != member:
+            versions.append((moment, member))
 
 
 def moments(entries: Sequence[Entry], families: int) -> tuple[int, ...]:
@@ -99,28 +112,35 @@ class Recorder:
             if name == "ledger":
                 panel = replace(panel, log=replace(panel.log, rows=(), omitted=""))
             self.versions.record(name, moment, panel)
+        if context.ledger.trials:
+            for mode in MODES:
+                chart = replace(context, view=replace(view, tuning=TuningView(mode)))
+                # A page has every chart, but not every choice of trials.
+                panel = replace(PANELS["tuning"](chart), tops=(), axes=())
+                self.versions.record(f"tuning/{mode}", moment, panel)
         self._inspect("", moment, context)
-        self._add_best(changed, context)
-        if moment == self.last:
-            # The final state is recorded in full.
-            changed.families.update(folds.events.families)
-            changed.candidates.update(folds.events.candidates)
-            changed.trials.update(t.trial for t in context.ledger.trials)
-        families = {ref for ref in changed.families if ref in folds.events.families}
-        candidates = {ref for ref in changed.candidates if ref in folds.events.candidates}
-        for family in changed.all_of:
-            candidates.update(folds.events.candidates_of(family))
-        for ref in (*sorted(families), *sorted(candidates), *sorted(changed.trials)):
-            self._inspect(ref, moment, context)
-        for ref in sorted((families | candidates) & (changed.families | changed.candidates) & self.with_graphs):
-            self._record_subject(ref, moment, folds, view, with_parts=ref in changed.graphs)
+        self._record_changed(moment, context, changed)
         if moment == 1 or changed.has_certificate:
             for part in sorted(self.memo.program_scene(self.search.program).refs):
                 self._inspect(part, moment, context)
-        for ref in sorted(changed.trials & folds.events.sources.keys()):
-            self._record_panel("code", ref, moment, folds, replace(view, selection=ref))
-        for ref in sorted(changed.reasons):
+
+    def _record_changed(self, moment: int, context: Context, changed: Changed) -> None:
+        """Record the families, candidates, trials and reasons that changed; in the final state, all of them."""
+        events = context.events
+        self._add_best(changed, context)
+        graphs = changed.families | changed.candidates
+        for family in changed.all_of:
+            graphs.update(events.candidates_of(family))
+        inspected = graphs | changed.trials
+        if moment == self.last:
+            inspected.update(events.families, events.candidates, events.candidate_of_trial)
+        for ref in sorted(inspected | changed.reasons):
             self._inspect(ref, moment, context)
+        for ref in sorted(graphs & self.with_graphs):
+            if events.has_graph(ref):
+                self._record_subject(ref, moment, context, with_parts=ref in changed.graphs)
+        for ref in sorted(changed.trials & events.sources.keys()):
+            self.versions.record(f"code/{ref}", moment, PANELS["code"](selected(context, ref)))
 
     def _add_best(self, changed: Changed, context: Context) -> None:
         """Add what changes when another candidate becomes the best, and when the best one is timed again."""
@@ -146,23 +166,28 @@ class Recorder:
         if found is not None:
             self.versions.record(f"inspector/{ref}", moment, found)
 
-    def _record_subject(self, ref: str, moment: int, folds: Folds, view: ViewState, with_parts: bool) -> None:
+    def _record_subject(self, ref: str, moment: int, context: Context, with_parts: bool) -> None:
         """Record the panels of a family or candidate, and with its parts the inspectors of its tensors and classes."""
-        shown = replace(view, selection=ref, subject=ref)
-        self._record_panel("graph", ref, moment, folds, replace(shown, collapsed=True), "collapsed")
-        panels = [self._record_panel(name, ref, moment, folds, shown) for name in SUBJECT_PANELS]
-        if not with_parts:
-            return
-        context = Context.of(self.search, folds, shown, self.memo)
-        scenes = [panel.scene for panel in panels if isinstance(panel, GraphSection | EClasses)]
-        for part in sorted({part for scene in scenes if scene is not None for part in scene.refs}):
-            self._inspect(part, moment, context)
+        shown = selected(context, ref)
+        collapsed = replace(shown, view=replace(shown.view, collapsed=True))
+        self.versions.record(f"collapsed/{ref}", moment, PANELS["graph"](collapsed))
+        scenes: list[Scene | None] = []
+        for name in SUBJECT_PANELS:
+            panel = PANELS[name](shown)
+            self.versions.record(f"{name}/{ref}", moment, panel)
+            scenes += [panel.scene] if isinstance(panel, GraphSection | EClasses) else []
+        if with_parts:
+            for part in sorted({part for scene in scenes if scene is not None for part in scene.refs}):
+                self._inspect(part, moment, shown)
 
-    def _record_panel(self, name: str, ref: str, moment: int, folds: Folds, view: ViewState, key: str = "") -> object:
-        context = Context.of(self.search, folds, view, self.memo)
-        panel = PANELS[name](context)
-        self.versions.record(f"{key or name}/{ref}", moment, panel)
-        return panel
+
+def selected(context: Context, ref: str) -> Context:
+    """The context after a selection of something that belongs to a family or candidate."""
+    view = select(context.view, ref, context.events)
+    subject = view.subject
+    is_candidate = subject in context.events.candidates
+    candidate = subject if is_candidate else best_candidate(subject, context.events, context.ledger)
+    return replace(context, view=view, subject=subject, candidate=candidate, followed="")
 
 
 @dataclass(slots=True)
@@ -196,7 +221,7 @@ def changed_refs(entries: Sequence[Entry]) -> Changed:
         if candidate:
             changed.candidates.add(candidate)
             families.append(family_of(candidate))
-        if families and (not candidate or isinstance(event, kinds.CandidateInstantiated)):
+        if not isinstance(event, CANDIDATE_KINDS):
             changed.all_of.update(families)
         if isinstance(event, GRAPH_KINDS):
             changed.graphs.add(candidate or getattr(event, "family", ""))

@@ -16,8 +16,8 @@ export interface Report extends Templates {
   /** Per kind of event, the phase that it belongs to. */
   readonly phases: Readonly<Record<string, string | null>>;
   readonly drawing: Drawing;
-  /** Per name, such as inspector/f1: moment, value, moment, value, ... */
-  readonly timeline: Readonly<Record<string, readonly Member[]>>;
+  /** Per name, such as inspector/f1, the moments at which its value changed, and the values. */
+  readonly timeline: Readonly<Record<string, readonly (readonly [moment: number, value: Member])[]>>;
   readonly pool: PoolData;
 }
 
@@ -32,6 +32,8 @@ export interface Look {
   root: string;
   map_px: number;
   collapsed: boolean;
+  /** The chart of the tuning panel. */
+  tuning: string;
 }
 
 /** Computes the sections. The state of the last moment is kept. */
@@ -83,6 +85,7 @@ export class Folded {
         ...countTables(ledger, state, drawing),
         log: this.texts.log(ledger.log, state.count, drawing.log_entries),
       },
+      tuning: this.version(`tuning/${look.tuning}`, state.count) ?? base.tuning,
       inspector: this.inspector(look.selection, state),
       ...this.subjectPanels(look, state, base),
     };
@@ -90,12 +93,8 @@ export class Folded {
 
   /** The value of a name at a moment; undefined before its first one. */
   private version<T>(name: string, count: number): T | undefined {
-    const versions = this.report.timeline[name] ?? [];
-    let found: T | undefined;
-    for (let i = 0; i < versions.length && (versions[i] as number) <= count; i += 2) {
-      found = this.pool.get<T>(versions[i + 1] ?? null);
-    }
-    return found;
+    const found = this.report.timeline[name]?.findLast(([moment]) => moment <= count);
+    return found && this.pool.get<T>(found[1]);
   }
 
   /** The last recorded moment of a state. */
@@ -131,9 +130,9 @@ export class Folded {
     const found =
       this.version<Inspector>(`inspector/${ref}`, state.count) ?? this.texts.inspector(ref, state);
     if (found || ref === "") return found;
-    const first = this.report.timeline[`inspector/${ref}`]?.[0];
+    const first = this.report.timeline[`inspector/${ref}`]?.[0]?.[0];
     if (first !== undefined || this.texts.inspector(ref, this.at(0))) {
-      const from = typeof first === "number" ? ` The report has it from event ${commas(first)} on.` : "";
+      const from = first !== undefined ? ` The report has it from event ${commas(first)} on.` : "";
       return { ref, title: ref, description: [`It is not there at event ${commas(state.count)}.${from}`] };
     }
     const missing = "This report does not contain it. Open the saved search in a notebook.";
