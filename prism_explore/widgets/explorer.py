@@ -26,8 +26,9 @@ from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.display import display_mode, frame
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.wire import Message, Publisher
-from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info, select
+from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
 from prism_explore.widgets.panels.panels import sections
+from prism_explore.widgets.panels.pictures import graph_panel, map_panel
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.report import report_page
 from prism_explore.widgets.scene import Scene
@@ -53,9 +54,13 @@ class Explorer(anywidget.AnyWidget):
         self._folds = Folds()
         self._memo = Memo()
         self._view = ViewState()
+        self._data: dict[str, tuple[object, object]] = {}
+        """Per section, the panel that was computed last, and its data."""
         self._lines: list[tuple[str, str]] = []
         """The commands given so far: name, line of Python."""
         self._lock = threading.Lock()
+        self._folding = threading.Lock()
+        """Held while the events are read: by the publisher, and by a cell that shows the explorer."""
         self._browser_context = copy_context()
         """The context of the last message from the browser."""
         self._publisher = Publisher(self._render, self._send_message, self._save_snapshot)
@@ -114,23 +119,32 @@ class Explorer(anywidget.AnyWidget):
 
     # ------------------------------------------------------------ panels for the browser
     def _render(self) -> dict[str, Any]:
+        """The data of all panels; that of a panel that did not change is the same object."""
         panels = self.picture()
-        return {name: to_data(getattr(panels, name)) for name in Sections.__dataclass_fields__}
+        for name in Sections.__dataclass_fields__:
+            panel = getattr(panels, name)
+            if name not in self._data or self._data[name][0] is not panel:
+                self._data[name] = (panel, to_data(panel))
+        return {name: data for name, (_, data) in self._data.items()}
 
     def picture(self) -> Sections:
-        """Compute all panels. Not thread-safe: once the publisher runs, only its thread calls this."""
+        """Compute all panels."""
+        with self._folding:
+            folds = self._current_folds()
+            selection = self._session.selection or ""
+            with self._lock:
+                if selection != self._view.selection:
+                    self._view = select(self._view, selection, folds.events)
+                view, lines = self._view, tuple(line for _, line in self._lines)
+            if 0 < view.cursor < folds.events.count:
+                folds = folds.before(view.cursor)
+            else:
+                view = replace(view, cursor=0)
+            return sections(search_info(self._session), folds, view, lines, self._memo)
+
+    def _current_folds(self) -> Folds:
         self._folds.extend(self._session.journal.since(self._folds.events.count))
-        selection = self._session.selection or ""
-        with self._lock:
-            if selection != self._view.selection:
-                self._view = select(self._view, selection, self._folds.events)
-            view, lines = self._view, tuple(line for _, line in self._lines)
-        folds = self._folds
-        if 0 < view.cursor < folds.events.count:
-            folds = folds.before(view.cursor)
-        else:
-            view = replace(view, cursor=0)
-        return sections(search_info(self._session), folds, view, lines, self._memo)
+        return self._folds
 
     # ipykernel handles a message from the browser in the subshell from which Python sent last, which it reads from a
     # context variable. On the publisher thread that would be the main shell, which is blocked while a cell runs.
@@ -163,11 +177,12 @@ class Explorer(anywidget.AnyWidget):
 
     def svg(self) -> str:
         """The search map and the sGraph as one SVG."""
-        folds = Folds(self._session.journal.entries)
-        view = select(ViewState(map_px=int(STATIC_PX)), self._session.selection or "", folds.events)
-        panels = sections(search_info(self._session), folds, view, memo=self._memo)
-        graph = panels.graph.scene
-        return stack_scenes([panels.map.scene] if graph is None else [panels.map.scene, graph])
+        with self._folding:
+            folds = self._current_folds()
+            view = select(ViewState(map_px=int(STATIC_PX)), self._session.selection or "", folds.events)
+            context = Context.of(search_info(self._session), folds, view, self._memo)
+            scenes = (map_panel(context).scene, graph_panel(context).scene)
+        return stack_scenes([scene for scene in scenes if scene is not None])
 
 
 def _clamp(minimum: int, px: int) -> int:

@@ -109,7 +109,8 @@ class _Search:
         if word != "proved":
             return
         yield SaturationStepped(f"{candidate}/k2.b5", 1, 60, 30, {"assoc": 7})
-        yield FloatsAssessed(family, candidate, draw.choice(("safe", "safe", "unsafe")), "f32", "as it was drawn")
+        reasons = draw.choice(((), (), ("it overflows",)))
+        yield FloatsAssessed(family, candidate, "unsafe" if reasons else "safe", "f32", "as it was drawn", reasons)
         if draw.random() < 0.2:
             by = f"f{draw.randrange(1, self.families + 1)}"
             yield FamilyDominated(family, by, GUESS, draw.random() < 0.5)

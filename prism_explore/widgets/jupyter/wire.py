@@ -87,14 +87,21 @@ class Outbox:
     limit: int = MESSAGE_BYTES
     seq: int = 0
     """Number of the last message."""
+    _payloads: dict[str, object] = field(default_factory=dict[str, object])
     _texts: dict[str, str] = field(default_factory=dict[str, str])
     _sent_with: dict[str, int] = field(default_factory=dict[str, int])
     """Per section, the number of the message that sent it last."""
 
     def store(self, sections: Sections) -> tuple[str, ...]:
-        """Store the texts of the sections; return the names of those that changed."""
+        """Store the texts of the sections; return the names of those that changed.
+
+        The same object as last time is not written again, so it must not have changed.
+        """
         changed: list[str] = []
         for name, payload in sections.items():
+            if name in self._payloads and self._payloads[name] is payload:
+                continue
+            self._payloads[name] = payload
             text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
             if self._texts.get(name) != text:
                 self._texts[name] = text

@@ -27,6 +27,7 @@ from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
 from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.panels.reads import Computed
 from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.egraph_frames import lemma_growth
@@ -190,9 +191,11 @@ def _machine(target: TargetLike) -> Target | None:
 
 
 class Memo:
-    """Memoization of slow results, owned by one explorer: graph layouts, e-classes, e-graphs of lemmas."""
+    """Memoization of slow results, owned by one explorer: sections, graph layouts, e-classes, e-graphs of lemmas."""
 
     def __init__(self) -> None:
+        self.sections: dict[str, Computed] = {}
+        """Per section, the last result."""
         self.program_scene = lru_cache(2)(program_scene)
         self.graph_scene = lru_cache(32)(_graph_scene)
         self.equalities = lru_cache(32)(equalities)

@@ -17,6 +17,7 @@ from prism_explore.widgets.panels.map import map_panel
 from prism_explore.widgets.panels.pictures import graph_panel
 from prism_explore.widgets.panels.proof import eclasses_panel
 from prism_explore.widgets.panels.questions import questions_panel
+from prism_explore.widgets.panels.reads import record
 from prism_explore.widgets.panels.result_card import result_card
 from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, View
 from prism_explore.widgets.panels.transport import transport
@@ -55,6 +56,15 @@ PANELS: Mapping[str, Callable[[Context], Any]] = {
 """Per section, the function that computes it; `script` alone is no function of the context."""
 
 
+def compute(name: str, context: Context) -> Any:
+    """A section; the last result in the memo of the context, if nothing that it read has changed."""
+    memo = context.memo.sections
+    known = memo.get(name)
+    if known is None or not known.reads.hold_in(context):
+        known = memo[name] = record(PANELS[name], context)
+    return known.result
+
+
 def sections(
     search: SearchInfo, folds: Folds, view: ViewState, lines: tuple[str, ...] = (), memo: Memo | None = None
 ) -> Sections:
@@ -68,4 +78,4 @@ def sections(
         memo: caches from earlier calls; by default new ones.
     """
     context = Context.of(search, folds, view, memo or Memo())
-    return Sections(script=Script(lines), **{name: panel(context) for name, panel in PANELS.items()})
+    return Sections(script=Script(lines), **{name: compute(name, context) for name in PANELS})
