@@ -1,9 +1,8 @@
 """The data that a panel reads of its context, recorded so that the panel is computed again only if that data changed.
 
 A panel is a function of a context. It is called with a recorder of the context, which has the same class and returns
-the same values, and notes each field of the context, the view, the search, the ledger and the event index that is read.
-Methods and properties run on the recorder, so what they read is noted too. So a panel has no list of its inputs that
-could be incomplete.
+the same values, and notes which fields of the context and of its parts are read. Methods and properties run on the
+recorder, so what they read is noted too. So a panel has no list of its inputs that could be incomplete.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import Any, TypeVar, cast
 C = TypeVar("C")
 T = TypeVar("T")
 
-PARTS = frozenset({"view", "search", "ledger", "events"})
-"""Fields of the context whose own fields are noted one by one."""
-UNTRACKED = frozenset({"memo"})
-"""Fields of the context that have no influence on the result."""
-
 Path = tuple[str, ...]
+
+PARTS: frozenset[Path] = frozenset({("view",), ("search",), ("ledger",), ("ledger", "funnel"), ("events",)})
+"""Parts of the context whose fields are noted one by one."""
+UNTRACKED: frozenset[Path] = frozenset({("memo",)})
+"""Parts of the context that have no influence on the result."""
 
 
 class Reads:
@@ -88,9 +87,9 @@ def _recorder_class(kind: type[Any]) -> type[Any]:
         if name not in names:
             return own(self, name)
         value, path, reads = getattr(own(self, "_source"), name), (*own(self, "_path"), name), own(self, "_reads")
-        if path == (name,) and name in PARTS:
+        if path in PARTS:
             return _recorder(value, path, reads)
-        if path != (name,) or name not in UNTRACKED:
+        if path not in UNTRACKED:
             reads.note(path, value)
         return value
 

@@ -139,7 +139,7 @@ def test_a_step_of_the_enumeration_computes_no_table_of_families_and_no_graph(
     explorer.close()
 
     assert {"transport", "map", "ledger"} <= set(computed)
-    assert not {"families", "graph", "inspector", "code", "tuning", "eclasses"} & set(computed)
+    assert not {"families", "graph", "code", "tuning", "eclasses"} & set(computed)
 
 
 def test_a_click_reads_no_event_again(session: FakeSession, monkeypatch: pytest.MonkeyPatch) -> None:
