@@ -27,8 +27,9 @@ from prism_explore.widgets.jupyter.display import display_mode, frame
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.wire import Message, Publisher
 from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
+from prism_explore.widgets.panels.map import map_panel
 from prism_explore.widgets.panels.panels import sections
-from prism_explore.widgets.panels.pictures import graph_panel, map_panel
+from prism_explore.widgets.panels.pictures import graph_panel
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.report import report_page
 from prism_explore.widgets.scene import Scene
