@@ -1,7 +1,7 @@
 """Schedule choices of a CPU kernel: those of a loop program, their defaults, and the tiling that they imply.
 
-A choice is data: a name, its values with the default first, a sentence. The names are stored with tuned kernels, so
-they stay; `tiling_of` translates them to the tiling's own terms.
+A choice is data: a name, and its values with the default first; `codegen.parameter_text` says what each does. The names
+are stored with tuned kernels, so they stay; `tiling_of` translates them to the tiling's own terms.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from prism_explore.codegen.cpu.matmul_tiling import DotTiling, StreamTiling, Til
 from prism_explore.codegen.cpu.passes.bf16_operands import with_bf16_operands
 from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum, can_fuse, find_column_sums
 from prism_explore.codegen.cpu.passes.prefetch import has_dependent_products, tiles_to_prefetch
+from prism_explore.codegen.parameter_text import SCHEDULE_TEXT
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -31,7 +32,11 @@ class Choice:
     name: str
     values: tuple[int, ...]
     """The default first."""
-    description: str
+
+    @property
+    def description(self) -> str:
+        """What it does."""
+        return SCHEDULE_TEXT[self.name]
 
 
 def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
@@ -40,37 +45,26 @@ def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
     dot = next((matmul_shape(c) for c in products if matmul_shape(c).is_dot), None)
     has_stream = any(not matmul_shape(c).is_dot for c in products)
     threads = tuple(dict.fromkeys((cpu.threads, max(1, cpu.threads // 2), 1)))
-    space = [
-        Choice("threads", threads, f"how many threads share the blocks, 1 to {MAX_THREADS}"),
-        Choice("hoist", (1, 0), "do once per thread what does not depend on the inner grid dims"),
-    ]
+    space = [Choice("threads", threads), Choice("hoist", (1, 0))]
     if products:
-        text = "copy the left operand of a product into tile order, once per thread"
-        space.append(Choice("pack", (1, 0), text))
-        space.append(Choice("level", (2, 1), "the cache that is prefetched into"))
+        space.append(Choice("pack", (1, 0)))
+        space.append(Choice("level", (2, 1)))
     if dot:
         rows, columns = _register_block(dot.m, cpu.lanes)
         space += (
-            Choice("mr", _with_default(rows, (1, 2, 4, 6, 8)), "dot: rows of the target per register block"),
-            Choice("nr", _with_default(columns, (2, 4, 8)), "dot: columns of the right operand per register block"),
-            Choice("kv", (1, 2), "dot: vectors along k per step"),
-            Choice("panel", (1, 0), "dot: prefetch the next panel of columns"),
+            Choice("mr", _with_default(rows, (1, 2, 4, 6, 8))),
+            Choice("nr", _with_default(columns, (2, 4, 8))),
+            Choice("kv", (1, 2)),
+            Choice("panel", (1, 0)),
         )
     if cpu.has_bf16_dot and any(map(is_bf16_product, products_of(with_bf16_operands(program)))):
-        text = "dot: a left operand of a bfloat16 product is rounded to bfloat16, and multiplied in pairs"
-        space.append(Choice("short", (1, 0), text))
+        space.append(Choice("short", (1, 0)))
     if any(find_column_sums(n.body) for n in program.nests):
-        text = "dot: a sum over the right operand is made by the product that reads it, where all rows are one block"
-        space.append(Choice("ride", (1, 0), text))
+        space.append(Choice("ride", (1, 0)))
     if has_stream:
-        space += (
-            Choice("ku", (8, 4, 16), "stream: rows of the right operand in registers"),
-            Choice("nv", (1, 2), "stream: vectors along n in registers"),
-            Choice("ahead", (8, 16, 0, 32), "stream: prefetch so many rows of the right operand ahead"),
-        )
+        space += (Choice("ku", (8, 4, 16)), Choice("nv", (1, 2)), Choice("ahead", (8, 16, 0, 32)))
     if any(has_dependent_products(n) and any(tiles_to_prefetch(n)) for n in program.nests):
-        text = "while a product runs, prefetch what the next one reads: so many parts of it at a time, 0 for not at all"
-        space.append(Choice("meanwhile", (4, 8, 2, 1, 0), text))
+        space.append(Choice("meanwhile", (4, 8, 2, 1, 0)))
     return tuple(space)
 
 

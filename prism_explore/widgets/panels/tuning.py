@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prism_explore.codegen.parameter_text import describe_parameter, describe_values
 from prism_explore.events.format import seconds_text
 from prism_explore.events.ledger import Ledger, Trial, outcome
 from prism_explore.widgets.drawing.charts import empty_scene
@@ -21,6 +22,7 @@ from prism_explore.widgets.panels.context import Context, graph_of
 from prism_explore.widgets.panels.sections import (
     BrushAxis,
     Brushed,
+    Card,
     Cell,
     Choice,
     Code,
@@ -44,10 +46,10 @@ _COLUMNS = (
     Column("trial", "trial"),
     Column("time", "time (measured)", "right", tip=TIME_TIP),
     Column("difference", "unlike the best", mono=True, tip="the parameters whose values differ from the best trial's"),
-    Column("parameters", "parameters", mono=True, wide=True),
-    Column("model", "estimate (modelled)", "right"),
-    Column("spread", "p20 to p80", "right"),
-    Column("error", "error", "right"),
+    Column("parameters", "tuning parameters", mono=True, wide=True, tip="point at a cell to read what each one does"),
+    Column("model", "predicted time (modelled)", "right", tip="by the cost model, before the kernel was timed"),
+    Column("spread", "p20 to p80", "right", tip="20th to 80th percentile of the measured times"),
+    Column("error", "error", "right", tip="largest deviation from the float64 reference, over its largest value"),
     Column("outcome", "outcome"),
     Column("candidate", "candidate"),
 )
@@ -80,7 +82,7 @@ def _caption(context: Context, kept: Sequence[Trial]) -> str:
     if not ledger.trials:
         return ""
     n = ledger.funnel
-    text = f"{n.measured:,} measured, {n.failed:,} without a kernel, {n.bounded:,} not timed because of their bound"
+    text = f"{n.measured:,} measured, {n.failed:,} failed, {n.bounded:,} not timed because of their bound"
     text += f"; {len(kept):,} of {len(ledger.trials):,} trials in the brush" if view.brush else ""
     if context.followed or not context.subject:
         return text
@@ -167,7 +169,9 @@ def _difference(trial: Trial, best: Trial | None) -> Cell:
         return Cell("–", 0)
     other = dict(best.parameters)
     differing = [(name, value) for name, value in trial.parameters if other.get(name) != value]
-    tips = [f"{name}={value:,}, best {other.get(name, 'has none')}" for name, value in differing]
+    tips = [
+        f"{name}={value:,}, best {other.get(name, 'has none')}: {describe_parameter(name)}" for name, value in differing
+    ]
     if trial.candidate != best.candidate:
         tips.insert(0, f"candidate {trial.candidate}, best {best.candidate}")
     text = ", ".join(f"{name}={value}" for name, value in differing) or ("candidate" if tips else "nothing")
@@ -185,7 +189,7 @@ def _row(t: Trial, best: Trial | None) -> Row:
             Cell(t.trial, kind="badge-best" if is_best else ""),
             time_cell(time),
             _difference(t, best),
-            parameters_text(t.parameters),
+            Cell(parameters_text(t.parameters), tip=_parameters_tip(t)),
             seconds_cell(t.modelled_s),
             spread,
             error_cell(t.error),
@@ -195,17 +199,21 @@ def _row(t: Trial, best: Trial | None) -> Row:
     )
 
 
+def _parameters_tip(t: Trial) -> str:
+    return "\n".join(f"{value}: {text}" for value, text in describe_values(t.parameters))
+
+
 def trial_inspector(ref: str, context: Context) -> Inspector | None:
     """A trial: one choice of parameter values for a candidate."""
     ledger = context.ledger
     trial = next((t for t in ledger.trials if t.trial == ref), None)
     if trial is None:
         return None
-    details: list[Pair] = [("parameters", parameters_text(trial.parameters))]
+    details: list[Pair] = []
     if trial.modelled_s is not None:
-        details.append(("estimate", f"{seconds_text(trial.modelled_s)} modelled"))
+        details.append(("predicted time", f"{seconds_text(trial.modelled_s)} modelled"))
     if trial.floor_s is not None:
-        details.append(("roofline", f"{seconds_text(trial.floor_s)} modelled"))
+        details.append(("lower bound (roofline)", f"{seconds_text(trial.floor_s)} modelled"))
     time = trial.kernel_time
     if time is not None:
         details += time_details(time)
@@ -220,7 +228,17 @@ def trial_inspector(ref: str, context: Context) -> Inspector | None:
         "best" if is_best else "failed" if trial.failure else measured,
         ("One choice of parameter values. The kernel is compared with the reference before it is timed.",),
         tuple(details),
-        cards=(*((reason_card(trial.failure),) if trial.failure else ()), *time_cards(time)),
+        cards=(
+            *((reason_card(trial.failure),) if trial.failure else ()),
+            *time_cards(time),
+            Card(
+                f"of {trial.candidate}",
+                "",
+                parameters_text(trial.parameters),
+                label="Tuning parameters",
+                details=describe_values(trial.parameters),
+            ),
+        ),
         links=(Link(trial.candidate, f"candidate {trial.candidate}"), Link(trial.family, f"family {trial.family}")),
     )
 

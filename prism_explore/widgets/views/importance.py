@@ -23,6 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from prism_explore.codegen.parameter_text import describe_parameter
 from prism_explore.events.ledger import Trial
 from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px, wrap_text
@@ -133,7 +134,7 @@ def importance_scene(found: Sequence[Importance], timed: int, width: float) -> S
             Text(left + w + 8, y + 17, text, "small", "start"),
         )
         kind = "bar-uncertain" if row.is_uncertain else "bar"
-        items.append(Shape(row.name, "block", kind, left, y + 4, w, ROW_PX - 8, texts=line, tip=f"{row.name}: {text}"))
+        items.append(Shape(row.name, "block", kind, left, y + 4, w, ROW_PX - 8, texts=line, tip=_tip(row, text)))
     y = len(found) * ROW_PX + 4
     for line in wrap_text(note, int(width // width_px("n", "small")), 4):
         items.append(
@@ -142,6 +143,10 @@ def importance_scene(found: Sequence[Importance], timed: int, width: float) -> S
         y += 18
     desc = f"{'; '.join(f'{i.name}: {t}' for i, t in zip(found, texts, strict=True))}. {note}"
     return Scene("tuning", "importance of the parameters", desc, width, y, tuple(items))
+
+
+def _tip(row: Importance, text: str) -> str:
+    return "\n".join(s for s in (f"{row.name}: {text}", describe_parameter(row.name)) if s)
 
 
 def _row_text(row: Importance) -> str:

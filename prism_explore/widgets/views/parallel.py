@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from prism_explore.codegen.parameter_text import describe_parameter
 from prism_explore.events.format import seconds_text
 from prism_explore.events.ledger import Trial
 from prism_explore.widgets.drawing.charts import empty_scene, log_steps
@@ -184,7 +185,7 @@ def _draw_axis(axis: Axis, axes: Sequence[Axis], width: float, height: float) ->
     route = ((axis.x, axis.ys[-1] - 6), (axis.x, axis.ys[0] + 6))
     items: list[Item] = [
         Edge(f"axis-{axis.name}", "axis", route),
-        Shape(f"axis-{axis.name}#name", "text", "plain", axis.x - 10, 0, 20, 18, "none", head, tip=axis.label),
+        Shape(f"axis-{axis.name}#name", "text", "plain", axis.x - 10, 0, 20, 18, "none", head, tip=_axis_tip(axis)),
     ]
     for number, (value, text) in enumerate(_ticks(axis)):
         y = value
@@ -194,6 +195,11 @@ def _draw_axis(axis: Axis, axes: Sequence[Axis], width: float, height: float) ->
         left = axis.x - 10 - wide
         items.append(Shape(f"axis-{axis.name}#{number}", "text", "plate", left, y - 8, wide + 4, 15, "rect", at))
     return items
+
+
+def _axis_tip(axis: Axis) -> str:
+    text = describe_parameter(axis.name)
+    return f"{axis.label}: {text}" if text else axis.label
 
 
 def _ticks(axis: Axis) -> list[tuple[float, str]]:
