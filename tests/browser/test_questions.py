@@ -82,7 +82,7 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     select(lab_page, region)
     inspector.get_by_role("button", name=f"Audit {region}", exact=True).click()
     expect(inspector.locator(".pe-card", has_text=f"audit of {region}")).to_be_visible(timeout=120_000)
-    explorer.get_by_role("tab", name="Questions").click()
+    explorer.get_by_role("tab", name="What-if").click()
     questions = explorer.locator("[data-panel=questions]")
     questions.locator("[name=block_ops]").fill("12")
     questions.get_by_role("button", name="What if?").click()

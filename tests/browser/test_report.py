@@ -52,16 +52,16 @@ def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chrom
     page.goto(path.as_uri())
     explorer = page.locator(".prism-explore")
     inspector = explorer.locator("[data-panel=inspector]")
-    expect(inspector).to_contain_text("The result so far")
+    expect(inspector).to_contain_text("Result")
 
     explorer.get_by_role("row").filter(has_text="f1").first.click()
     expect(inspector).to_contain_text("f1: a family")
-    expect(explorer.locator("[data-panel=graph]")).to_contain_text("maps are open")
+    expect(explorer.locator("[data-panel=graph]")).to_contain_text("maps are unbound")
     explorer.locator("[data-panel=graph] .pe-chip", has_text="f1.c1").first.click()
     expect(inspector).to_contain_text("f1.c1: a candidate")
     expect(inspector.locator(".pe-card").first).to_contain_text("Evidence")
     explorer.locator("[data-panel=map] g.item[data-ref=p3]").first.click()
-    expect(inspector).to_contain_text("p3: a pruned region")
+    expect(inspector).to_contain_text("p3: a pruned subtree")
     expect(explorer.locator("[data-command=step]")).to_be_hidden()
 
     explorer.locator(".pe-moment").evaluate("s => { s.value = '12'; s.dispatchEvent(new Event('input')); }")
@@ -91,7 +91,7 @@ def test_hostile_names_are_texts_in_every_panel_and_at_every_moment(chromium: Br
             tab.click(force=True)
             assert "rmsnorm_linear on cpu" == page.title()
             assert 0 == page.locator("#prism-here img, #prism-here script").count()
-    page.get_by_role("tab", name="Ledger").click()
+    page.get_by_role("tab", name="Summary").click()
     page.get_by_role("row").filter(has_text="hostile").first.click()
 
     expect(page.locator("[data-panel=inspector]")).to_contain_text(HOSTILE)

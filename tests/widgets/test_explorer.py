@@ -182,7 +182,7 @@ def test_counts_are_those_of_the_ledger() -> None:
     seen, book = picture(), ledger(story())
     counts = {c.label: c.value for c in seen.transport.counters}
 
-    assert {"proved": "2", "unknown": "1", "refuted": "1", "regions pruned": str(book.funnel.pruned + 1)} == counts
+    assert {"proved": "2", "unknown": "1", "refuted": "1", "subtrees pruned": str(book.funnel.pruned + 1)} == counts
     assert len(seen.families.rows) == len(book.families)
 
 
@@ -225,7 +225,7 @@ def test_symbols_are_replaced_all_at_once() -> None:
     ("ref", "title"),
     [
         ("n2", "n2: a partial sGraph"),
-        ("p3", "p3: a pruned region"),
+        ("p3", "p3: a pruned subtree"),
         ("f1", "f1: a family"),
         ("f1.c1", "f1.c1: a candidate"),
         ("f1.c1/k2.b3", "%3 = accum(%2)"),
@@ -250,7 +250,7 @@ def test_before_anything_is_selected_the_inspector_says_what_may_be_claimed() ->
     seen = picture("").inspector
 
     assert seen is not None
-    assert "The result so far" == seen.title
+    assert "Result" == seen.title
     assert (picture("").ledger.claim,) == seen.description
 
 

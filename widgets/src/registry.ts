@@ -26,8 +26,8 @@ export const PANELS: readonly { [K in PanelName]: PanelRow<K> }[PanelName][] = [
   { name: "families", label: "Families", docked: true, make: (host) => new FamiliesPanel(host) },
   { name: "eclasses", label: "E-classes", docked: true, make: (host) => new EClassesPanel(host) },
   { name: "tuning", label: "Tuning", docked: true, make: (host) => new TuningPanel(host) },
-  { name: "ledger", label: "Ledger", docked: true, make: (host) => new LedgerPanel(host) },
-  { name: "questions", label: "Questions", docked: true, make: (host) => new QuestionsPanel(host) },
+  { name: "ledger", label: "Summary", docked: true, make: (host) => new LedgerPanel(host) },
+  { name: "questions", label: "What-if", docked: true, make: (host) => new QuestionsPanel(host) },
   { name: "code", label: "Code", docked: true, make: (host) => new CodePanel(host) },
 ];
 

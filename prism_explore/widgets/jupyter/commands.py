@@ -88,7 +88,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "audit",
         "sess.audit",
-        "Search this region in the background with the rule off, and report whether it was right to prune it.",
+        "Search this subtree in the background with the rule off, and report whether it was right to prune it.",
         (
             Parameter("id", "text", optional=True),
             Parameter("sample", "count", optional=True, maximum=1_000),
@@ -99,7 +99,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "what_if",
         "sess.what_if",
-        "Report which regions another machine, another limit or a disabled rule would reopen.",
+        "Report which subtrees another machine, another limit or a disabled rule would reopen.",
         (
             Parameter("target", "choice", tuple(GPUS), optional=True),
             Parameter("rules_off", "choices", RULE_NAMES, optional=True),

@@ -73,7 +73,7 @@ def log_line(event: kinds.Event) -> LogLine:
         case kinds.TrialMeasured():
             return LogLine(f"{event.trial} took {seconds_text(event.time_s)}, error {event.error:.1e}", event.trial)
         case kinds.TrialFailed():
-            return LogLine(f"{event.trial} has no kernel: {event.reason.sentence}", event.trial, "trial-failed")
+            return LogLine(f"{event.trial} failed: {event.reason.sentence}", event.trial, "trial-failed")
         case kinds.IncumbentImproved():
             text = f"{event.trial} of {event.candidate} is the best so far: {seconds_text(event.time_s)}"
             return LogLine(text, event.trial, "badge-best")

@@ -41,7 +41,7 @@ _COLUMNS = (
     Column(
         "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
     ),
-    Column("floor", "roofline (modelled)", "right", tip="lower bound on the time, from the cost model"),
+    Column("floor", "lower bound (modelled)", "right", tip="the roofline: no kernel of it is faster in the cost model"),
     Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total"),
     Column(
         "error", "error", "right", tip="largest deviation from the float64 reference, relative to its largest value"
@@ -101,12 +101,12 @@ def family_inspector(ref: str, context: Context) -> Inspector | None:
     details: list[Pair] = [
         ("candidates", f"{row.candidates}: {row.proved} proved, {row.unknown} unknown, {row.refuted} refuted"),
         ("maps forbidden", f"{row.maps_rejected:,}"),
-        ("trials", f"{row.trials}, {row.failed} of them without a kernel" if row.trials else "none"),
+        ("trials", f"{row.trials}, {row.failed} of them failed" if row.trials else "none"),
     ]
     if row.time is not None:
         details += time_details(row.time)
     if row.floor_s is not None:
-        details.append(("roofline", f"{seconds_text(row.floor_s)} modelled"))
+        details.append(("lower bound (roofline)", f"{seconds_text(row.floor_s)} modelled"))
     audit = (action(f"Audit {ref}", "audit", {"id": ref}, True),)
     can_audit = row.choice == "rejected" and "audit" in questions.allowed
     return Inspector(
@@ -115,7 +115,7 @@ def family_inspector(ref: str, context: Context) -> Inspector | None:
         kind=STATUS_KIND[row.status],
         status=row.choice or row.status,
         description=(
-            "An sGraph with open maps and symbolic sizes. It represents many programs.",
+            "An sGraph with unbound maps (imap, omap, fmap) and symbolic sizes. It represents many programs.",
             STATUS_TEXT[row.status],
         ),
         details=tuple(details),

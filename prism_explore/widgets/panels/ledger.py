@@ -17,7 +17,9 @@ from prism_explore.widgets.views.marks import PRUNED_KINDS
 
 _SOUNDNESS_COLUMNS = (
     Column("class", "kind of rule"),
-    Column("region", "regions pruned", "right", tip="regions of the search tree, as the header and the map count them"),
+    Column(
+        "region", "subtrees pruned", "right", tip="subtrees of the search tree, as the header and the map count them"
+    ),
     Column("maps", "maps forbidden", "right", tip="choices of maps that a constraint forbids"),
     Column("family", "families not tuned", "right", tip="proved families that another one dominates in the cost model"),
     Column("candidate", "candidates not timed", "right", tip="because of their lower bound, or without a proof"),
@@ -56,7 +58,7 @@ def ledger_panel(context: Context) -> LedgerSection:
 
 def _soundness_table(ledger: Ledger) -> Table:
     cuts = ledger.prunings("sound", "region") + ledger.prunings("sound", "maps")
-    as_claimed = f" The result counts {cuts:,} cuts: regions and choices of maps." if cuts else ""
+    as_claimed = f" The result counts {cuts:,} cuts: subtrees and choices of maps." if cuts else ""
     rows = [
         Row(
             "",

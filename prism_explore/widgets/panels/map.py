@@ -25,7 +25,7 @@ def map_panel(context: Context) -> MapSection:
     n = ledger.funnel
     root = view.root if view.root in context.tree.nodes else ""
     zoom = f", zoomed into {root}" if root else ""
-    summary = f"{n.expanded:,} expanded, {n.pruned:,} {'region' if n.pruned == 1 else 'regions'} pruned{zoom}"
+    summary = f"{n.expanded:,} expanded, {n.pruned:,} {'subtree' if n.pruned == 1 else 'subtrees'} pruned{zoom}"
     patterns = None
     if chosen.mode == "similar" or (chosen.similar and view.selection):
         patterns = context.memo.patterns(context.tree, root)

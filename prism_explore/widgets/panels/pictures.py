@@ -18,9 +18,9 @@ def graph_panel(context: Context) -> GraphSection:
     collapsed = context.view.collapsed
     candidate = events.candidates.get(subject)
     family = candidate.family if candidate is not None else subject
-    alternatives = (Link(family, f"{family}, open maps"), *(Link(c, c) for c in events.candidates_of(family)))
+    alternatives = (Link(family, f"{family}, unbound maps"), *(Link(c, c) for c in events.candidates_of(family)))
     if subject in events.families:
-        caption = f"{subject}: maps are open"
+        caption = f"{subject}: maps are unbound"
     else:
         verdict = events.verdicts.get(subject)
         caption = f"{context.subject_text}: {verdict.verdict if verdict else 'no verdict yet'}"

@@ -69,7 +69,7 @@ def region_inspector(ref: str, context: Context) -> Inspector | None:
     programs = f"{region.stood_for:,.0f} program{'' if region.stood_for == 1 else 's'}"
     return Inspector(
         ref,
-        f"{ref}: a pruned region",
+        f"{ref}: a pruned subtree",
         kind=PRUNED_KINDS[region.reason.soundness],
         status="pruned",
         description=("The search did not add this operator; the rule below gives the reason.",),

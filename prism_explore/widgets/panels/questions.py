@@ -60,7 +60,7 @@ def questions_panel(context: Context) -> QuestionsSection:
     )
     form = _form(search.space, search.target) if search.space is not None else None
     if form is not None:
-        empty = "No questions yet. Select a pruned region to audit it."
+        empty = "No questions yet. Select a pruned subtree to audit it."
     elif not search.questions.allowed:
         empty = "A report cannot run questions. Open the saved search in a notebook instead."
     else:

@@ -23,13 +23,13 @@ def overview(ref: str, context: Context) -> Inspector | None:
     )
     n = ledger.funnel
     counts = (
-        ("nodes expanded", n.expanded), ("regions pruned", n.pruned), ("families", n.families),
+        ("nodes expanded", n.expanded), ("subtrees pruned", n.pruned), ("families", n.families),
         ("maps forbidden", n.maps_rejected), ("candidates", n.candidates), ("proved", n.proved),
         ("unknown", n.unknown), ("refuted", n.refuted), ("trials timed", n.measured),
     )  # fmt: skip
     return Inspector(
         "",
-        "The result so far",
+        "Result" if ledger.finished is not None else "The result so far",
         "badge-best" if ledger.best is not None else "proved" if n.proved else "frontier",
         description=(claim(ledger),),
         details=tuple((name, f"{count:,}") for name, count in counts),

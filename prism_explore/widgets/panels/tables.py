@@ -56,7 +56,7 @@ def family_status(row: FamilyRow) -> str:
 
 def families_table(book: Ledger) -> TextTable:
     """One row per family, the best one first."""
-    numbers = ("candidates", "proved", "unknown", "refuted", "trials", "best", "roofline (modelled)")
+    numbers = ("candidates", "proved", "unknown", "refuted", "trials", "best", "lower bound (modelled)")
     rows = tuple(
         (
             f.family + (" ★" if f.is_best else ""),
@@ -146,7 +146,7 @@ def funnel_table(book: Ledger) -> TextTable:
     n = book.funnel
     rows = (
         ("nodes expanded", n.expanded),
-        ("regions pruned", n.pruned),
+        ("subtrees pruned", n.pruned),
         ("families", n.families),
         ("choices of maps forbidden", n.maps_rejected),
         ("candidates", n.candidates),

@@ -32,7 +32,7 @@ def transport(context: Context) -> Transport:
         Counter("unknown", "unknown", f"{n.unknown:,}", VERDICT_SENTENCES["unknown"]),
         Counter("refuted", "refuted", f"{n.refuted:,}", "Candidates that are not equal to the program."),
         Counter(
-            "pruned-sound", "regions pruned", f"{n.pruned:,}", "Regions of the search tree that were not searched."
+            "pruned-sound", "subtrees pruned", f"{n.pruned:,}", "Subtrees of the search tree that were not searched."
         ),
     )
     last = log_line(events.log[-1].event).text if events.log else "The search has not started. Press . for one step."

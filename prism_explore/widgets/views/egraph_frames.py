@@ -92,7 +92,7 @@ def frame_text(frame: Frame) -> str:
 def merge_texts(frame: Frame) -> list[str]:
     """The merges of a frame, a sentence each."""
     return [
-        f"{m.survivor} absorbs {', '.join(m.absorbed)} {'by congruence' if m.is_congruence else f'by “{m.axiom}”'}"
+        f"{m.survivor} merges with {', '.join(m.absorbed)} {'by congruence' if m.is_congruence else f'by “{m.axiom}”'}"
         for m in frame.merged
     ]
 

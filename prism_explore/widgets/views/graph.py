@@ -342,7 +342,7 @@ _PHASE_TEXTS = {
 def _phase_text(block: BlockGraph, j: int) -> str:
     """When a block tensor is computed."""
     if block.is_open:
-        return "maps are open"
+        return "maps are unbound"
     return _PHASE_TEXTS[phases(block)[j]] if block.loop else "computed once per block"
 
 

@@ -109,7 +109,7 @@ def describe(graph: SGraph) -> str:
         accums = sum(map(is_accumulator, block.nodes))
         sentences.append(
             f"Custom kernel %{position}: {grid}, {loop or 'no loop'}; {len(block.nodes)} operators, "
-            f"{len(inside)} in the loop, {accums} accumulators" + ("; maps are open." if block.is_open else ".")
+            f"{len(inside)} in the loop, {accums} accumulators" + ("; maps are unbound." if block.is_open else ".")
         )
     others = [op_name(n.op) for n in graph.nodes if not isinstance(n.op, Input | Custom | Result)]
     if others:

@@ -45,8 +45,8 @@ def reasons_map_scene(tree: SearchTree, view: MapView, width: float = 960.0, roo
     drawing = OutlineDrawing(width, STEP_PX)
     for key in sorted(by_reason, key=lambda k: (-totals[k], k)):
         _add_reason(drawing, by_reason[key], view, most, total, len(by_reason) <= MAX_OPEN_REASONS)
-    desc = "; ".join(f"{code} [{soundness}]: {n:,} regions" for (code, soundness), n in totals.items())
-    return Scene("search", "pruned regions by reason", desc, width, drawing.rows * ROW_PX + 4, drawing.drawn)
+    desc = "; ".join(f"{code} [{soundness}]: {n:,} subtrees" for (code, soundness), n in totals.items())
+    return Scene("search", "pruned subtrees by reason", desc, width, drawing.rows * ROW_PX + 4, drawing.drawn)
 
 
 def pruned_below(tree: SearchTree, root: str = "") -> Iterator[RegionPruned]:
@@ -80,7 +80,7 @@ def _add_reason(
     is_open = view.is_open(ident, default)
     letter, kind = letter_of(reason.code, reason.soundness), PRUNED_KINDS[reason.soundness]
     note = f"{count:,} · {count / total:.0%} · {reason.soundness}"
-    tip = f"{reason.code} [{reason.soundness}]: {reason.sentence}\n{count:,} regions"
+    tip = f"{reason.code} [{reason.soundness}]: {reason.sentence}\n{count:,} subtrees"
     text = f"{letter} {reason.code}"
     drawing.add(OutlineRow(ident, reason.code, 0, kind, "square", text, note, tip, "", is_open, count / most, count))
     if not is_open:
@@ -90,7 +90,7 @@ def _add_reason(
     if len(ordered) > MAX_OPERATORS:
         rest = sum(len(r) for _, r in ordered[MAX_OPERATORS:])
         text = f"{len(ordered) - MAX_OPERATORS:,} more operators"
-        drawing.add(OutlineRow(f"{ident}+", "", 1, "aggregate", "square", text, f"{rest:,} regions", count=rest))
+        drawing.add(OutlineRow(f"{ident}+", "", 1, "aggregate", "square", text, f"{rest:,} subtrees", count=rest))
 
 
 def _add_operator(
@@ -101,7 +101,7 @@ def _add_operator(
     is_open = view.is_open(ident, False)
     kind = PRUNED_KINDS[first.reason.soundness]
     count = len(regions)
-    tip = f"{count:,} regions, for example {first.region}: {first.operator}\n{first.reason.sentence}"
+    tip = f"{count:,} subtrees, for example {first.region}: {first.operator}\n{first.reason.sentence}"
     note = f"{count:,}"
     drawing.add(
         OutlineRow(ident, first.region, 1, kind, "square", operator, note, tip, "", is_open, count / most, count)
@@ -117,4 +117,4 @@ def _add_operator(
     if len(where) > MAX_NODES:
         rest = sum(n for _, n in where[MAX_NODES:])
         text = f"{len(where) - MAX_NODES:,} more nodes"
-        drawing.add(OutlineRow(f"{ident}+", "", 2, "aggregate", "square", text, f"{rest:,} regions", count=rest))
+        drawing.add(OutlineRow(f"{ident}+", "", 2, "aggregate", "square", text, f"{rest:,} subtrees", count=rest))

@@ -298,7 +298,7 @@ class _Icicle:
             bottom += 20
         n = self.book.funnel
         desc = (
-            f"{n.expanded:,} nodes expanded, {n.pruned:,} regions pruned, {n.families:,} families: "
+            f"{n.expanded:,} nodes expanded, {n.pruned:,} subtrees pruned, {n.families:,} families: "
             f"{n.proved:,} candidates proved, {n.unknown:,} unknown, {n.refuted:,} refuted. {omitted}"
         ).strip()
         return Scene("search", "search map", desc, self.width, bottom + 4, (*self.leaders, *self.items), omitted)

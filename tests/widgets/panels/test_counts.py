@@ -47,16 +47,16 @@ def test_pruned_regions_are_the_same_number_everywhere(name: str) -> None:
     events = SEARCHES[name]
     seen, book = shown(events), ledger(events)
     regions = sum(isinstance(e, RegionPruned) for e in events)
-    header = next(c for c in seen.transport.counters if c.label == "regions pruned")
+    header = next(c for c in seen.transport.counters if c.label == "subtrees pruned")
     overview = dict(seen.inspector.details) if seen.inspector else {}
     bars = [s for s in seen.map.reasons.shapes if s.role == "block" and s.id.endswith("/region")]
 
     assert regions == book.funnel.pruned == book.prunings(what="region")
-    assert regions == number(header.value) == number(overview["regions pruned"])
+    assert regions == number(header.value) == number(overview["subtrees pruned"])
     assert regions == number(seen.map.summary.split("expanded, ")[1])
     assert regions == sum(s.count for s in bars)
     assert regions == column([r.cells for r in seen.ledger.soundness.rows], 1)
-    assert f"{regions:,} regions pruned" in " ".join(seen.map.scene.desc.split())
+    assert f"{regions:,} subtrees pruned" in " ".join(seen.map.scene.desc.split())
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -81,7 +81,7 @@ def test_the_cuts_of_the_claim_are_explained_by_the_ledger(name: str) -> None:
     meaning = str(seen.ledger.soundness.rows[0].cells[-1])
 
     assert said is not None
-    assert f"The result counts {said.group(1)} cuts: regions and choices of maps." in meaning
+    assert f"The result counts {said.group(1)} cuts: subtrees and choices of maps." in meaning
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -104,6 +104,6 @@ def test_tables_in_the_terminal_have_the_same_numbers(name: str) -> None:
         line.rsplit("  ", 1)[0].strip(): line.rsplit("  ", 1)[-1].strip() for line in text.splitlines() if "  " in line
     }
 
-    assert f"{book.funnel.pruned:,}" == lines["regions pruned"]
+    assert f"{book.funnel.pruned:,}" == lines["subtrees pruned"]
     assert f"{book.funnel.maps_rejected:,}" == lines["choices of maps forbidden"]
     assert f"{book.funnel.proved:,}" == lines["proved"]

@@ -72,7 +72,7 @@ def test_a_frame_shows_its_classes_and_what_happened(growth: Growth) -> None:
     assert frame.axiom in scene.desc
     assert {"eclass-shared"} == {shapes[r].kind for r in frame.roots}
     said = [t.text for s in scene.shapes for t in s.texts]
-    assert any(frame.merged[0].survivor in t and "absorbs" in t for t in said)
+    assert any(frame.merged[0].survivor in t and "merges with" in t for t in said)
 
 
 def test_a_frame_behind_the_last_is_the_last(growth: Growth) -> None:
@@ -98,7 +98,7 @@ def test_the_inspector_tells_a_frame_in_words(growth: Growth) -> None:
     assert f"frame {last} of {last}" == found.status
     assert "proved" == found.kind
     assert f"f1.c1/k2.b5@{last - 1}" in {link.ref for link in found.links}
-    assert re.search(r"e\d+ absorbs e\d+ by ", found.code)
+    assert re.search(r"e\d+ merges with e\d+ by ", found.code)
 
 
 def test_selecting_a_frame_shows_it_among_the_e_classes() -> None:

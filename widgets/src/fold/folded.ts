@@ -69,7 +69,7 @@ export class Folded {
     }
     const { expanded, regions } = state;
     const zoom = state.tree.nodes.has(look.root) ? `, zoomed into ${look.root}` : "";
-    const pruned = `${commas(regions)} ${regions === 1 ? "region" : "regions"} pruned`;
+    const pruned = `${commas(regions)} ${regions === 1 ? "subtree" : "subtrees"} pruned`;
     const ledger = base.ledger as Sections["ledger"];
     return {
       ...base,

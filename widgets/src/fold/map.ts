@@ -399,7 +399,7 @@ class Icicle {
     }
     const n = this.state.funnel;
     const desc =
-      `${commas(n.expanded)} nodes expanded, ${commas(n.pruned)} regions pruned, ${commas(n.families)} families: ` +
+      `${commas(n.expanded)} nodes expanded, ${commas(n.pruned)} subtrees pruned, ${commas(n.families)} families: ` +
       `${commas(n.proved)} candidates proved, ${commas(n.unknown)} unknown, ${commas(n.refuted)} refuted. ${omitted}`;
     const items = [...this.leaders, ...this.items];
     return {

@@ -68,7 +68,7 @@ export class LedgerPanel implements Panel<LedgerSection> {
   private lines: readonly string[] = [];
 
   constructor(host: Host) {
-    const frame = new Frame("ledger", "Ledger", host);
+    const frame = new Frame("ledger", "Summary", host);
     const events = {
       select: (ref: string) => host.select(ref),
       hover: (ref: string | null) => host.hover(ref),

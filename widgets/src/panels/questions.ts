@@ -17,7 +17,7 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
   private text = "";
 
   constructor(private readonly host: Host) {
-    this.frame = new Frame("questions", "Questions", host);
+    this.frame = new Frame("questions", "What-if", host);
     this.table = new TableView("questions", {
       select: (ref) => host.select(ref),
       hover: (ref) => host.hover(ref),
