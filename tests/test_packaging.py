@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "prism_explore" / "widgets" / "static"
-LIMIT_BYTES = 150 * 1024
+LIMIT_BYTES = 200 * 1024
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]

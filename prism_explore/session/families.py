@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import (
     CandidateInstantiated,
+    ExplorationStarted,
     FamilyCompleted,
     FamilyDominated,
     FloatsAssessed,
@@ -17,9 +19,12 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger import FamilyRow, family_rows, ledger, outcome
+from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
 from prism_explore.session.readable_record import ReadableRecord
+from prism_explore.targets import Target
+from prism_explore.tune.space.figures import Figures, figures_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,30 @@ class FamilyHandle:
         """The measured trials: each one is a choice of parameter values."""
         candidates = self.candidates
         return tuple(e for e in self.record.of(TrialMeasured) if e.candidate in candidates)
+
+    def figures(self, of: str = "", machine: Target | None = None, **sizes: int) -> Figures:
+        """The modelled figures at given sizes, as the Sizes panel of the explorer shows them.
+
+        Args:
+            of: the id of one of its candidates; the family itself, with open maps, if left out.
+            machine: the machine; that of the search if left out.
+            sizes: a value for each symbol that the search does not fix, such as gx=64; `b=16` replaces a fixed one.
+
+        Returns:
+            The figures, and the conditions that the sizes break.
+
+        Raises:
+            ShapeError: no such candidate, or a symbol has no positive value.
+        """
+        started = self.record.of(ExplorationStarted)[0]
+        chosen = {**dict(started.shapes), **sizes}
+        if of in ("", self.id):
+            return figures_of(self.graph, chosen, machine or self.record.target_figures())
+        found = next((e for e in self.record.of(CandidateInstantiated) if e.candidate == of), None)
+        if found is None or found.family != self.id:
+            raise ShapeError(f"{self.id} has no candidate {of!r}; it has {', '.join(self.candidates) or 'none'}")
+        conditions = tuple(dim(c) for c in found.conditions)
+        return figures_of(parse(found.sgraph), chosen, machine or self.record.target_figures(), conditions)
 
     @property
     def floats(self) -> FloatsAssessed | None:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from prism_explore.diagnose.evidence import Evidence
 from prism_explore.events.journal import Journal
+from prism_explore.targets import Target
 
 E = TypeVar("E")
 
@@ -27,6 +28,10 @@ class ReadableRecord(Protocol):
 
     def evidence(self, candidate: str) -> Evidence:
         """The evidence for the verdict on a candidate."""
+        ...
+
+    def target_figures(self) -> Target:
+        """The machine of the search."""
         ...
 
     def text(self, table: str) -> str:

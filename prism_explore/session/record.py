@@ -38,6 +38,7 @@ from prism_explore.session.pruned import Pruned
 from prism_explore.session.tables import data_frame, table_rows
 from prism_explore.session.tuning_table import Tuning
 from prism_explore.support.caches import lease_for
+from prism_explore.targets import Target, target
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.counterexample.case import Case, read_counterexample
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
@@ -107,6 +108,21 @@ class Record:
         if not started:
             raise ShapeError("the search has not begun; sess.step() begins it")
         return parse_program(started[0].program)
+
+    def target_figures(self) -> Target:
+        """The machine of the search, as this computer knows it: `cpu` is the CPU here, which is measured if need be.
+
+        Returns:
+            The machine's figures.
+
+        Raises:
+            ShapeError: the search has not begun.
+            TargetUnavailable: the search used a machine of its own, whose figures a saved search does not have.
+        """
+        started = self.of(ExplorationStarted)
+        if not started:
+            raise ShapeError("the search has not begun; sess.step() begins it")
+        return target(started[0].target)
 
     def graph(self, of: str = "") -> MultiDiGraph[str]:
         """A graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`.

@@ -234,6 +234,14 @@ class Session(Record):
         replay_saved(journal, sess._engine, sess._steering)
         return sess
 
+    def target_figures(self) -> Target:
+        """The machine of the search.
+
+        Returns:
+            Its figures.
+        """
+        return self.task.target
+
     @property
     def program(self) -> TensorProgram:
         """The program that is searched."""

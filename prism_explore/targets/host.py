@@ -55,7 +55,7 @@ def cache_file() -> Path:
 
 def load_or_measure(path: Path, measure: Callable[[], Target]) -> Target:
     """The host's figures from the file at `path`; if it has none for this machine, measure and store them."""
-    known = _stored(path)
+    known = stored_figures(path)
     if known is not None and BUSY not in known.source:
         return known
     fresh = measure()
@@ -68,7 +68,7 @@ def load_or_measure(path: Path, measure: Callable[[], Target]) -> Target:
 def store_higher_rates(measured: Target, path: Path | None = None) -> None:
     """Store the rates of `measured` that are higher than the stored ones; quoted rates are ignored."""
     where = path or cache_file()
-    known = _stored(where)
+    known = stored_figures(where)
     if known is None or not measured.measured:
         return
     better = _better(known, measured)
@@ -86,7 +86,7 @@ def _better(a: Target, b: Target) -> Target:
     )
 
 
-def _stored(path: Path) -> Target | None:
+def stored_figures(path: Path) -> Target | None:
     """The stored figures of this machine; None if there are none, or if they are damaged."""
     found = _read(path).get(_key())
     try:

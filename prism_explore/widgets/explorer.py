@@ -27,9 +27,9 @@ from prism_explore.widgets.jupyter.display import display_mode, frame
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.wire import Message, Publisher
 from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
+from prism_explore.widgets.panels.graph import graph_panel
 from prism_explore.widgets.panels.map import map_panel
 from prism_explore.widgets.panels.panels import sections
-from prism_explore.widgets.panels.pictures import graph_panel
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.report import report_page
 from prism_explore.widgets.scene import Scene
@@ -94,8 +94,8 @@ class Explorer(anywidget.AnyWidget):
         """Change what is shown, or how wide; this has no influence on the search."""
         with self._lock:
             match content:
-                case {"collapsed": bool(collapsed)}:
-                    self._view = replace(self._view, collapsed=collapsed)
+                case {"graph": Mapping() as graph}:
+                    self._view = replace(self._view, graph=self._view.graph.after(graph))
                 case {"cursor": int(cursor)} if not isinstance(cursor, bool):
                     self._view = replace(self._view, cursor=max(0, cursor))
                 case {"map": Mapping() as change}:

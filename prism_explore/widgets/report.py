@@ -93,7 +93,7 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
     drawn = _most_wanted(candidates, book)
     families = list(dict.fromkeys((*(family_of(c) for c in drawn), *(f.family for f in book.families))))[:MAX_GRAPHS]
     search = search_info(session, with_questions=False)
-    view = ViewState(map_px=MAP_PX, dock_px=DOCK_PX)
+    view = ViewState(map_px=MAP_PX, dock_px=DOCK_PX, interactive=False)
     pool = Pool()
     recorder = Recorder(search, Versions(pool), frozenset((*drawn, *families)), view)
     at = moments(entries, len(book.families))

@@ -18,7 +18,9 @@ Anchor: TypeAlias = Literal["start", "middle", "end"]
 Outline: TypeAlias = Literal[
     "rect", "pill", "diamond", "hexagon", "circle", "square", "triangle", "cross", "star", "none"
 ]
-Role: TypeAlias = Literal["frame", "box", "chip", "block", "mark", "text"]
+Role: TypeAlias = Literal["frame", "box", "chip", "block", "mark", "text", "button"]
+GraphAction: TypeAlias = Literal["toggle", "enter"]
+"""What a button in a picture of an sGraph does with a custom kernel."""
 Curve: TypeAlias = Literal["line", "bezier"]
 Point: TypeAlias = tuple[float, float]
 
@@ -56,6 +58,8 @@ class Shape:
     """Id of the frame around it; in the search map, of its parent node."""
     count: int = 1
     """Number of nodes or regions that it represents, if they are too small to be drawn one by one."""
+    action: GraphAction | Literal[""] = ""
+    """What a click does with `ref`; empty to select it."""
 
 
 @dataclass(frozen=True, slots=True)

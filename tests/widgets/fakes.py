@@ -17,6 +17,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, Reason, RegionPruned
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.targets import GPUS
 from prism_explore.widgets.jupyter.live import State
 from prism_explore.widgets.panels.context import Folds, QuestionList, SearchInfo, ViewState
 from prism_explore.widgets.panels.panels import sections
@@ -113,7 +114,17 @@ def picture(selection: str = "", state: State = "finished") -> Sections:
     subject = selection if selection.startswith("f") else ""
     view = ViewState(selection, subject)
     questions = QuestionList(QUESTIONS, frozenset({"audit", "what_if", "certify", "replay"}))
-    search = SearchInfo(program(), "cpu", "b=8", state, "", questions, default_space(program()))
+    search = SearchInfo(
+        program(),
+        "cpu",
+        "b=8",
+        state,
+        "",
+        questions,
+        default_space(program()),
+        shapes=(("b", 8),),
+        machine=GPUS["a100"],
+    )
     return sections(search, folds, view, ("sess.step()", "sess.reject('f2')"))
 
 

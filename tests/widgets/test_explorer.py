@@ -16,6 +16,7 @@ from prism_explore.events.ledger import ledger
 from prism_explore.widgets.explorer import Explorer
 from prism_explore.widgets.panels.cards import substitute_symbols
 from prism_explore.widgets.panels.context import ViewState
+from prism_explore.widgets.panels.graph_choices import GraphChoices
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.typescript.section_types import sections_ts
 from tests.widgets.fakes import FakeSession, picture, recorded
@@ -102,21 +103,32 @@ def test_a_selection_that_lies_in_no_graph_keeps_the_graph(shown: Shown) -> None
 
 
 def test_kernels_close_and_open_and_the_map_zooms(shown: Shown) -> None:
-    assert shown.picture().graph.expanded
-    shown.receive(kind="look", collapsed=True)
+    (kernel,) = shown.picture().graph.kernels
+    assert kernel.expanded
+    shown.receive(kind="look", graph={"kernels": [kernel.ref], "expanded": False})
     shown.receive(kind="look", root="n3")
     shown.receive(kind="look", map_px=500, dock_px=100_000, dock_high_px=10)
     seen = shown.picture()
 
-    assert seen.graph.expanded is False
+    assert not seen.graph.kernels[0].expanded
     assert "zoomed into n3" in seen.map.summary
     assert seen.map.scene.width == 500
-    assert shown._view == ViewState("", "", True, "n3", 500, 2400, 160)
+    choices = GraphChoices(((kernel.ref, False),))
+    assert shown._view == ViewState("", "", choices, True, "n3", 500, 2400, 160)
 
 
 @pytest.mark.parametrize(
     "content",
-    [None, 3, "x", [], {}, {"kind": "look"}, {"kind": "look", "collapsed": "yes"}, {"kind": "hello", "have": "x"}],
+    [
+        None,
+        3,
+        "x",
+        [],
+        {},
+        {"kind": "look"},
+        {"kind": "look", "graph": {"kernels": "all"}},
+        {"kind": "hello", "have": "x"},
+    ],
 )
 def test_nonsense_from_the_browser_changes_nothing(shown: Shown, content: object) -> None:
     before = shown._view

@@ -81,7 +81,7 @@ def test_the_browser_shows_every_moment_zoom_and_selection_as_python_does(
             refs += [*folds.events.families, *folds.events.candidates, *folds.events.sources] * 5
         selection, root = draw.choice(refs), draw.choice(["", *folds.events.nodes])
         view = ViewState(selection, subject_of(selection, folds.events), root=root, map_px=draw.randrange(240, 1400),
-                         dock_px=DOCK_PX, cursor=cursor)  # fmt: skip
+                         dock_px=DOCK_PX, cursor=cursor, interactive=False)  # fmt: skip
         looks.append(look(selection, view.subject, cursor, root, view.map_px))
         expected.append(to_data(sections(search, folds, view, memo=memo)))
     for asked, answer, truth in zip(looks, browser_sections(node, tmp_path, report, looks), expected, strict=True):

@@ -13,12 +13,13 @@ import { Press } from "./lib/press.ts";
 import { ancestors, familyOf, isNode } from "./lib/refs.ts";
 import { Lock } from "./lock.ts";
 import type { LedgerPanel } from "./panels/dock.ts";
+import type { GraphPanel } from "./panels/graph.ts";
 import type { Host, PanelName } from "./panels/panel.ts";
 import { ResultView } from "./panels/result.ts";
 import { TransportBar } from "./panels/transport.ts";
 import { makePanels, type Panels } from "./registry.ts";
 import { SCENE_CSS } from "./scene.ts";
-import type { Sections } from "./sections.ts";
+import type { Sections, ShapeSizes } from "./sections.ts";
 import { copyText, StatusLine } from "./status.ts";
 import { type Args, type Connection, type Look, type Model, type Reply, Wire } from "./wire.ts";
 
@@ -147,6 +148,10 @@ export class App implements Host {
 
   maximise(panel: PanelName): void {
     this.layout.maximise(panel);
+  }
+
+  showSizes(subject: string, shapes: readonly ShapeSizes[], values: readonly number[]): void {
+    (this.panels.get("graph") as GraphPanel | undefined)?.showSizes(subject, shapes, values);
   }
 
   // ---- requests of the keys

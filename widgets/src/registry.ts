@@ -2,11 +2,12 @@
 
 import { CodePanel, FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
 import { EClassesPanel } from "./panels/eclasses.ts";
+import { GraphPanel } from "./panels/graph.ts";
 import { InspectorPanel } from "./panels/inspector.ts";
 import { MapPanel } from "./panels/map.ts";
 import type { Host, Panel, PanelName } from "./panels/panel.ts";
-import { GraphPanel } from "./panels/picture.ts";
 import { QuestionsPanel } from "./panels/questions.ts";
+import { SizesPanel } from "./panels/sizes.ts";
 import { TuningPanel } from "./panels/tuning.ts";
 import type { Sections } from "./sections.ts";
 
@@ -24,6 +25,7 @@ export const PANELS: readonly { [K in PanelName]: PanelRow<K> }[PanelName][] = [
   { name: "graph", label: "sGraph", docked: false, make: (host) => new GraphPanel(host) },
   { name: "inspector", label: "Inspector", docked: false, make: (host) => new InspectorPanel(host) },
   { name: "families", label: "Families", docked: true, make: (host) => new FamiliesPanel(host) },
+  { name: "sizes", label: "Sizes", docked: true, make: (host) => new SizesPanel(host) },
   { name: "eclasses", label: "E-classes", docked: true, make: (host) => new EClassesPanel(host) },
   { name: "tuning", label: "Tuning", docked: true, make: (host) => new TuningPanel(host) },
   { name: "ledger", label: "Summary", docked: true, make: (host) => new LedgerPanel(host) },

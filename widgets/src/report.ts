@@ -62,7 +62,8 @@ export class ReportModel {
         look.cursor = message.cursor < this.folded.count ? message.cursor : 0;
       if (typeof message.root === "string") look.root = message.root;
       if (typeof message.map_px === "number") look.map_px = Math.max(240, Math.min(2400, message.map_px));
-      if (typeof message.collapsed === "boolean") look.collapsed = message.collapsed;
+      const graph = message.graph as { readonly expanded?: unknown } | undefined;
+      if (typeof graph?.expanded === "boolean") look.collapsed = !graph.expanded;
       const tuning = message.tuning as { readonly mode?: unknown } | undefined;
       if (typeof tuning?.mode === "string") look.tuning = tuning.mode;
     } else if (message.name === "select") {

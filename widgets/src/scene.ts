@@ -15,7 +15,7 @@ export interface Text {
 export interface Shape {
   readonly type: "shape";
   readonly id: string;
-  readonly role: "frame" | "box" | "chip" | "block" | "mark" | "text";
+  readonly role: "frame" | "box" | "chip" | "block" | "mark" | "text" | "button";
   readonly kind: string;
   readonly x: number;
   readonly y: number;
@@ -37,6 +37,7 @@ export interface Shape {
   readonly tip?: string;
   readonly parent?: string;
   readonly count?: number;
+  readonly action?: "toggle" | "enter" | "";
 }
 
 /** A line through `points`; a Bezier curve has 3n + 1 of them, as in the SVG command C. Units: px. */
@@ -107,6 +108,7 @@ export const SCENE_CSS = `
 .prism-scene .t-body{font-size:13px;font-weight:400;}
 .prism-scene .t-mono{font-size:12px;font-weight:400;font-family:ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;}
 .prism-scene .t-mono-muted{font-size:12px;font-weight:400;font-family:ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;fill:var(--pe-muted);}
+.prism-scene .t-sizes{font-size:12px;font-weight:600;font-family:ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;fill:var(--pe-curve);}
 .prism-scene .t-small{font-size:12px;font-weight:400;}
 .prism-scene .t-muted{font-size:12px;font-weight:400;fill:var(--pe-muted);}
 .prism-scene .t-letter{font-size:12px;font-weight:700;}
@@ -128,6 +130,7 @@ export const SCENE_CSS = `
 .prism-scene .k-chip-full>text{fill:var(--pe-muted);}
 .prism-scene .k-chip-open>.body{fill:var(--pe-unknown);stroke:var(--pe-ink);stroke-width:1px;}
 .prism-scene .k-chip-open>text{fill:var(--pe-on-status);}
+.prism-scene .k-button>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1px;}
 .prism-scene .k-edge>.body{fill:none;stroke:var(--pe-line);stroke-width:1.5px;}
 .prism-scene .k-edge-loop>.body{fill:none;stroke:var(--pe-loop-line);stroke-width:1.5px;}
 .prism-scene .k-expanded>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:0.8px;}

@@ -111,13 +111,119 @@ export interface Link {
   readonly label: string;
 }
 
+/** A custom kernel of the graph that is shown. */
+export interface KernelChoice {
+  readonly ref: string;
+  readonly position: number;
+  readonly label: string;
+  readonly expanded: boolean;
+}
+
+/** One step from the program to the graph that is shown. */
+export interface Crumb {
+  readonly label: string;
+  readonly shows: "" | "program" | "graph";
+}
+
 /** The picture of one sGraph. */
 export interface GraphSection {
   readonly subject: string;
   readonly caption: string;
   readonly alternatives: readonly Link[];
-  readonly expanded: boolean | null;
+  readonly kernels: readonly KernelChoice[];
+  readonly entered: string;
+  readonly trail: readonly Crumb[];
   readonly scene: Scene | null;
+}
+
+/** A symbolic size, and the values that it can have. */
+export interface Slider {
+  readonly symbol: string;
+  readonly label: string;
+  readonly values: readonly number[];
+  readonly value: number;
+}
+
+/** What legal sizes satisfy; `form` is the row of the closed forms that has the size. */
+export interface SizeLimit {
+  readonly form: number;
+  readonly most: number | null;
+  readonly text: string;
+  readonly what: string;
+}
+
+/** A figure that depends on the sizes. */
+export interface SizeFigure {
+  readonly label: string;
+  readonly form: number;
+  readonly unit: "bytes" | "seconds" | "flops" | "count";
+  readonly note: string;
+  readonly limit: number | null;
+}
+
+/** The sizes in numbers of one shape of the sGraph; per dim a row of the closed forms. */
+export interface ShapeSizes {
+  readonly shape: string;
+  readonly dims: readonly number[];
+}
+
+/** A grid dim or the loop of a kernel; `form` is the row of its number of steps. */
+export interface GridStepper {
+  readonly name: string;
+  readonly form: number;
+  readonly loop: boolean;
+}
+
+/** One dim of a tensor that blocks load or store; extent, tile and strides are rows of the closed forms. */
+export interface AccessDim {
+  readonly extent: number;
+  readonly tile: number;
+  readonly strides: readonly (readonly [string, number])[];
+}
+
+/** A load or store of a block graph: which region of a tensor each block touches. */
+export interface Access {
+  readonly ref: string;
+  readonly label: string;
+  readonly kind: "load" | "store";
+  readonly dims: readonly AccessDim[];
+  readonly open: boolean;
+}
+
+/** What the blocks of one custom kernel read and write. */
+export interface KernelAccesses {
+  readonly ref: string;
+  readonly label: string;
+  readonly steppers: readonly GridStepper[];
+  readonly accesses: readonly Access[];
+}
+
+/** A roofline plot in which one point moves; the rows of its figures, and the axes. */
+export interface RooflinePlot {
+  readonly scene: Scene;
+  readonly memory_bytes: number;
+  readonly flops: number;
+  readonly time_s: number | null;
+  readonly area: readonly [number, number, number, number];
+  readonly x: readonly [number, number];
+  readonly y: readonly [number, number];
+  readonly peak: number;
+  readonly bandwidth: number;
+}
+
+/** The symbolic sizes of the graph that is shown, and what depends on them, as closed forms. */
+export interface SizesSection {
+  readonly subject: string;
+  readonly caption: string;
+  readonly origin: string;
+  readonly forms: readonly (readonly (string | number)[])[];
+  readonly sliders: readonly Slider[];
+  readonly limits: readonly SizeLimit[];
+  readonly figures: readonly SizeFigure[];
+  readonly shapes: readonly ShapeSizes[];
+  readonly kernels: readonly KernelAccesses[];
+  readonly roofline: RooflinePlot | null;
+  readonly python: string;
 }
 
 /** What a symbol of a formula means, as text and as MathML. */
@@ -316,6 +422,7 @@ export interface Sections {
   readonly view: View;
   readonly map: MapSection;
   readonly graph: GraphSection;
+  readonly sizes: SizesSection;
   readonly inspector: Inspector | null;
   readonly families: Table;
   readonly eclasses: EClasses;

@@ -60,9 +60,15 @@ export type TuningLook =
   | { readonly top: number }
   | { readonly brush: readonly (string | number)[] };
 
-/** What to show: kernels as one box, the map from a node on, an earlier state of the search, the widths of pictures. */
+/** What to show of the sGraph: kernels as block graphs or as boxes, one kernel alone, or the program. */
+export type GraphLook =
+  | { readonly kernels: readonly string[]; readonly expanded: boolean }
+  | { readonly entered: string }
+  | { readonly program: boolean };
+
+/** What to show: parts of the sGraph, the map from a node on, an earlier state of the search, the widths of pictures. */
 export type Look =
-  | { readonly collapsed: boolean }
+  | { readonly graph: GraphLook }
   | { readonly root: string }
   | { readonly cursor: number }
   | { readonly map: MapLook }

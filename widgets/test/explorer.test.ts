@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import explorer from "../src/explorer.ts";
+import { PANELS } from "../src/registry.ts";
 import type { Card, Sections, StepRow } from "../src/sections.ts";
 import { FakeModel, recorded, withTexts } from "./python.ts";
 
@@ -444,9 +445,10 @@ describe("buttons", () => {
 
   it("open and close custom kernels", () => {
     const { python, root } = shown();
+    const kernels = recorded().graph.kernels.map((kernel) => kernel.ref);
     click(panel(root, "graph")?.querySelector("[title^=collapse]"));
 
-    expect(python.of("look").at(-1)).toEqual({ kind: "look", collapsed: true });
+    expect(python.of("look").at(-1)).toEqual({ kind: "look", graph: { kernels, expanded: false } });
   });
 });
 
@@ -555,7 +557,7 @@ describe("a narrow place", () => {
 
     click(root.querySelector('[data-tab-of="code"]'));
     expect(seen()).toEqual(["code"]);
-    expect(root.querySelectorAll("[role=tab]:not([hidden])")).toHaveLength(9);
+    expect(root.querySelectorAll("[role=tab]:not([hidden])")).toHaveLength(PANELS.length);
   });
 });
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, islice, product
 from math import gcd, prod
 from typing import TypeAlias
 
 from prism_explore.cost.work import least_scratch
-from prism_explore.ir.dims import Dim
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
@@ -52,6 +52,13 @@ class Limits:
     kernels: tuple[tuple[str, ...], ...]
     """Per custom kernel, the symbols of its grid and its loop."""
 
+    def substitute(self, shapes: Mapping[str, int]) -> Limits:
+        """The conditions with values for some symbols."""
+        integers, blocks, scratch = (
+            tuple(d.substitute(shapes) for d in dims) for dims in (self.integers, self.blocks, self.scratch)
+        )
+        return Limits(self.symbols, tuple(dict.fromkeys(integers)), blocks, scratch, self.kernels)
+
 
 def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Limits:
     """The conditions on a candidate's sizes.
@@ -64,19 +71,28 @@ def limits_of(candidate: Candidate, shapes: Mapping[str, int], target: Target) -
         for d in t.dims:
             if not set(d.symbols) & set(graph.parameters):
                 d.value(shapes)
-    conditions = dict.fromkeys((*candidate.conditions, *graph.conditions()))
-    integers = tuple(dict.fromkeys(d.substitute(shapes) for d in conditions))
+    return symbolic_limits(graph, candidate.conditions, target).substitute(shapes)
+
+
+def symbolic_limits(graph: SGraph, conditions: Sequence[Dim], target: Target) -> Limits:
+    """The conditions on the sizes of an sGraph, in its own symbols and those of its inputs.
+
+    Args:
+        graph: its maps may be open.
+        conditions: further dims that must be positive integers.
+        target: the machine.
+    """
     types = graph.types()
     blocks: list[Dim] = []
     scratch: list[Dim] = []
     kernels: list[tuple[str, ...]] = []
     for position, block in graph.customs:
         operands = tuple(types[a] for a in graph.nodes[position].args)
-        grid = [p.size.substitute(shapes) for p in block.grid]
-        blocks.append(prod(grid, start=Dim((((), Fraction(1)),))))
-        scratch.append(least_scratch(block, operands, target.kind == "gpu").substitute(shapes))
+        blocks.append(prod((p.size for p in block.grid), start=ONE))
+        scratch.append(least_scratch(block, operands, target.kind == "gpu"))
         own = (s for p in block.parallel for s in p.size.symbols if s in graph.parameters)
         kernels.append(tuple(dict.fromkeys(own)))
+    integers = tuple(dict.fromkeys((*conditions, *graph.conditions())))
     return Limits(graph.parameters, integers, tuple(blocks), tuple(scratch), tuple(kernels))
 
 
@@ -106,7 +122,7 @@ def independent_groups(limits: Limits) -> tuple[Limits, ...]:
 def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:
     """Every legal choice of sizes, in lexicographic order, one at a time."""
     limits = limits_of(candidate, shapes, target)
-    return _enumerate_sizes(limits, target, [_symbol_values(symbol, limits) for symbol in limits.symbols])
+    return _enumerate_sizes(limits, target, [symbol_values(symbol, limits) for symbol in limits.symbols])
 
 
 def some_sizes(
@@ -122,7 +138,7 @@ def some_sizes(
 @memoize(4096)
 def sample_sizes(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
     """As `some_sizes`, cached: candidates of many families have the same limits."""
-    domains = [_symbol_values(symbol, limits) for symbol in limits.symbols]
+    domains = [symbol_values(symbol, limits) for symbol in limits.symbols]
     found, is_complete = tuple(islice(_enumerate_sizes(limits, target, domains), most + 1)), True
     while len(found) > most and max(map(len, domains)) > 2:
         longest = max(range(len(domains)), key=lambda i: len(domains[i]))
@@ -184,7 +200,7 @@ def schedules(choices: Choices) -> Iterator[Schedule]:
                 yield tuple((name, number) for (name, _), number in zip(choices, chosen, strict=True))
 
 
-def _symbol_values(symbol: str, limits: Limits) -> tuple[int, ...]:
+def symbol_values(symbol: str, limits: Limits) -> tuple[int, ...]:
     """Values to try for one symbol: the divisors of what it must divide by every condition.
 
     A symbol in no denominator of a condition partitions nothing; more than one block would repeat the same work, so its

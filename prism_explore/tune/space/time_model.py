@@ -97,8 +97,12 @@ class TimeModel:
         """Seconds and memory bytes for many choices of sizes; all have the same symbols in the same order."""
         table = np.array([[value for _, value in sizes] for sizes in choices], float)
         sizes = {symbol: table[:, place] for place, (symbol, _) in enumerate(choices[0] if choices else ())}
-        time_s: Any = np.zeros(len(choices))
-        dram_bytes: Any = np.zeros(len(choices))
+        time_s, dram_bytes = self.evaluate(sizes)
+        return time_s + np.zeros(len(choices)), dram_bytes + np.zeros(len(choices))
+
+    def evaluate(self, sizes: SymbolValues) -> tuple[Any, Any]:
+        """Seconds and memory bytes; values of symbols can be numbers, columns, or what `closed_forms` records."""
+        time_s = dram_bytes = 0.0
         for kernel in self._kernels:
             kernel_s, kernel_dram_bytes = self._estimate_kernel(kernel, sizes)
             time_s, dram_bytes = time_s + kernel_s, dram_bytes + kernel_dram_bytes
@@ -162,13 +166,22 @@ def model_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target) -> 
     Raises:
         ShapeError: a data symbol has no value in `shapes`.
     """
-    types = graph.types()
     chosen = dict.fromkeys(graph.parameters, 1)
 
     def compiled(size: Dim) -> SizeFunction:
         size.rational({**chosen, **shapes})  # raises if a symbol has no value
         return compile_size(size.substitute(shapes))
 
+    return _model(graph, target, compiled)
+
+
+def symbolic_model_of(graph: SGraph, target: Target) -> TimeModel:
+    """As `model_of_graph`, but the symbols of the inputs also take their values when the model is evaluated."""
+    return _model(graph, target, compile_size)
+
+
+def _model(graph: SGraph, target: Target, compiled: Callable[[Dim], SizeFunction]) -> TimeModel:
+    types = graph.types()
     kernels: list[_KernelModel] = []
     for work in work_of(graph):
         loads = tuple(

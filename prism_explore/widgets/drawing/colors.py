@@ -105,6 +105,7 @@ STYLES: dict[str, Style] = {
         Style("chip-partitioned", "chip", "line", 1.0),
         Style("chip-full", "none", "line", 1.0, "2 2", ink="muted"),
         Style("chip-open", "unknown", "ink", 1.0, ink="on-status"),
+        Style("button", "surface", "line", 1.0),
         Style("edge", stroke="line"),
         Style("edge-loop", stroke="loop-line"),
         # search map
@@ -186,6 +187,7 @@ TEXTS: dict[str, TextStyle] = {
         TextStyle("body", 13),
         TextStyle("mono", 12, mono=True),
         TextStyle("mono-muted", 12, mono=True, ink="muted"),
+        TextStyle("sizes", 12, 600, mono=True, ink="curve"),
         TextStyle("small", 12),
         TextStyle("muted", 12, ink="muted"),
         TextStyle("letter", 12, 700),

@@ -80,6 +80,8 @@ class Diagram:
 
     members: tuple[Box | Frame, ...]
     edges: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, ...], ...] = ()
+    """As in `Frame`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,8 @@ def place(diagram: Diagram) -> Placed:
         graph.edge_attr.update(arrowhead="none")
         names = {m.id: f"v{i}" for i, m in enumerate(walk(diagram.members))}
         clusters = dict(_declare(graph, diagram.members, names))
+        for number, row in enumerate(diagram.rows):
+            graph.add_subgraph([names[b] for b in row], name=f"row{number}", rank="same")
         for number, (source, target) in enumerate(diagram.edges):
             graph.add_edge(names[source], names[target], key=f"e{number}")
         for source, target in _ordering_edges(diagram):

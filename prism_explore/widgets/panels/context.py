@@ -23,16 +23,20 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Space
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.targets import GPUS, Target
+from prism_explore.tune.space.figures import guess_sizes
 from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
 from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.panels.graph_choices import NO_CHOICES, GraphChoices
+from prism_explore.widgets.panels.machine import stand_in_for
 from prism_explore.widgets.panels.reads import Computed
+from prism_explore.widgets.panels.size_forms import size_forms, sliders_of
 from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.egraph_frames import lemma_growth
 from prism_explore.widgets.views.event_lanes import EventLanes
-from prism_explore.widgets.views.graph import program_scene, sgraph_scene
+from prism_explore.widgets.views.graph import GraphView, program_scene, sgraph_scene
 from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.search_tree import SearchTree
 from prism_explore.widgets.views.similar import Patterns
@@ -106,8 +110,10 @@ class ViewState:
     selection: str = ""
     subject: str = ""
     """The family or candidate that was selected last; empty to follow the search."""
-    collapsed: bool = False
-    """Whether custom kernels are drawn as one box."""
+    graph: GraphChoices = NO_CHOICES
+    """What is expanded and entered in the sGraph panel."""
+    interactive: bool = True
+    """Whether Python answers changes of the view, so that pictures have buttons."""
     root: str = ""
     """The node that the search map is zoomed into."""
     map_px: int = 420
@@ -157,6 +163,8 @@ class SearchInfo:
     """Sizes at which kernels are tuned."""
     saved_as: str = ""
     """Path of the file that holds the search; empty if it was not saved."""
+    stand_in: Target | None = None
+    """The figures that are known here under the machine's name, if its own are not known."""
 
 
 def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo:
@@ -182,6 +190,7 @@ def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo
         _machine(session.task.target),
         tuple(session.task.shapes.items()),
         session.journal.saved_as if with_questions else "",
+        None if isinstance(session.task.target, Target) else stand_in_for(session.task.target.name),
     )
 
 
@@ -198,6 +207,9 @@ class Memo:
         """Per section, the last result."""
         self.program_scene = lru_cache(2)(program_scene)
         self.graph_scene = lru_cache(32)(_graph_scene)
+        self.guess_sizes = lru_cache(256)(guess_sizes)
+        self.size_forms = lru_cache(64)(size_forms)
+        self.size_sliders = lru_cache(64)(sliders_of)
         self.equalities = lru_cache(32)(equalities)
         self.growth = lru_cache(32)(self._growth)
         self.work_model = lru_cache(256)(work_model)
@@ -215,9 +227,8 @@ class Memo:
         return lemma_growth(found, tensor)
 
 
-def _graph_scene(graph: SGraph, subject: str, collapsed: bool) -> Scene:
-    customs = [position for position, _ in graph.customs]
-    return sgraph_scene(graph, subject, subject, customs if collapsed else ())
+def _graph_scene(graph: SGraph, subject: str, view: GraphView) -> Scene:
+    return sgraph_scene(graph, subject, subject, view)
 
 
 @dataclass(frozen=True, slots=True)

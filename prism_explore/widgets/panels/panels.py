@@ -11,15 +11,16 @@ from typing import Any
 from prism_explore.widgets.jupyter.commands import COMMANDS, STEERING, Command
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.families import families_panel
+from prism_explore.widgets.panels.graph import graph_panel
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.ledger import ledger_panel
 from prism_explore.widgets.panels.map import map_panel
-from prism_explore.widgets.panels.pictures import graph_panel
 from prism_explore.widgets.panels.proof import eclasses_panel
 from prism_explore.widgets.panels.questions import questions_panel
 from prism_explore.widgets.panels.reads import record
 from prism_explore.widgets.panels.result_card import result_card
 from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, View
+from prism_explore.widgets.panels.sizes import sizes_panel
 from prism_explore.widgets.panels.transport import transport
 from prism_explore.widgets.panels.tuning import code_panel, tuning_panel
 
@@ -44,6 +45,7 @@ PANELS: Mapping[str, Callable[[Context], Any]] = {
     "view": lambda context: View(context.view.selection),
     "map": map_panel,
     "graph": graph_panel,
+    "sizes": sizes_panel,
     "inspector": lambda context: inspect(context.view.selection, context),
     "families": families_panel,
     "eclasses": eclasses_panel,

@@ -296,6 +296,26 @@ class MapSection:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelChoice:
+    """A custom kernel of the graph that is shown."""
+
+    ref: str
+    position: int
+    label: str
+    expanded: bool
+    """Whether it is drawn as its block graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crumb:
+    """One step from the program to the graph that is shown."""
+
+    label: str
+    shows: Literal["", "program", "graph"] = ""
+    """What a click on it shows; empty for the last step."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphSection:
     """The picture of one sGraph."""
 
@@ -304,9 +324,137 @@ class GraphSection:
     caption: str
     alternatives: tuple[Link, ...]
     """The graphs that can be shown instead: the family and its candidates."""
-    expanded: bool | None
-    """Whether custom kernels are drawn as block graphs; None if the graph has none."""
+    kernels: tuple[KernelChoice, ...]
+    entered: str
+    """Ref of the custom kernel that is shown alone; empty for none."""
+    trail: tuple[Crumb, ...]
     scene: Scene | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A symbolic size, and the values that it can have."""
+
+    symbol: str
+    label: str
+    values: tuple[int, ...]
+    value: int
+    """The current choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimit:
+    """What legal sizes satisfy; `form` is the row of the closed forms that has the size."""
+
+    form: int
+    most: float | None
+    """The limit; None where the size must be a positive whole number."""
+    text: str
+    what: str
+    """What has this size."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeFigure:
+    """A figure that depends on the sizes."""
+
+    label: str
+    form: int
+    unit: Literal["bytes", "seconds", "flops", "count"]
+    note: str
+    """Such as modelled."""
+    limit: float | None = None
+    """The limit of a bar; None for no bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeSizes:
+    """The sizes in numbers of one shape of the sGraph; per dim a row of the closed forms."""
+
+    shape: str
+    dims: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AccessDim:
+    """One dim of a tensor that blocks load or store; extent, tile and strides are rows of the closed forms."""
+
+    extent: int
+    tile: int
+    strides: tuple[tuple[str, int], ...]
+    """Per grid dim or loop that partitions it, the distance between tiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A load or store of a block graph: which region of a tensor each block touches."""
+
+    ref: str
+    label: str
+    kind: Literal["load", "store"]
+    dims: tuple[AccessDim, ...]
+    open: bool
+    """Whether its map is not chosen yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridStepper:
+    """A grid dim or the loop of a kernel; `form` is the row of its number of steps."""
+
+    name: str
+    form: int
+    loop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KernelAccesses:
+    """What the blocks of one custom kernel read and write."""
+
+    ref: str
+    label: str
+    steppers: tuple[GridStepper, ...]
+    accesses: tuple[Access, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RooflinePlot:
+    """A roofline plot in which one point moves; the rows of its figures, and the axes."""
+
+    scene: Scene
+    memory_bytes: int
+    flops: int
+    time_s: int | None
+    """None while maps are open; then the point is on the roof."""
+    area: tuple[float, float, float, float]
+    """Left, top, right, bottom. Units: px."""
+    x: tuple[float, float]
+    """Least and largest intensity. Units: flop/byte."""
+    y: tuple[float, float]
+    """Least and largest performance. Units: flop/s."""
+    peak: float
+    """Units: flop/s."""
+    bandwidth: float
+    """Units: bytes/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizesSection:
+    """The symbolic sizes of the graph that is shown, and what depends on them, as closed forms."""
+
+    subject: str
+    caption: str
+    origin: str
+    """Where the current choice comes from."""
+    forms: tuple[tuple[str | float, ...], ...]
+    """Rows, each an operation on earlier rows; see `tune.space.closed_forms`."""
+    sliders: tuple[Slider, ...]
+    limits: tuple[SizeLimit, ...]
+    figures: tuple[SizeFigure, ...]
+    shapes: tuple[ShapeSizes, ...]
+    kernels: tuple[KernelAccesses, ...]
+    roofline: RooflinePlot | None
+    python: str
+    """The call that gives the same figures, without the sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,6 +599,7 @@ class Sections:
     view: View
     map: MapSection
     graph: GraphSection
+    sizes: SizesSection
     inspector: Inspector | None
     families: Table
     eclasses: EClasses

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from prism_explore.events import kinds
 from prism_explore.events.journal import Entry
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState, best_candidate, select
+from prism_explore.widgets.panels.graph_choices import ALL_COLLAPSED
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS
 from prism_explore.widgets.panels.sections import EClasses, GraphSection
@@ -43,7 +44,7 @@ CANDIDATE_KINDS = (
     kinds.IncumbentImproved,
 )
 """Kinds that change one candidate and its family; the others can change all candidates of a family."""
-SUBJECT_PANELS = ("graph", "eclasses", "code")
+SUBJECT_PANELS = ("graph", "sizes", "eclasses", "code")
 """Panels that a selected family, candidate, trial or frame changes."""
 
 
@@ -105,7 +106,7 @@ class Recorder:
 
     def _record_moment(self, moment: int, folds: Folds, view: ViewState, changed: Changed) -> None:
         context = Context.of(self.search, folds, view, self.memo)
-        collapsed = replace(context, view=replace(view, collapsed=True))
+        collapsed = replace(context, view=replace(view, graph=ALL_COLLAPSED))
         self.versions.record("collapsed", moment, PANELS["graph"](collapsed))
         for name in BASE_PANELS:
             panel = PANELS[name](context)
@@ -169,7 +170,7 @@ class Recorder:
     def _record_subject(self, ref: str, moment: int, context: Context, with_parts: bool) -> None:
         """Record the panels of a family or candidate, and with its parts the inspectors of its tensors and classes."""
         shown = selected(context, ref)
-        collapsed = replace(shown, view=replace(shown.view, collapsed=True))
+        collapsed = replace(shown, view=replace(shown.view, graph=ALL_COLLAPSED))
         self.versions.record(f"collapsed/{ref}", moment, PANELS["graph"](collapsed))
         scenes: list[Scene | None] = []
         for name in SUBJECT_PANELS:

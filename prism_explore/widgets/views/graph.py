@@ -18,7 +18,7 @@ Accumulators lie on the lower border of the loop, because their results are avai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from prism_explore.ir.graph import SGraph, block_types, phases
@@ -31,8 +31,15 @@ from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.drawing.layout import Diagram, GraphvizUnavailable, Rect
 from prism_explore.widgets.drawing.text_metrics import line_px, shorten, width_px
 from prism_explore.widgets.refs import program_tensor, tensor_name
-from prism_explore.widgets.scene import Edge, Item, Outline, Point, Scene, Shape, Text
-from prism_explore.widgets.views.graph_text import MAX_SHAPE_CHARACTERS, describe, op_text, range_texts, shape_text
+from prism_explore.widgets.scene import Edge, GraphAction, Item, Outline, Point, Scene, Shape, Text
+from prism_explore.widgets.views.graph_text import (
+    MAX_SHAPE_CHARACTERS,
+    describe,
+    op_text,
+    range_texts,
+    shape_text,
+    sizes_text,
+)
 from prism_explore.widgets.views.loop_region import is_accumulator, loop_region
 
 PAD_PX = 12.0
@@ -40,37 +47,55 @@ CHIP_H_PX = 18.0
 CHIP_GAP_PX = 4.0
 OUTER_PX = 10.0
 """Distance between the border of the picture and its outermost frame."""
-TITLE_H_PX = 20.0
+TITLE_H_PX = 24.0
+BUTTON_PX = 24.0
+"""Height, and least width, of a button."""
 SAMPLES = 24
 """Points per Bezier segment at which an edge is tested against a title."""
 MAX_NAME_CHARACTERS = 28
+SIZES = "sizes"
+"""Text style of the sizes in numbers; the browser replaces these texts when a size is changed."""
 
 
-def sgraph_scene(
-    graph: SGraph,
-    owner: str = "",
-    title: str = "",
-    collapsed: Collection[int] = (),
-) -> Scene:
+@dataclass(frozen=True, slots=True)
+class GraphView:
+    """What is shown of an sGraph."""
+
+    collapsed: frozenset[int] = frozenset()
+    """Positions of custom kernels to draw as one box."""
+    entered: int | None = None
+    """Position of the only custom kernel to draw; None to draw the whole graph."""
+    buttons: bool = False
+    """Whether custom kernels have buttons to expand, collapse and enter them."""
+    numbers: tuple[tuple[str, int], ...] = ()
+    """Values of symbols; if there are any, boxes have the sizes of their tensors in numbers too."""
+
+
+WHOLE = GraphView()
+"""Everything expanded, without buttons and numbers."""
+
+
+def sgraph_scene(graph: SGraph, owner: str = "", title: str = "", view: GraphView = WHOLE) -> Scene:
     """Draw an sGraph; if Graphviz cannot be loaded, the scene is an error message.
 
     Args:
         graph: the graph; open maps are drawn as `?`.
         owner: id of its family or candidate, such as f1.c2: the ref of a tensor is then f1.c2/k3.b7.
         title: text after the word KERNEL.
-        collapsed: positions of custom kernels to draw as one box.
+        view: what is shown of it.
 
     Raises:
         ShapeError: the graph is ill-formed.
     """
     prefix = f"{owner}/" if owner else ""
-    drawing = _Drawing(graph, lambda i: prefix + tensor_name(i), f"{prefix}k#kernel", frozenset(collapsed))
-    return drawing.scene(f"sGraph {owner}".strip(), title or owner)
+    drawing = _Drawing(graph, lambda i: prefix + tensor_name(i), f"{prefix}k#kernel", view)
+    shown = f"sGraph {owner}".strip() + (f", kernel %{view.entered}" if view.entered is not None else "")
+    return drawing.scene(shown, title or owner)
 
 
 def program_scene(program: TensorProgram) -> Scene:
     """Draw a tensor program; the ref of a tensor is program.%5, as in the e-classes of the prover."""
-    drawing = _Drawing(program.graph, program_tensor, "program.%#kernel", frozenset())
+    drawing = _Drawing(program.graph, program_tensor, "program.%#kernel", WHOLE)
     return drawing.scene(f"program {program.name}", program.name)
 
 
@@ -111,6 +136,23 @@ MAPS = "maps"
 
 
 @dataclass(frozen=True, slots=True)
+class _Button:
+    """A button of a custom kernel."""
+
+    action: GraphAction
+    text: str
+    tip: str
+
+    @property
+    def width_px(self) -> float:
+        return max(BUTTON_PX, width_px(self.text, "small") + 10)
+
+
+def _buttons_w(buttons: tuple[_Button, ...]) -> float:
+    return sum(b.width_px + CHIP_GAP_PX for b in buttons)
+
+
+@dataclass(frozen=True, slots=True)
 class _Card:
     """The content of a box, before the box has a place."""
 
@@ -124,6 +166,9 @@ class _Card:
     chips: tuple[_Chip, ...]
     tip: str
     parent: str
+    buttons: tuple[_Button, ...] = ()
+    reserved_w: float = 0.0
+    """Least width of its texts, for sizes that change."""
 
     @property
     def chips_w(self) -> float:
@@ -134,8 +179,8 @@ class _Card:
     def box(self) -> layout.Box:
         """The size of the box; the first line is centred and has room for the tag on both sides."""
         tag = width_px(self.tag, "mono-muted") + 8 if self.tag else 0.0
-        first = width_px(*self.lines[0]) + 2 * tag
-        w = max(first, *(width_px(*line) for line in self.lines), self.chips_w) + 2 * PAD_PX
+        first = width_px(*self.lines[0]) + 2 * max(tag, _buttons_w(self.buttons))
+        w = max(first, *(width_px(*line) for line in self.lines), self.chips_w, self.reserved_w) + 2 * PAD_PX
         h = sum(line_px(kind) for _, kind in self.lines) + PAD_PX
         return layout.Box(self.id, max(w, 76.0), h + (CHIP_H_PX + CHIP_GAP_PX if self.chips else 0.0))
 
@@ -152,17 +197,19 @@ class _Title:
     ref: str = ""
     tip: str = ""
     parent: str = ""
+    buttons: tuple[_Button, ...] = ()
 
     @property
     def width_px(self) -> float:
-        return width_px(self.word, "heading") + (width_px(self.detail, "mono") + 12 if self.detail else 0) + 12
+        texts = width_px(self.word, "heading") + (width_px(self.detail, "mono") + 12 if self.detail else 0) + 12
+        return texts + _buttons_w(self.buttons)
 
 
 class _Drawing:
     """Collects the cards, frames and edges of one graph, then places them."""
 
-    def __init__(self, graph: SGraph, ref: Callable[[int], str], kernel_frame: str, collapsed: frozenset[int]) -> None:
-        self.graph, self.ref, self.kernel_frame, self.collapsed = graph, ref, kernel_frame, collapsed
+    def __init__(self, graph: SGraph, ref: Callable[[int], str], kernel_frame: str, view: GraphView) -> None:
+        self.graph, self.ref, self.kernel_frame, self.view = graph, ref, kernel_frame, view
         self.types = graph.types()
         self.cards: dict[str, _Card] = {}
         self.titles: dict[str, _Title] = {}
@@ -172,49 +219,74 @@ class _Drawing:
 
     def scene(self, title: str, kernel_detail: str) -> Scene:
         """Place all members and return the scene."""
-        frame = self._kernel_frame(kernel_detail)
+        members = self._kernel_members(kernel_detail)
+        outer = self.titles[self.kernel_frame]
+        # The outermost frame is drawn around the layout: as a cluster it would double Graphviz's time.
+        pairs = tuple((s, t) for s, t, _ in self.edges)
         try:
-            placed = layout.place(Diagram((frame,), tuple((s, t) for s, t, _ in self.edges)))
+            placed = layout.place(Diagram(members, pairs, self._input_rows()))
         except GraphvizUnavailable as error:
             return empty_scene("sgraph", str(error), max(480.0, width_px(str(error), "muted")))
-        rects = {k: Rect(r.x + OUTER_PX, r.y + OUTER_PX, r.w, r.h) for k, r in placed.rects.items()}
-        routes = [tuple((x + OUTER_PX, y + OUTER_PX) for x, y in route) for route in placed.routes]
+        inside_w = max(placed.width, outer.width_px - layout.MARGIN_PX)
+        dx = OUTER_PX + layout.MARGIN_PX + (inside_w - placed.width) / 2
+        dy = OUTER_PX + layout.MARGIN_PX + TITLE_H_PX + 8
+        rects = {k: Rect(r.x + dx, r.y + dy, r.w, r.h) for k, r in placed.rects.items()}
+        routes = [tuple((x + dx, y + dy) for x, y in route) for route in placed.routes]
+        frame_h = placed.height + 2 * layout.MARGIN_PX + TITLE_H_PX + 8
+        rects[outer.id] = Rect(OUTER_PX, OUTER_PX, inside_w + 2 * layout.MARGIN_PX, frame_h)
         items: list[Item] = [_frame_shape(t, rects[t.id]) for t in self.titles.values()]
         for number, ((source, target, kind), route) in enumerate(zip(self.edges, routes, strict=True)):
             items.append(_edge(number, source, target, kind, route))
-        items += [_title_shape(t, rects[t.id], routes) for t in self.titles.values()]
+        for t in self.titles.values():
+            items += _title_shapes(t, rects[t.id], routes)
         for card in self.cards.values():
             items += _card_shapes(card, rects[card.id])
-        width, height = placed.width + 2 * OUTER_PX, placed.height + 2 * OUTER_PX
+        width, height = inside_w + 2 * (layout.MARGIN_PX + OUTER_PX), frame_h + 2 * OUTER_PX
         return Scene("sgraph", title, describe(self.graph), width, height, tuple(items))
 
     # ------------------------------------------------------------ kernel level
-    def _kernel_frame(self, detail: str) -> layout.Frame:
+    def _kernel_members(self, detail: str) -> tuple[layout.Box | layout.Frame, ...]:
         outer = self._add_title(_Title(self.kernel_frame, "kernel", "KERNEL", shorten(detail, 48)))
         members: list[layout.Box | layout.Frame] = []
-        for i, node in enumerate(self.graph.nodes):
+        for i in self._shown_positions():
+            node = self.graph.nodes[i]
             match node.op:
-                case Custom(block) if i not in self.collapsed:
+                case Custom(block) if self._is_expanded(i):
                     members.append(self._block_frame(i, node, block, outer))
                     members.append(self._add_card(self._result_card(i, outer)))
-                case Custom(block):
+                case Custom(block) if i == self.view.entered or self.view.entered is None:
                     members.append(self._add_card(self._collapsed_card(i, block, outer)))
                     self._add_operand_edges(i, node)
-                case Result(index):
+                case Result(index) if self.view.entered in (None, node.args[0]):
                     members.append(self._add_card(self._result_card(i, outer)))
                     (kernel,) = node.args
                     store = f"{self.ref(kernel)}.b{dict(self.graph.customs)[kernel].stores[index]}"
-                    self.edges.append((self.ref(kernel) if kernel in self.collapsed else store, self.ref(i), "edge"))
+                    self.edges.append((store if self._is_expanded(kernel) else self.ref(kernel), self.ref(i), "edge"))
+                case Custom() | Result():
+                    members.append(self._add_card(self._result_card(i, outer)))
                 case _:
                     members.append(self._add_card(self._operator_card(i, node, outer)))
-                    self._add_operand_edges(i, node)
-        return self._frame(outer, tuple(members), rows=self._input_rows())
+                    if self.view.entered is None:
+                        self._add_operand_edges(i, node)
+        return tuple(members)
+
+    def _is_expanded(self, i: int) -> bool:
+        """Whether a custom kernel is drawn as its block graph; that of an entered kernel always is."""
+        return i == self.view.entered if self.view.entered is not None else i not in self.view.collapsed
+
+    def _shown_positions(self) -> tuple[int, ...]:
+        """All positions, or an entered kernel with its operands and results."""
+        nodes, entered = self.graph.nodes, self.view.entered
+        if entered is None:
+            return tuple(range(len(nodes)))
+        results = {i for i, n in enumerate(nodes) if isinstance(n.op, Result) and n.args == (entered,)}
+        return tuple(sorted({*nodes[entered].args, entered, *results}))
 
     def _input_rows(self) -> tuple[tuple[str, ...], ...]:
         """Groups of inputs to draw side by side: those with the same first reader, a custom kernel."""
         first: dict[int, list[str]] = {}
-        for i, node in enumerate(self.graph.nodes):
-            if isinstance(node.op, Input):
+        for i in self._shown_positions():
+            if isinstance(self.graph.nodes[i].op, Input):
                 readers = [j for j, n in enumerate(self.graph.nodes) if i in n.args]
                 if readers and isinstance(self.graph.nodes[readers[0]].op, Custom):
                     first.setdefault(readers[0], []).append(self.ref(i))
@@ -230,18 +302,40 @@ class _Drawing:
         names = {j: self._name(j) for j in range(i)}
         last = (("result", "small"),) if is_result else ()
         if isinstance(node.op, Input):
-            lines = ((shorten(node.op.name, MAX_NAME_CHARACTERS), "label"), (shape_text(t), "mono"))
+            lines = ((shorten(node.op.name, MAX_NAME_CHARACTERS), "label"), *self._shape_lines(t, "mono"))
             tip = f"input {node.op.name}\n{t}\n{t.bytes} bytes"
-            return _Card(self.ref(i), "tensor", "pill", lines, "", (), tip, parent)
-        lines = ((op_text(node, names), "label"), (shape_text(t), "mono-muted"), *last)
+            return _Card(self.ref(i), "tensor", "pill", lines, "", (), tip, parent, reserved_w=self._reserved_w(t))
+        lines = ((op_text(node, names), "label"), *self._shape_lines(t, "mono-muted"), *last)
         tip = f"%{i} = {show_node(node, names)}\n{t}"
-        return _Card(self.ref(i), "result" if is_result else "op", "rect", lines, f"%{i}", (), tip, parent)
+        kind = "result" if is_result else "op"
+        return _Card(self.ref(i), kind, "rect", lines, f"%{i}", (), tip, parent, reserved_w=self._reserved_w(t))
 
     def _result_card(self, i: int, parent: str) -> _Card:
         t, is_result = self.types[i], i == self.graph.output
-        lines = ((self._name(i), "label"), (shape_text(t), "mono"), *((("result", "small"),) if is_result else ()))
-        kind = "result" if is_result else "tensor"
-        return _Card(self.ref(i), kind, "pill", lines, "", (), f"%{i}\n{t}\n{t.bytes} bytes", parent)
+        last = (("result", "small"),) if is_result else ()
+        lines = ((self._name(i), "label"), *self._shape_lines(t, "mono"), *last)
+        kind, tip = "result" if is_result else "tensor", f"%{i}\n{t}\n{t.bytes} bytes"
+        return _Card(self.ref(i), kind, "pill", lines, "", (), tip, parent, reserved_w=self._reserved_w(t))
+
+    def _shape_lines(self, t: TensorType, kind: str) -> tuple[tuple[str, str], ...]:
+        """The shape with symbols and, where that differs, in numbers."""
+        numbers = sizes_text(t, dict(self.view.numbers)) if self.view.numbers else ""
+        return ((shape_text(t), kind), *(((numbers, SIZES),) if numbers else ()))
+
+    def _reserved_w(self, t: TensorType) -> float:
+        """Room for any numbers that its sizes can have."""
+        return width_px(sizes_text(t, {}), SIZES) if self.view.numbers else 0.0
+
+    def _buttons(self, i: int) -> tuple[_Button, ...]:
+        """The buttons of a custom kernel."""
+        if not self.view.buttons or self.view.entered is not None:
+            return ()
+        toggle = "\N{MINUS SIGN}" if self._is_expanded(i) else "+"
+        verb = "collapse" if self._is_expanded(i) else "expand"
+        return (
+            _Button("toggle", toggle, f"{verb} kernel %{i}"),
+            _Button("enter", "enter", f"show only kernel %{i}"),
+        )
 
     def _collapsed_card(self, i: int, block: BlockGraph, parent: str) -> _Card:
         grid, loop = range_texts(block)
@@ -249,11 +343,12 @@ class _Drawing:
             (f"custom kernel, {len(block.nodes)} operators", "label"),
             (shorten(grid, MAX_SHAPE_CHARACTERS), "mono"),
             *(((shorten(loop, MAX_SHAPE_CHARACTERS), "mono"),) if loop else ()),
-            (shape_text(self.types[i]), "mono-muted"),
+            *self._shape_lines(self.types[i], "mono-muted"),
             *((("result", "small"),) if i == self.graph.output else ()),
         )
         tip = f"%{i}: {grid}, {loop or 'no loop'}\n{self.types[i]}\nexpand it to see its block graph"
-        return _Card(self.ref(i), "custom", "rect", lines, f"%{i}", (), tip, parent)
+        reserved = self._reserved_w(self.types[i])
+        return _Card(self.ref(i), "custom", "rect", lines, f"%{i}", (), tip, parent, self._buttons(i), reserved)
 
     # ------------------------------------------------------------ block level
     def _block_frame(self, i: int, node: Node, block: BlockGraph, parent: str) -> layout.Frame:
@@ -261,7 +356,9 @@ class _Drawing:
         grid, loop = range_texts(block)
         tip = f"custom kernel %{i}\nevery block of the grid runs this graph\n{grid}\n{loop or 'no loop'}"
         detail = shorten(grid + (f" · {loop}" if loop else ""), 72)
-        frame = self._add_title(_Title(f"{kernel}#block", "block", f"BLOCK %{i}", detail, kernel, tip, parent))
+        frame = self._add_title(
+            _Title(f"{kernel}#block", "block", f"BLOCK %{i}", detail, kernel, tip, parent, self._buttons(i))
+        )
         loop_frame = f"{kernel}#loop"
         inside = loop_region(block)
         on_border = tuple(f"{kernel}.b{j}" for j, n in enumerate(block.nodes) if loop and is_accumulator(n))
@@ -305,9 +402,10 @@ class _Drawing:
             case _:
                 pass
         tip = f"%{j} = {show_node(inner)}\n{t}\n{t.bytes} bytes per block\n{_phase_text(block, j)}"
-        lines = ((label, "label"), (shape_text(t), "mono-muted"))
+        lines = ((label, "label"), *self._shape_lines(t, "mono-muted"))
         outline: Outline = "pill" if kind == "accum" else "rect"
-        return _Card(f"{self.ref(i)}.b{j}", kind, outline, lines, f"%{j}", chips, tip, parent)
+        reserved = self._reserved_w(t)
+        return _Card(f"{self.ref(i)}.b{j}", kind, outline, lines, f"%{j}", chips, tip, parent, reserved_w=reserved)
 
     # ------------------------------------------------------------ collecting
     def _add_card(self, card: _Card) -> layout.Box:
@@ -366,19 +464,33 @@ def _frame_shape(title: _Title, r: Rect) -> Shape:
     return Shape(title.id, "frame", kind, r.x, r.y, r.w, r.h, ref=title.ref, tip=title.tip, parent=title.parent)
 
 
-def _title_shape(title: _Title, r: Rect, routes: list[tuple[Point, ...]]) -> Shape:
-    """The title on its own background, if possible at a position that no edge crosses."""
+def _title_shapes(title: _Title, r: Rect, routes: list[tuple[Point, ...]]) -> list[Shape]:
+    """The title on its own background, if possible at a position that no edge crosses, then its buttons."""
     w = title.width_px
     y = r.y + 6
     passing = sorted(x for route in routes for x, at in curve_points(route) if y <= at <= y + TITLE_H_PX)
     places = [r.x + 6, *(x + 6 for x in passing if r.x <= x)]
     free = [x for x in places if x + w <= r.right - 4 and not any(x - 2 <= p <= x + w for p in passing)]
     x = free[0] if free else places[0]
-    texts = [Text(x + 6, y + 15, title.word, "heading", "start")]
+    start = x + 6 + _buttons_w(title.buttons)
+    texts = [Text(start, y + 17, title.word, "heading", "start")]
     if title.detail:
-        texts.append(Text(x + 18 + width_px(title.word, "heading"), y + 15, title.detail, "mono", "start"))
+        texts.append(Text(start + 12 + width_px(title.word, "heading"), y + 17, title.detail, "mono", "start"))
     kind = f"plate-{title.level}"
-    return Shape(f"{title.id}-title", "text", kind, x, y, w, TITLE_H_PX, texts=tuple(texts), parent=title.id)
+    plate = Shape(f"{title.id}-title", "text", kind, x, y, w, TITLE_H_PX, texts=tuple(texts), parent=title.id)
+    return [plate, *_button_shapes(title.buttons, title.ref, title.id, x + 2, y)]
+
+
+def _button_shapes(buttons: tuple[_Button, ...], ref: str, parent: str, x: float, y: float) -> list[Shape]:
+    shapes: list[Shape] = []
+    for b in buttons:
+        label = (Text(x + b.width_px / 2, y + BUTTON_PX * 0.68, b.text, "small"),)
+        shapes.append(
+            Shape(f"{ref}#{b.action}", "button", "button", x, y, b.width_px, BUTTON_PX, "rect", label, ref, b.tip,
+                  parent, action=b.action)
+        )  # fmt: skip
+        x += b.width_px + CHIP_GAP_PX
+    return shapes
 
 
 def _edge(number: int, source: str, target: str, kind: str, route: tuple[Point, ...]) -> Edge:
@@ -423,4 +535,5 @@ def _card_shapes(card: _Card, r: Rect) -> list[Shape]:
                   chip.tip, card.id)
         )  # fmt: skip
         x += w + CHIP_GAP_PX
-    return shapes
+    right = r.right - _buttons_w(card.buttons)
+    return [*shapes, *_button_shapes(card.buttons, card.id, card.id, right, r.y + CHIP_GAP_PX)]

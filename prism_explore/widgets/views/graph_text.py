@@ -48,6 +48,21 @@ def shape_text(t: TensorType) -> str:
     return shorten(" × ".join(parts), MAX_SHAPE_CHARACTERS)
 
 
+def sizes_text(t: TensorType, sizes: Mapping[str, int]) -> str:
+    """A shape in numbers: `8 × 64`; empty if it has no symbols. Without values, a text as wide as they get."""
+    if not any(d.symbols for d in t.dims):
+        return ""
+    return shorten(" × ".join(number_text(d, sizes) for d in t.dims), MAX_SHAPE_CHARACTERS)
+
+
+def number_text(d: Dim, sizes: Mapping[str, int]) -> str:
+    """A size in numbers; a size that is not whole has four digits: `42.67`."""
+    if not sizes and d.symbols:
+        return "9" * 6
+    number = d.rational(sizes)
+    return str(number) if number.denominator == 1 else f"{float(number):.4g}"
+
+
 _SCALAR_SYMBOLS: dict[ScalarFn, str] = {"add": "+", "mul": "×", "pow": "^", "max": "at least", "min": "at most"}
 
 

@@ -89,8 +89,23 @@ def roofline_scene(
     drawn = [p for p in points if p.intensity > 0 and math.isfinite(p.intensity)]
     if not drawn:
         return empty_scene("roofline", "no kernel with a modelled intensity yet", width)
+    chart = roofline_chart(roofs, drawn, width, height, performance)
+    missing = len(points) - len(drawn)
+    omitted = f"{missing:,} of {len(points):,} points have no modelled intensity." if missing else ""
+    return chart.scene("roofline", "roofline", _describe(roofs, drawn, performance, omitted), omitted)
+
+
+def roofline_chart(
+    roofs: Roofs | None,
+    drawn: Sequence[RooflinePoint],
+    width: float,
+    height: float,
+    performance: str,
+    reach: Sequence[RooflinePoint] = (),
+) -> Chart:
+    """The roofs and the points; the axes also reach the points of `reach`, which are not drawn."""
     chart = Chart(width, height, X_NAME, "", log_x=True, log_y=True)
-    _set_ranges(chart, roofs, drawn)
+    _set_ranges(chart, roofs, (*drawn, *reach))
     factor, unit = _unit(chart.y_high)
     chart.y_name = f"{unit} ({performance})"
     chart.axes(
@@ -103,9 +118,7 @@ def roofline_scene(
         tip = f"{p.tip or p.id}\n{point_text(p, roofs, performance)}"
         chart.mark(p.id, p.kind, p.outline, p.intensity, p.flops_per_s or None, p.ref, tip, MARK_PX)
     _label_points(chart, drawn)
-    missing = len(points) - len(drawn)
-    omitted = f"{missing:,} of {len(points):,} points have no modelled intensity." if missing else ""
-    return chart.scene("roofline", "roofline", _describe(roofs, drawn, performance, omitted), omitted)
+    return chart
 
 
 def point_text(point: RooflinePoint, roofs: Roofs | None, performance: str) -> str:

@@ -7,6 +7,7 @@ from prism_explore.ir.text import parse
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState, best_candidate, select
 from prism_explore.widgets.panels.inspector import INSPECTORS, inspect
 from prism_explore.widgets.panels.panels import sections
+from prism_explore.widgets.views.graph import WHOLE
 from tests.strategies import R1
 from tests.widgets.fakes import FakeSession, program
 from tests.widgets.recordings import story
@@ -83,8 +84,8 @@ def test_an_id_is_described_by_one_row_only() -> None:
 
 def test_cached_pictures_end_with_their_explorer() -> None:
     memo = Memo()
-    scene = memo.graph_scene(parse(R1), "f1", False)
-    assert scene is memo.graph_scene(parse(R1), "f1", False)
+    scene = memo.graph_scene(parse(R1), "f1", WHOLE)
+    assert scene is memo.graph_scene(parse(R1), "f1", WHOLE)
     ends = weakref.ref(memo)
     del memo
     gc.collect()

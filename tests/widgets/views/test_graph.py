@@ -26,7 +26,7 @@ from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 from prism_explore.widgets.drawing import layout
 from prism_explore.widgets.scene import Scene, Shape
-from prism_explore.widgets.views.graph import program_scene, sgraph_scene
+from prism_explore.widgets.views.graph import GraphView, program_scene, sgraph_scene
 from prism_explore.widgets.views.graph_text import describe
 from prism_explore.widgets.views.loop_region import loop_region
 from tests.codegen.graph_files import Case
@@ -243,7 +243,7 @@ def test_the_result_says_so() -> None:
 
 
 def test_a_collapsed_kernel_is_one_box() -> None:
-    scene = sgraph_scene(TWO, "f4", collapsed={3})
+    scene = sgraph_scene(TWO, "f4", view=GraphView(frozenset({3})))
 
     check(scene)
     assert "custom" == by_id(scene, "f4/k3").kind
@@ -252,7 +252,7 @@ def test_a_collapsed_kernel_is_one_box() -> None:
 
 
 def test_collapsing_one_kernel_keeps_the_ids_of_all_else() -> None:
-    whole, closed = sgraph_scene(TWO), sgraph_scene(TWO, collapsed={3})
+    whole, closed = sgraph_scene(TWO), sgraph_scene(TWO, view=GraphView(frozenset({3})))
 
     assert {s.id for s in closed.shapes} <= {s.id for s in whole.shapes}
 
@@ -310,7 +310,7 @@ def test_views_masks_and_several_results_are_drawn_without_overlap(case: Case) -
 
 @pytest.mark.parametrize("collapsed", [(), (3,)])
 def test_every_result_hangs_on_the_store_that_writes_it(collapsed: tuple[int, ...]) -> None:
-    scene = sgraph_scene(parse(SPLIT_KV), collapsed=collapsed)
+    scene = sgraph_scene(parse(SPLIT_KV), view=GraphView(frozenset(collapsed)))
     edges = {(e.source, e.target) for e in scene.edges}
     sources = ["k3"] * 3 if collapsed else ["k3.b14", "k3.b15", "k3.b16"]
 

@@ -22,7 +22,7 @@ export interface Report extends Templates {
 }
 
 /** The panels that a selected family, candidate, trial or frame changes. */
-const SUBJECT_PANELS = ["graph", "eclasses", "code"] as const;
+const SUBJECT_PANELS = ["graph", "sizes", "eclasses", "code"] as const;
 
 export interface Look {
   selection: string;
@@ -176,7 +176,29 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
   const table = { columns: [], rows: [], empty_text: "", omitted: "" };
   switch (name) {
     case "graph":
-      return { subject, caption, alternatives: [], expanded: null, scene: null } satisfies GraphSection;
+      return {
+        subject,
+        caption,
+        alternatives: [],
+        kernels: [],
+        entered: "",
+        trail: [],
+        scene: null,
+      } satisfies GraphSection;
+    case "sizes":
+      return {
+        subject: "",
+        caption,
+        origin: "",
+        forms: [],
+        sliders: [],
+        limits: [],
+        figures: [],
+        shapes: [],
+        kernels: [],
+        roofline: null,
+        python: "",
+      } satisfies Sections["sizes"];
     case "eclasses":
       return { subject, caption, scene: null, lemmas: table } satisfies EClasses;
     case "code":

@@ -110,6 +110,7 @@ export class Drawing {
       mark(group, "aria-label", item.tip ?? (item.texts ?? []).map((t) => t.text).join(" ") ?? item.ref);
     }
     if (item.tip) mark(group, "data-tip", item.tip);
+    if (item.type === "shape" && item.action) mark(group, "data-action", item.action);
     if (item.type === "shape") this.shape(group, item);
     else this.edge(group, item);
     for (const text of item.texts ?? []) group.append(drawText(text));

@@ -12,6 +12,8 @@ export interface StageEvents {
   /** Double click or Enter. */
   enter(ref: string): void;
   hover(ref: string | null): void;
+  /** A click on a button in the picture. */
+  act?: ((action: string, ref: string) => void) | undefined;
 }
 
 const LEAST_SCALE = 0.15;
@@ -227,10 +229,14 @@ export class Stage {
 
     this.svg.addEventListener("click", (event) => {
       const chosen = ref(event);
-      if (chosen !== null && !this.dragged) this.events.select(chosen);
+      const action = item(event)?.getAttribute("data-action");
+      if (chosen === null || this.dragged) return;
+      if (action) this.events.act?.(action, chosen);
+      else this.events.select(chosen);
     });
     this.svg.addEventListener("dblclick", (event) => {
       const chosen = ref(event);
+      if (item(event)?.hasAttribute("data-action")) return;
       if (chosen !== null) this.events.enter(chosen);
       else this.fit();
       event.preventDefault();

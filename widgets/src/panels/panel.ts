@@ -3,7 +3,7 @@
 import { h } from "../lib/dom.ts";
 import { type Icon, icon } from "../lib/glyph.ts";
 import type { Stage } from "../lib/stage.ts";
-import type { Sections } from "../sections.ts";
+import type { Sections, ShapeSizes } from "../sections.ts";
 import type { Args, Look } from "../wire.ts";
 
 /** The name of a panel is that of its section. */
@@ -26,6 +26,8 @@ export interface Host {
   /** Show a panel, where only one at a time is shown or it is a tab. */
   show(panel: PanelName): void;
   maximise(panel: PanelName): void;
+  /** Show the sizes of a graph in numbers, in its picture. */
+  showSizes(subject: string, shapes: readonly ShapeSizes[], values: readonly number[]): void;
 }
 
 /** A panel draws one section; it has no other state of the search. */

@@ -1,0 +1,197 @@
+"""The Sizes panel: a slider per symbolic size, and what depends on the sizes as closed forms.
+
+Python records the cost functions once per graph (`tune.space.closed_forms`), and the browser evaluates them for any
+position of the sliders, without a message. All of it is modelled, except trials in the roofline plot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from prism_explore.errors import PrismError
+from prism_explore.events.ledger import Trial
+from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.graph import SGraph
+from prism_explore.targets import Target
+from prism_explore.tune.space.closed_forms import Forms, Recorded, evaluate
+from prism_explore.tune.space.figures import Costs
+from prism_explore.widgets.drawing.charts import BOTTOM_PX, LEFT_PX, TOP_PX
+from prism_explore.widgets.panels.context import Context, graph_of
+from prism_explore.widgets.panels.sections import (
+    RooflinePlot,
+    SizesSection,
+    Slider,
+)
+from prism_explore.widgets.views.roofline import RooflinePoint, roofline_chart, roofs_of
+from prism_explore.widgets.views.tuning import parameters_text
+
+PLOT_PX = (420.0, 250.0)
+MAX_DATA_DOUBLINGS = 4
+"""A symbol of the program without a range gets values up to this number of doublings above its own."""
+MAX_TRAIL = 200
+"""Largest number of measured trials in the plot: the fastest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChoice:
+    """Values of all symbols of a graph, and where they come from."""
+
+    numbers: tuple[tuple[str, int], ...] = ()
+    origin: str = ""
+
+
+def size_choice(context: Context) -> SizeChoice:
+    """The sizes of the fastest trial of the candidate, else the model's choice, else 1."""
+    subject, events = context.subject, context.events
+    graph = graph_of(subject, events)
+    if graph is None:
+        return SizeChoice()
+    shapes = {s: dict(context.search.shapes).get(s, 1) for s in graph.data_symbols}
+    timed = [t for t in context.ledger.trials if t.candidate == subject and t.time_s is not None]
+    if timed:
+        best = min(timed, key=lambda t: t.time_s or 0.0)
+        known = {**shapes, **dict(best.parameters)}
+        if all(s in known for s in graph.parameters):
+            numbers = tuple((s, known[s]) for s in (*graph.parameters, *graph.data_symbols))
+            return SizeChoice(numbers, f"the sizes of {best.trial}, the fastest trial")
+    numbers = {**dict.fromkeys(graph.parameters, 1), **shapes}
+    machine = _machine(context)
+    guess = None
+    if machine is not None and graph.parameters:
+        guess = context.memo.guess_sizes(
+            context.search.program, graph, _further(context), tuple(sorted(shapes.items())), machine
+        )
+    origin = "no sizes have been tuned: every block graph as one block"
+    if guess is not None:
+        numbers |= guess.numbers
+        origin = "not tuned yet: the legal sizes with the least modelled time"
+    elif not graph.parameters:
+        origin = (
+            "maps are open: no grid and no loop have been chosen" if graph.is_open else "it has no grid and no loop"
+        )
+    return SizeChoice(tuple(numbers.items()), origin)
+
+
+def sizes_panel(context: Context) -> SizesSection:
+    """The section of the graph that the sGraph panel shows."""
+    subject = context.subject
+    graph = graph_of(subject, context.events)
+    if graph is None:
+        empty = "no family is complete yet"
+        if subject:
+            empty = f"{context.missing_text or f'{subject} has no readable graph'}."
+        return SizesSection("", empty, "", (), (), (), (), (), (), None, "")
+    choice, machine = size_choice(context), _machine(context)
+    static = context.memo.size_forms(graph, subject, _further(context), machine)
+    sliders = context.memo.size_sliders(
+        context.search.program, graph, choice.numbers, _further(context), machine, _ranges(context)
+    )
+    caption = f"{subject if subject in context.events.families else context.subject_text} on {context.search.target}"
+    if machine is None:
+        caption += ": the figures of this machine are not known here, so only shapes and regions are shown"
+    elif context.search.machine is None:
+        caption += ": modelled with the figures of this machine, not those of the one that searched"
+    plot = None
+    if machine is not None and static.costs is not None:
+        plot = _roofline(context, graph, machine, static.forms, static.costs, choice, sliders)
+    family = subject.split(".")[0]
+    python = f"sess.families[{family!r}].figures({subject!r}, "
+    return SizesSection(
+        subject,
+        caption,
+        choice.origin,
+        static.forms.rows,
+        sliders,
+        static.limits,
+        static.figures,
+        static.shapes,
+        static.kernels,
+        plot,
+        python,
+    )
+
+
+def _machine(context: Context) -> Target | None:
+    """The machine whose figures the model uses."""
+    return context.search.machine or context.search.stand_in
+
+
+def _ranges(context: Context) -> tuple[tuple[str, int, int], ...]:
+    """The ranges of the program's symbols."""
+    started = context.ledger.started
+    return started.ranges if started is not None else ()
+
+
+def _further(context: Context) -> tuple[Dim, ...]:
+    """The conditions that the search stored for the candidate."""
+    event = context.events.candidates.get(context.subject)
+    try:
+        return tuple(dim(c) for c in (event.conditions if event else ()))
+    except PrismError:
+        return ()
+
+
+# ---------------------------------------------------------------- roofline
+def _roofline(
+    context: Context,
+    graph: SGraph,
+    machine: Target,
+    forms: Forms,
+    costs: Costs[Recorded],
+    choice: SizeChoice,
+    sliders: Sequence[Slider],
+) -> RooflinePlot | None:
+    """The roofs, the measured trials of the candidate, and axes that reach every position of the sliders."""
+    roofs = roofs_of(machine, graph.output_type.dtype)
+    trials = [t for t in context.ledger.trials if t.candidate == context.subject and t.time_s is not None]
+    trials.sort(key=lambda t: t.time_s or 0.0)
+    fastest = {t.trial for t in trials[:MAX_TRAIL]}
+    trail = [p for t in trials if t.trial in fastest and (p := _trial_point(t, choice, forms, costs)) is not None]
+    ends = [dict(choice.numbers)]
+    ends += [{**dict(choice.numbers), s.symbol: v} for s in sliders for v in {s.values[0], s.values[-1]}]
+    reach = [p for sizes in ends if (p := _point("", sizes, None, forms, costs)) is not None]
+    if not reach:
+        return None
+    chart = roofline_chart(roofs, trail, *PLOT_PX, "measured", reach)
+    scene = chart.scene(
+        "roofline", "roofline", f"{len(trail)} measured trials of {context.subject}; one modelled point."
+    )
+    return RooflinePlot(
+        scene,
+        costs.memory_bytes.index,
+        costs.flops.index,
+        None if costs.time_s is None else costs.time_s.index,
+        (LEFT_PX, TOP_PX, chart.width - chart.right, chart.height - BOTTOM_PX),
+        (chart.x_low, chart.x_high),
+        (chart.y_low, chart.y_high),
+        roofs.flops_per_s,
+        roofs.bytes_per_s,
+    )
+
+
+def _trial_point(trial: Trial, choice: SizeChoice, forms: Forms, costs: Costs[Recorded]) -> RooflinePoint | None:
+    sizes = {**dict(choice.numbers), **dict(trial.parameters)}
+    tip = f"{trial.trial}: {parameters_text(trial.parameters)}"
+    return _point(trial.trial, sizes, trial.time_s, forms, costs, tip)
+
+
+def _point(
+    ident: str,
+    sizes: Mapping[str, int],
+    time_s: float | None,
+    forms: Forms,
+    costs: Costs[Recorded],
+    tip: str = "",
+) -> RooflinePoint | None:
+    """A point at measured time, or at the modelled one; None where the model has no finite figures."""
+    try:
+        values = evaluate(forms.rows, sizes)
+    except (KeyError, ZeroDivisionError, OverflowError):
+        return None
+    moved, flops = values[costs.memory_bytes.index], values[costs.flops.index]
+    seconds = time_s if time_s is not None else values[costs.time_s.index] if costs.time_s is not None else None
+    if not (moved > 0 and flops > 0 and isfinite(moved) and isfinite(flops)):
+        return None
+    return RooflinePoint(ident, flops / moved, flops / seconds if seconds else None, ident, "", tip)

@@ -1,0 +1,167 @@
+// The sGraph panel: one graph, its kernels expanded, collapsed or entered, and sizes in numbers.
+
+import { h, mark, refill } from "../lib/dom.ts";
+import { index } from "../lib/forms.ts";
+import { icon } from "../lib/glyph.ts";
+import type { Stage } from "../lib/stage.ts";
+import type { Scene } from "../scene.ts";
+import type { GraphSection, KernelChoice, ShapeSizes } from "../sections.ts";
+import type { Host, Panel } from "./panel.ts";
+import { tool } from "./panel.ts";
+import { Picture } from "./picture.ts";
+
+/** Text style of sizes in numbers, as in views/graph.py. */
+const SIZES = "sizes";
+
+export class GraphPanel implements Panel<GraphSection> {
+  readonly name = "graph";
+  readonly element: HTMLElement;
+  readonly stage: Stage;
+  private readonly picture: Picture;
+  private readonly trail = h("nav", { class: "pe-trail", "aria-label": "what is shown" });
+  private readonly alternatives = h("div", { class: "pe-chips", role: "group", "aria-label": "candidates" });
+  private readonly toggle: HTMLButtonElement;
+  private readonly empty = h("p", { class: "pe-empty" });
+  private data: GraphSection | null = null;
+  private selected = "";
+  /** The sizes in numbers, and of which graph. */
+  private sizes: { readonly subject: string; readonly texts: ReadonlyMap<string, string> } | null = null;
+
+  constructor(private readonly host: Host) {
+    this.toggle = tool("collapse", "collapse all kernels", () => this.toggleAll());
+    this.picture = new Picture("graph", "sGraph", "listbox", host, [this.toggle], (action, ref) =>
+      action === "enter" ? this.show(ref) : this.toggleKernel(ref),
+    );
+    this.stage = this.picture.stage;
+    this.element = this.picture.frame.element;
+    this.picture.frame.body.prepend(this.trail, this.alternatives);
+    this.picture.frame.body.append(this.empty);
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+  }
+
+  /** Expand or collapse the kernel that is or contains the selection. */
+  enter(): void {
+    this.toggleKernel(this.selected);
+  }
+
+  toggleTable(): void {
+    this.picture.toggleTable();
+  }
+
+  update(data: GraphSection): void {
+    this.data = data;
+    const expanded = data.kernels.some((kernel) => kernel.expanded);
+    this.toggle.hidden = data.kernels.length === 0 || data.entered !== "";
+    refill(this.toggle, icon(expanded ? "collapse" : "expand"));
+    const label = `${expanded ? "collapse" : "expand"} all kernels; Enter on a kernel toggles it alone`;
+    mark(this.toggle, "title", label);
+    mark(this.toggle, "aria-label", label);
+    this.picture.frame.caption.textContent = data.caption;
+    this.empty.hidden = data.scene !== null;
+    this.empty.textContent = data.scene === null ? data.caption : "";
+    this.picture.stage.element.classList.toggle("pe-hidden", data.scene === null);
+    this.draw();
+    this.picture.updated();
+    this.drawTrail(data);
+    this.drawAlternatives(data);
+  }
+
+  /** Show the sizes of the tensors of a graph in numbers. */
+  showSizes(subject: string, shapes: readonly ShapeSizes[], values: readonly number[]): void {
+    const texts = shapes.map(
+      ({ shape, dims }) => [shape, dims.map((d) => index(values[d] ?? Number.NaN)).join(" × ")] as const,
+    );
+    this.sizes = { subject, texts: new Map(texts) };
+    this.draw();
+  }
+
+  select(refs: readonly string[]): void {
+    this.selected = refs[0] ?? "";
+    this.picture.stage.select(refs);
+  }
+
+  hover(ref: string | null): void {
+    this.picture.stage.hover(ref);
+  }
+
+  close(): void {
+    this.picture.stage.close();
+  }
+
+  private draw(): void {
+    const { data, sizes } = this;
+    if (!data?.scene) return;
+    const known = sizes?.subject === data.subject;
+    this.picture.stage.update(known ? withSizes(data.scene, sizes.texts) : data.scene);
+  }
+
+  private kernelOf(ref: string): KernelChoice | null {
+    return this.data?.kernels.find((k) => ref === k.ref || ref.startsWith(`${k.ref}.`)) ?? null;
+  }
+
+  private toggleKernel(ref: string): void {
+    const kernel = this.kernelOf(ref);
+    if (kernel) this.host.look({ graph: { kernels: [kernel.ref], expanded: !kernel.expanded } });
+  }
+
+  private show(entered: string): void {
+    this.host.look({ graph: { entered } });
+    this.picture.stage.focus();
+  }
+
+  private toggleAll(): void {
+    const kernels = this.data?.kernels ?? [];
+    const expanded = !kernels.some((kernel) => kernel.expanded);
+    this.host.look({ graph: { kernels: kernels.map((kernel) => kernel.ref), expanded } });
+  }
+
+  /** Shift+Enter shows only the selected kernel; Backspace goes back. */
+  private onKey(event: KeyboardEvent): void {
+    const kernel = this.kernelOf(this.selected);
+    if (event.key === "Backspace" && this.data?.entered) this.show("");
+    else if (event.key === "Enter" && event.shiftKey && kernel) this.show(kernel.ref);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  private drawTrail(data: GraphSection): void {
+    this.trail.hidden = data.trail.length < 2;
+    const steps = data.trail.map(({ label, shows }, n) => {
+      const last = n === data.trail.length - 1;
+      if (last || shows === "") return h("span", { "aria-current": last ? "location" : null }, label);
+      const button = h("button", { type: "button", class: "pe-link" }, label);
+      button.addEventListener("click", () =>
+        this.host.look({ graph: shows === "program" ? { program: true } : { entered: "" } }),
+      );
+      return button;
+    });
+    const nodes = steps.flatMap((step, n) =>
+      n === 0 ? [step] : [h("span", { "aria-hidden": "true" }, "▸"), step],
+    );
+    refill(this.trail, ...nodes);
+  }
+
+  private drawAlternatives(data: GraphSection): void {
+    this.alternatives.hidden = data.alternatives.length < 2;
+    refill(
+      this.alternatives,
+      ...data.alternatives.map(({ ref, label }) => {
+        const pressed = ref === data.subject ? "true" : "false";
+        const chip = h("button", { type: "button", class: "pe-chip", "aria-pressed": pressed }, label);
+        chip.addEventListener("click", () => this.host.select(ref));
+        return chip;
+      }),
+    );
+  }
+}
+
+/** The picture with other sizes in numbers. */
+function withSizes(scene: Scene, sizes: ReadonlyMap<string, string>): Scene {
+  const items = scene.items.map((item) => {
+    const text = item.type === "shape" ? sizes.get(item.id) : undefined;
+    if (text === undefined || !item.texts?.some((t) => t.kind === SIZES)) return item;
+    return { ...item, texts: item.texts.map((t) => (t.kind === SIZES ? { ...t, text } : t)) };
+  });
+  return { ...scene, items };
+}
