@@ -124,6 +124,12 @@ def member_ref(owner: str, name: str) -> str:
     return f"{owner}/{GOAL}@0" if name == GOAL else f"{owner}/{name}"
 
 
+def lemma_ref(subject: str) -> str:
+    """The id for the subject of a saturation event: a candidate, or a candidate and the tensor of a lemma."""
+    candidate, _, tensor = subject.replace(" ", "/").partition("/")
+    return member_ref(candidate, tensor) if tensor else candidate
+
+
 def short_name(name: str) -> str:
     """A tensor name as it is shown, such as %4 or k3.b7."""
     return name.removeprefix(PROGRAM)

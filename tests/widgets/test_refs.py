@@ -14,6 +14,7 @@ from prism_explore.widgets.refs import (
     eclass_ref,
     frame_ref,
     is_of_program,
+    lemma_ref,
     member_ref,
     names_graph,
     owner_of,
@@ -48,6 +49,15 @@ def test_an_e_class_has_its_candidate_and_ids_of_the_older_forms_are_read() -> N
     assert EClassRef("", "c18") == eclass_ref("c18")
     assert FrameRef("f1.c2", "goal", 0) == frame_ref("f1.c2/goal")
     assert [None] * 4 == [eclass_ref(r) for r in ("f5.c2", "f5/c1", "c", "f5.c2/k3")]
+
+
+@pytest.mark.parametrize(
+    ("subject", "ref"),
+    [("f2.c1 k3.b9", "f2.c1/k3.b9"), ("f2.c1 program.%6", "f2.c1/program.%6"), ("f2.c1", "f2.c1"),
+     ("f2.c1 goal", "f2.c1/goal@0")],
+)  # fmt: skip
+def test_the_subject_of_a_saturation_event_becomes_an_id(subject: str, ref: str) -> None:
+    assert ref == lemma_ref(subject)
 
 
 def test_only_families_and_candidates_name_a_graph() -> None:

@@ -224,7 +224,9 @@ def _what_if_cards(question: Question, found: WhatIf) -> tuple[Card, ...]:
 
 
 def _links(question: Question) -> tuple[Link, ...]:
-    about = (Link(question.subject, question.subject),) if question.kind != "what_if" and question.subject else ()
+    # A question that failed may be about an id that does not exist.
+    has_subject = question.subject and question.kind != "what_if" and question.state != "failed"
+    about = (Link(question.subject, question.subject),) if has_subject else ()
     if not isinstance(question.answer, WhatIf):
         return about
     regions = question.answer.reopened

@@ -6,6 +6,7 @@ from typing import NamedTuple, assert_never
 
 from prism_explore.events import kinds
 from prism_explore.events.format import fork_text, seconds_text, verdict_text
+from prism_explore.widgets.refs import lemma_ref, names_graph
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 from prism_explore.widgets.views.tuning import parameters_text
 
@@ -53,7 +54,7 @@ def log_line(event: kinds.Event) -> LogLine:
             return LogLine(text, event.candidate)
         case kinds.SaturationStepped():
             text = f"e-graph of {event.subject}, iteration {event.iteration}: {event.nodes} nodes"
-            return LogLine(text, event.subject)
+            return LogLine(text, lemma_ref(event.subject))
         case kinds.VerdictReached():
             return LogLine(f"{event.candidate} is {verdict_text(event)}", event.candidate, event.verdict)
         case kinds.CertificateReplayed():
@@ -84,7 +85,7 @@ def log_line(event: kinds.Event) -> LogLine:
             return LogLine(f"baseline {event.name}: {seconds_text(event.time_s)}")
         case kinds.Steered():
             kind = "pruned-user" if event.action == "reject" else ""
-            ref = "" if event.action == "restrict" else event.subject
+            ref = event.subject if names_graph(event.subject) else ""
             values = f" to {event.values[0]:,} … {event.values[1]:,}" if event.values else ""
             return LogLine(f"you: {event.action} {event.subject}{values}", ref, kind)
         case kinds.SearchForked():

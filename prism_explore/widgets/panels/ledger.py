@@ -13,6 +13,7 @@ from prism_explore.widgets.panels.context import Context
 from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.panels.event_text import log_line
 from prism_explore.widgets.panels.sections import Cell, Column, LedgerSection, Row, Table
+from prism_explore.widgets.refs import names_graph
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 
 _SOUNDNESS_COLUMNS = (
@@ -109,7 +110,7 @@ def _steering_table(ledger: Ledger) -> Table:
 
 
 def _steering_row(step: Steered) -> Row:
-    ref = "" if step.action == "restrict" else step.subject
+    ref = step.subject if names_graph(step.subject) else ""
     return Row(ref, (step.action, step.subject, step.python, step.note or "–"))
 
 
