@@ -269,7 +269,7 @@ export class App implements Host {
     this.lastLine.addEventListener("click", () => this.copy(this.lastLine.textContent ?? "", "the line"));
     const help = h(
       "button",
-      { type: "button", class: "pe-tool", title: "keys (?)", "aria-label": "keys" },
+      { type: "button", class: "pe-tool", title: "help (?)", "aria-label": "help" },
       icon("help"),
     );
     help.addEventListener("click", () => this.help.toggle());

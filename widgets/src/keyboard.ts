@@ -59,7 +59,8 @@ export function onKey(event: KeyboardEvent, keys: readonly Key[], app: App): voi
   const name = nameOf(event);
   if (isTyping(event.target)) {
     if (name === "Escape") {
-      app.find.clear();
+      if (app.help.open) app.help.toggle();
+      else app.find.clear();
       app.element.focus();
       event.stopPropagation();
     }

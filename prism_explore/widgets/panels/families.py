@@ -34,10 +34,10 @@ MAX_REASONS = 4
 """Largest number of verdicts, and of reasons, in the inspector of a family."""
 
 _COLUMNS = (
-    Column("family", "family"),
-    Column("status", "status"),
-    Column("choice", "you"),
-    Column("time", "best time (measured)", "right", tip=TIME_TIP),
+    Column("family", "family", width_ch=8),
+    Column("status", "status", width_ch=14),
+    Column("choice", "you", width_ch=12),
+    Column("time", "best time (measured)", "right", tip=TIME_TIP, width_ch=12),
     Column(
         "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
     ),

@@ -41,8 +41,8 @@ export class TransportBar {
   private pausing = false;
 
   constructor(private readonly host: Host) {
-    for (const grain of GRAINS)
-      this.grain.append(h("option", { value: grain, selected: grain === DEFAULT_GRAIN }, grain));
+    for (const grain of GRAINS) this.grain.append(h("option", { value: grain }, grain));
+    this.grain.value = DEFAULT_GRAIN;
     const button = (name: string, label: string, which: Icon, act: () => void, how = ""): Button => {
       const element = h(
         "button",
