@@ -15,6 +15,7 @@ from prism_explore.errors import PrismError, ShapeError
 from prism_explore.events import kinds
 from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import Ledger, Trial, ledger
+from prism_explore.events.ledger.family_outcome import outcome
 from prism_explore.widgets.panels.event_text import log_line
 
 Row: TypeAlias = dict[str, Any]
@@ -59,12 +60,14 @@ def data_frame(rows: list[Row]) -> Any:
 # ---------------------------------------------------------------- one function per table
 def _families(_: Entries, book: Ledger) -> Iterator[Row]:
     for f in book.families:
-        best = f.best
+        best, why_not = f.best, outcome(f, book)
         yield {
-            **_fields(f, without=("best",)),
+            **_fields(f, without=("best", "dominated", "verdict", "bound", "forbidden", "failure")),
             "time_s": f.best_s,
             "best_candidate": best.candidate if best is not None else "",
             "best_trial": best.trial if best is not None else "",
+            "outcome": why_not.code,
+            "why_not": why_not.sentence,
         }
 
 

@@ -156,7 +156,7 @@ def test_families_candidates_and_regions_that_there_are_none_of_are_named(sess):
     for ask in (sess.evidence, sess.certify, sess.replay, sess.equalities):
         with pytest.raises(px.ShapeError, match=re.escape("no candidate 'f9.c9'; there are f1.c1")):
             ask("f9.c9")
-    with pytest.raises(px.ShapeError, match="no event 'selects' to listen to; there are 'select' and 'state'"):
+    with pytest.raises(px.ShapeError, match="no event 'selects' to listen to; there are 'select', 'state' and 'fork'"):
         sess.on("selects", print)
 
 
