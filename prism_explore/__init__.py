@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prism_explore.diagnose.check import CheckResult, certify, check, check_mirage, collect_evidence
-    from prism_explore.diagnose.compare_runs import compare
     from prism_explore.diagnose.concrete_baseline import compare_with_concrete
     from prism_explore.entry.doctor import doctor
     from prism_explore.entry.large_program import LargeProgram
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
     from prism_explore.runtime.best import Best
     from prism_explore.runtime.no_improvement import NoImprovement
     from prism_explore.runtime.saved_kernel import SavedKernel, load_kernel
-    from prism_explore.session.record import open_record as load
+    from prism_explore.session.comparison import compare
+    from prism_explore.session.saved import load
     from prism_explore.session.session import Session
     from prism_explore.targets import Target, target
     from prism_explore.tune import Budget
@@ -70,7 +70,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "certify": ("diagnose.check", "certify"),
     "check": ("diagnose.check", "check"),
     "check_mirage": ("diagnose.check", "check_mirage"),
-    "compare": ("diagnose.compare_runs", "compare"),
+    "compare": ("session.comparison", "compare"),
     "default_space": ("pipeline.search_space", "default_space"),
     "display_mode": ("widgets.jupyter.display", "display_mode"),
     "doctor": ("entry.doctor", "doctor"),
@@ -78,7 +78,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "export_trials": ("tune.database", "export_trials"),
     "generalize": ("frontend.mirage", "generalize"),
     "import_trials": ("tune.database", "import_trials"),
-    "load": ("session.record", "open_record"),
+    "load": ("session.saved", "load"),
     "load_kernel": ("runtime.saved_kernel", "load_kernel"),
     "load_mirage": ("frontend.mirage", "load_mirage"),
     "parse": ("ir.text", "parse"),

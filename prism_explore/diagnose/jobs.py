@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from prism_explore.errors import PrismError
 
-QuestionKind: TypeAlias = Literal["audit", "what_if", "certify", "replay"]
+QuestionKind: TypeAlias = Literal["audit", "what_if", "certify", "replay", "fork", "adopt", "compare"]
 QuestionState: TypeAlias = Literal["waiting", "running", "answered", "cancelled", "failed"]
 Tick: TypeAlias = Callable[[], None]
 
@@ -86,10 +86,26 @@ class Questions(Mapping[str, Question]):
     def __repr__(self) -> str:
         return "\n".join(f"{q.id}  {q.state:<9}  {q.python}" for q in self.values()) or "no questions yet"
 
-    def submit(self, kind: QuestionKind, subject: str, python: str, work: Callable[[Tick], Any]) -> Question:
-        """Queue a job and return at once; `work` receives the `tick` function to call at every step."""
+    def submit(
+        self, kind: QuestionKind, subject: str, python: str, work: Callable[[Tick], Any], at_once: bool = False
+    ) -> Question:
+        """Queue a job and return at once.
+
+        Args:
+            kind: of the job.
+            subject: what it is about.
+            python: the line of Python that does the same.
+            work: the job; it receives the `tick` function to call at every step.
+            at_once: whether it runs now, in a thread of its own, also while kernels are timed.
+        """
         with self._lock:
             question = Question(f"q{len(self._all) + 1}", kind, subject, python)
+            if at_once:
+                self._all[question.id] = replace(question, state="running")
+                threading.Thread(
+                    target=self._answer, args=(question.id, work, False), name="prism-question", daemon=True
+                ).start()
+                return self._all[question.id]
             self._all[question.id] = question
             self._waiting.append((question.id, work))
             if self._thread is None:
@@ -130,15 +146,18 @@ class Questions(Mapping[str, Question]):
                     continue
                 self._all[name] = replace(self._all[name], state="running")
             self._changed()
-            finished = self._run(self._all[name], work)
-            with self._lock:
-                self._all[name] = finished
-                self._idle.notify_all()
-            self._changed()
+            self._answer(name, work, True)
 
-    def _run(self, question: Question, work: Callable[[Tick], Any]) -> Question:
+    def _answer(self, name: str, work: Callable[[Tick], Any], waits: bool) -> None:
+        finished = self._run(self._all[name], work, waits)
+        with self._lock:
+            self._all[name] = finished
+            self._idle.notify_all()
+        self._changed()
+
+    def _run(self, question: Question, work: Callable[[Tick], Any], waits: bool) -> Question:
         def tick() -> None:
-            while self._busy() and question.id not in self._cancelled:
+            while waits and self._busy() and question.id not in self._cancelled:
                 time.sleep(WAIT_S)
             if question.id in self._cancelled:
                 raise Cancelled

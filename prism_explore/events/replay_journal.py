@@ -41,6 +41,8 @@ class ReplayedJournal(Journal):
         self._replayed = 0
         """Number of saved events that were replayed."""
         self._steering: list[Steered] = []
+        self.origin = next((e.event for e in reversed(self._saved) if isinstance(e.event, SearchForked)), None)
+        """The last fork in the saved events; None if there is none."""
         last_s = self._saved[-1].at_s if self._saved else 0.0
         self._began = self._clock() - last_s
         self._append_bookmarks()

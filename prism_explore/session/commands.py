@@ -41,6 +41,9 @@ class _Session(Protocol):
     def what_if(self, **options: Any) -> object: ...
     def certify(self, candidate: str, tick: Tick) -> object: ...
     def replay(self, candidate: str) -> object: ...
+    def fork(self, at: int | None, note: str, tick: Tick) -> object: ...
+    def adopt(self, question: str, tick: Tick) -> object: ...
+    def compare(self, other: str) -> object: ...
 
 
 def run_command(session: _Session, name: str, arguments: Arguments) -> None:
@@ -78,6 +81,25 @@ def _replay(session: _Session, arguments: Arguments) -> None:
     session.questions.submit("replay", subject, _python("replay", arguments), lambda _: session.replay(subject))
 
 
+def _fork(session: _Session, arguments: Arguments) -> None:
+    at, note = arguments.get("at"), str(arguments.get("note", ""))
+    line = f"sess = {_python('fork', arguments)}"
+    subject = f"event {at:,}" if at is not None else "the present"
+    session.questions.submit("fork", subject, line, lambda tick: session.fork(at, note, tick), at_once=True)
+
+
+def _adopt(session: _Session, arguments: Arguments) -> None:
+    subject = str(arguments.get("id", ""))
+    line = f"sess = {_python('adopt', arguments)}"
+    session.questions.submit("adopt", subject, line, lambda tick: session.adopt(subject, tick), at_once=True)
+
+
+def _compare(session: _Session, arguments: Arguments) -> None:
+    subject = str(arguments.get("id", ""))
+    line = _python("compare", arguments)
+    session.questions.submit("compare", subject, line, lambda _: session.compare(subject), at_once=True)
+
+
 def _options(arguments: Arguments) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name != "id"}
 
@@ -110,5 +132,8 @@ COMMANDS: Mapping[str, Callable[[_Session, Arguments], object]] = {
     "what_if": _what_if,
     "certify": _certify,
     "replay": _replay,
+    "fork": _fork,
+    "adopt": _adopt,
+    "compare": _compare,
     "withdraw": lambda sess, a: sess.withdraw(a["id"]),
 }

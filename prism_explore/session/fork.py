@@ -7,7 +7,6 @@ of a step. A fork without new steering continues with the events of its parent, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from prism_explore.diagnose.jobs import Question
@@ -74,16 +73,6 @@ def first_events(task: Task, fork: SearchForked, answer: WhatIf) -> tuple[Entry,
             family = found[text]
             events.append(Steered("prefer", family, f"sess.prefer({family!r})", "gained by the what-if"))
     return tuple(Entry(n, 0.0, event) for n, event in enumerate(events))
-
-
-def search_name(program: str, events: Iterable[Event]) -> str:
-    """The name of a search: that of its program, with a number for each fork, such as `rmsnorm.1.2`."""
-    return next((e.fork for e in reversed(lineage(events))), program)
-
-
-def lineage(events: Iterable[Event]) -> tuple[SearchForked, ...]:
-    """The forks that led to a search, oldest first."""
-    return tuple(e for e in events if isinstance(e, SearchForked))
 
 
 def what_if_of(question_or_answer: object) -> WhatIf:

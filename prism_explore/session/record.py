@@ -124,6 +124,11 @@ class Record:
             raise ShapeError("the search has not begun; sess.step() begins it")
         return target(started[0].target)
 
+    @property
+    def name(self) -> str:
+        """The name of the program, with a number for each fork, such as `rmsnorm.1.2`."""
+        return next((event.fork for event in reversed(self.of(SearchForked))), self.program.name)
+
     def graph(self, of: str = "") -> MultiDiGraph[str]:
         """A graph as a `networkx.MultiDiGraph`; its attributes are listed in `ir.to_networkx`.
 
@@ -343,7 +348,7 @@ class Record:
         """
         from prism_explore.widgets.report import report_page
 
-        Path(path).write_text(report_page(self._session_to_show()), encoding="utf-8")
+        Path(path).write_text(report_page(self.session_to_show()), encoding="utf-8")
         return Path(path)
 
     @property
@@ -351,9 +356,14 @@ class Record:
         """The explorer of this search; that of a saved search cannot steer it."""
         from prism_explore.widgets.explorer import Explorer
 
-        return Explorer(self._session_to_show())
+        return Explorer(self.session_to_show())
 
-    def _session_to_show(self) -> SessionLike:
+    def session_to_show(self) -> SessionLike:
+        """What an explorer of this search reads and commands.
+
+        Returns:
+            The search as a session that cannot be continued.
+        """
         from prism_explore.widgets.jupyter.recorded import RecordedSession
 
         return RecordedSession(self.journal, self)
@@ -371,7 +381,7 @@ class Record:
 
 
 def open_record(path: str | Path) -> Record:
-    """Open a saved search for reading; `Session.load` continues it.
+    """The search in a file, for reading; `prism_explore.load` returns one that can be forked too.
 
     Args:
         path: what `Session.save` wrote.
@@ -381,19 +391,6 @@ def open_record(path: str | Path) -> Record:
 
     Raises:
         JournalVersionError: not a saved search, damaged, or of a version that this code does not read.
-
-    Example:
-        >>> import tempfile
-        >>> import prism_explore as px
-        >>> program = px.parse_program('''program twice
-        ...   x = input f32[b, 8]
-        ...   %1 = add(x, x)
-        ...   return %1''')
-        >>> with tempfile.TemporaryDirectory() as folder, px.Session(program, target="h100", at={"b": 4}) as sess:
-        ...     sess.run()
-        ...     record = px.load(sess.save(f"{folder}/twice.prism"))
-        >>> list(record.families)
-        ['f1']
     """
     record = Record(Journal.load(path), read_manifest(path))
     lease_for(record)

@@ -15,6 +15,7 @@ from typing import Any, Literal, overload
 
 from prism_explore.diagnose.audit import Audit, audit
 from prism_explore.diagnose.audit_sample import Sample, audit_sample
+from prism_explore.diagnose.compare_runs import Run, RunComparison
 from prism_explore.diagnose.jobs import Questions
 from prism_explore.diagnose.what_if import WhatIf, what_if
 from prism_explore.errors import ShapeError
@@ -34,9 +35,10 @@ from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task
 from prism_explore.session.commands import run_command
+from prism_explore.session.comparison import compare
 from prism_explore.session.engine import Engine, Job, State, wait
 from prism_explore.session.families import FamilyHandle
-from prism_explore.session.fork import adopted_task, first_events, fork_point, repeated_events, search_name, what_if_of
+from prism_explore.session.fork import adopted_task, first_events, fork_point, repeated_events, what_if_of
 from prism_explore.session.new_task import Dominated, new_task
 from prism_explore.session.options import changed_limits, library_of, one_symbol
 from prism_explore.session.persistence import check_library, read_search, task_to_plain, timed_library_calls
@@ -47,6 +49,7 @@ from prism_explore.session.results import best_of, chosen_candidate, dispatch_ov
 from prism_explore.session.steering import SteeringLog
 from prism_explore.session.stepping import Grain, StepLog, after_steps, replay_saved, search_steps
 from prism_explore.support.caches import lease_for
+from prism_explore.support.live_objects import register
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
@@ -148,6 +151,8 @@ class Session(Record):
         self._fork_count = 0
         self._fork_lock = threading.Lock()
         self._step_log = StepLog()
+        self.id = register(self)
+        """A short id of this session in this process, such as s1; `compare` takes it."""
         self._lease = lease_for(self)
         self.task, self.traced = task, task.reference
         self.selection: str | None = None
@@ -194,6 +199,7 @@ class Session(Record):
         *,
         library: Callable[..., Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
+        tick: Callable[[], None] = lambda: None,
         **more_inputs: Any,
     ) -> Session:
         """A saved search, at the step at which it was saved; it can be continued.
@@ -210,6 +216,7 @@ class Session(Record):
                 run that is still to come leaves it out, and `best` cannot call it where it was fastest. A library call
                 that the search found by itself is found again.
             inputs: types of the arguments of `code`, as for a new session.
+            tick: called at every repeated step; an exception from it ends the loading.
             more_inputs: the same, as keywords.
 
         Returns:
@@ -231,7 +238,7 @@ class Session(Record):
         task, journal = replace(task, library=also), ReplayedJournal(saved.entries)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
-        replay_saved(journal, sess._engine, sess._steering)
+        replay_saved(journal, sess._engine, sess._steering, tick)
         return sess
 
     def target_figures(self) -> Target:
@@ -435,6 +442,11 @@ class Session(Record):
         return self._parent
 
     @property
+    def origin(self) -> SearchForked | None:
+        """Where this search was forked; None if it was not."""
+        return self.journal.origin if isinstance(self.journal, ReplayedJournal) else None
+
+    @property
     def forks(self) -> tuple[Session, ...]:
         """The searches that were forked from this one, oldest first."""
         return tuple(self._forks)
@@ -480,19 +492,35 @@ class Session(Record):
         other._steering.copy_predicates(self._steering, point.at)
         return self._add_fork(other)
 
+    def compare(self, other: Run) -> RunComparison:
+        """Compare this search with another one; see `prism_explore.compare`.
+
+        Args:
+            other: a session, a saved search that `px.load` opened, its file, or the id of a live session such as s2.
+
+        Returns:
+            The two searches side by side; this one is A.
+
+        Raises:
+            JournalVersionError: a file is no saved search.
+            ShapeError: `other` is neither a search nor a file.
+        """
+        return compare(self, other)
+
     def adopt(self, question: str | WhatIf, tick: Callable[[], None] = lambda: None) -> Session:
         """Search with the settings of a what-if, so that what it gained is proved and tuned too.
 
         The settings differ from the first event on, so nothing of this search is taken over: the new one enumerates,
-        proves and tunes. It finds the families that the what-if found, and tunes those that it gained first. A time to
-        beat is the one of this search.
+        proves and tunes, as long as a new search takes. It finds the families that the what-if found, and tunes those
+        that it gained first. A time to beat is the one of this search.
 
         Args:
             question: a what-if, or the id of its question such as q1.
             tick: called at every repeated step; an exception from it ends the adoption.
 
         Returns:
-            The other search, paused after its first step; it is in `forks`, and `parent` leads back.
+            The other search, which runs in the background; `run` waits for it. It is in `forks`, and `parent` leads
+            back.
 
         Raises:
             ShapeError: no such question, no what-if, or one that changes nothing.
@@ -502,12 +530,9 @@ class Session(Record):
         answer = what_if_of(self.questions[question] if isinstance(question, str) else question)
         task = adopted_task(self.task, answer)
         event = SearchForked(self.name, 0, self._new_fork_name(), changes=answer.changes)
-        return self._add_fork(self._open_fork(task, ReplayedJournal(first_events(task, event, answer)), tick))
-
-    @property
-    def name(self) -> str:
-        """The name of the program, with a number for each fork, such as `rmsnorm.1.2`."""
-        return search_name(self.task.program.name, self.of(SearchForked))
+        other = self._add_fork(self._open_fork(task, ReplayedJournal(first_events(task, event, answer)), tick))
+        other.start()
+        return other
 
     def _new_fork_name(self) -> str:
         with self._fork_lock:
@@ -703,7 +728,12 @@ class Session(Record):
             self._widget = super().widget
         return self._widget
 
-    def _session_to_show(self) -> Session:
+    def session_to_show(self) -> Session:
+        """This session: the explorer reads and commands it.
+
+        Returns:
+            The session itself.
+        """
         return self
 
     def _is_timing(self) -> bool:

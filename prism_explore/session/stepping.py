@@ -46,7 +46,7 @@ class StepLog:
         count = len(entries)
         while count and is_user_action(entries[count - 1].event):
             count -= 1
-        if count > 1:
+        if sum(not is_user_action(entry.event) for entry in entries[:count]) > 1:
             self._starts.append(self._running)
             self._ends.append(self._running + count)
         self._running = None

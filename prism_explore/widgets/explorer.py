@@ -16,18 +16,16 @@ import threading
 from collections.abc import Mapping
 from contextvars import copy_context
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import anywidget
-import traitlets
-
 from prism_explore.widgets.drawing.svg import to_svg
+from prism_explore.widgets.jupyter.compare_tab import CompareTab
 from prism_explore.widgets.jupyter.display import display_mode, frame
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
-from prism_explore.widgets.jupyter.wire import Message, Publisher
+from prism_explore.widgets.jupyter.published import PublishedWidget
 from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
 from prism_explore.widgets.panels.graph import graph_panel
+from prism_explore.widgets.panels.lineage import lineage_section, relatives
 from prism_explore.widgets.panels.map import map_panel
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
@@ -41,17 +39,15 @@ STATIC_PX = 900.0
 """Width of the pictures on pages that cannot show a widget."""
 
 
-class Explorer(anywidget.AnyWidget):
-    """The explorer of one session; as the last line of a cell it is shown."""
-
-    # As text: anywidget watches a path for changes, and the watcher keeps every widget alive.
-    _esm = (Path(__file__).parent / "static" / "explorer.js").read_text(encoding="utf-8")
-    snapshot = traitlets.Dict().tag(sync=True)
-    """The last panels, stored in the notebook; the browser shows them until Python answers."""
+class Explorer(PublishedWidget):
+    """The explorer of one session; as the last line of a cell it is shown. It can show forks of the session too."""
 
     def __init__(self, session: SessionLike) -> None:
-        super().__init__()
         self._session = session
+        self._next: SessionLike | None = None
+        """The search to show from the next picture on; None for the same."""
+        self._awaits_fork = False
+        """Whether a click forked the search, so that the fork is shown when it is there."""
         self._folds = Folds()
         self._memo = Memo()
         self._view = ViewState()
@@ -62,11 +58,52 @@ class Explorer(anywidget.AnyWidget):
         self._lock = threading.Lock()
         self._folding = threading.Lock()
         """Held while the events are read: by the publisher, and by a cell that shows the explorer."""
-        self._browser_context = copy_context()
-        """The context of the last message from the browser."""
-        self._publisher = Publisher(self._render, self._send_message, self._save_snapshot)
-        self._bridge = Bridge(session, self._publisher.notify)
-        self.on_msg(self._receive)
+        super().__init__()
+        self._compare_tab = CompareTab(self._publisher.notify_awaited)
+        self._bridges: dict[int, Bridge] = {}
+        """Per search that was shown, its connection; all report changes, since the path shows their states."""
+        self._follow(session)
+
+    def _follow(self, session: SessionLike) -> None:
+        """Send commands to a search, and report its changes."""
+        if id(session) not in self._bridges:
+            self._bridges[id(session)] = Bridge(session, self._publisher.notify)
+            session.on("fork", self._on_fork)
+        self._bridge = self._bridges[id(session)]
+
+    def _on_fork(self, fork: SessionLike) -> None:
+        if self._awaits_fork:
+            self._awaits_fork = False
+            self.show(fork)
+        self._publisher.notify_awaited()
+
+    def show(self, session: SessionLike) -> None:
+        """Show another search, such as a fork, in this explorer.
+
+        Args:
+            session: the search.
+        """
+        with self._lock:
+            self._next = session
+            self._follow(session)
+        self._publisher.notify_awaited()
+
+    def _show_relative(self, key: str) -> None:
+        """Show the parent or a fork of the search that is shown."""
+        found = relatives(self._next or self._session).get(key)
+        if found is not None:
+            self.show(found[0])
+            self._add_line("show", f"sess = {found[1]}")
+
+    def _switch(self) -> None:
+        """Begin to show the search that `show` requested; only the thread that computes the panels calls this."""
+        if self._next is None:
+            return
+        self._session, self._next = self._next, None
+        # What was memoized is of the other search: its versions say nothing about this one.
+        self._folds, self._memo, self._data = Folds(), Memo(), {}
+        self._compare_tab.forget()
+        self._view = replace(self._view, selection="", subject="", root="", cursor=0)
 
     # ------------------------------------------------------------ messages from the browser
     def _receive(self, _: object, content: Any, __: object = None) -> None:
@@ -76,14 +113,16 @@ class Explorer(anywidget.AnyWidget):
             return
         match content.get("kind"):
             case "hello":
-                have = content.get("have")
-                self._publisher.hello(have if isinstance(have, int) and have >= 0 else 0)
+                self._hello(content.get("have"))
             case "look":
                 self._change_view(content)
             case "command":
+                forks = content.get("name") in ("fork", "adopt")
+                self._awaits_fork |= forks
                 reply = self._bridge.handle(content)
                 if reply is None:
                     return
+                self._awaits_fork &= not forks or bool(reply["ok"])
                 if line := reply.get("python"):
                     self._add_line(str(content.get("name")), line)
                 self._publisher.reply(reply)
@@ -92,10 +131,15 @@ class Explorer(anywidget.AnyWidget):
 
     def _change_view(self, content: Mapping[str, Any]) -> None:
         """Change what is shown, or how wide; this has no influence on the search."""
+        if isinstance(key := content.get("search"), str):
+            self._show_relative(key)
+            return
         with self._lock:
             match content:
                 case {"graph": Mapping() as graph}:
                     self._view = replace(self._view, graph=self._view.graph.after(graph))
+                case {"compare": Mapping() as change}:
+                    self._compare_tab.change(change)
                 case {"cursor": int(cursor)} if not isinstance(cursor, bool):
                     self._view = replace(self._view, cursor=max(0, cursor))
                 case {"map": Mapping() as change}:
@@ -131,6 +175,8 @@ class Explorer(anywidget.AnyWidget):
     def picture(self) -> Sections:
         """Compute all panels."""
         with self._folding:
+            with self._lock:
+                self._switch()
             folds = self._current_folds()
             selection = self._session.selection or ""
             with self._lock:
@@ -141,24 +187,22 @@ class Explorer(anywidget.AnyWidget):
                 folds = folds.before(view.cursor)
             else:
                 view = replace(view, cursor=0)
-            return sections(search_info(self._session), folds, view, lines, self._memo)
+            info = search_info(self._session)
+            info = replace(
+                info,
+                compare=self._compare_tab.section(self._session),
+                lineage=lineage_section(self._session, view.cursor, "fork" in info.questions.allowed),
+            )
+            return sections(info, folds, view, lines, self._memo)
 
     def _current_folds(self) -> Folds:
         self._folds.extend(self._session.journal.since(self._folds.events.count))
         return self._folds
 
-    # ipykernel handles a message from the browser in the subshell from which Python sent last, which it reads from a
-    # context variable. On the publisher thread that would be the main shell, which is blocked while a cell runs.
-    def _send_message(self, message: Message) -> None:
-        self._browser_context.copy().run(self.send, message)
-
-    def _save_snapshot(self, snapshot: dict[str, Any]) -> None:
-        self._browser_context.copy().run(setattr, self, "snapshot", snapshot)
-
     def close(self) -> None:
         """Stop following the session, and close the connection to the browser."""
-        self._bridge.close()
-        self._publisher.close()
+        for bridge in self._bridges.values():
+            bridge.close()
         super().close()
 
     # ------------------------------------------------------------ without a widget

@@ -52,7 +52,7 @@ def test_a_smaller_space_shows_in_settings_families_cuts_and_counts(usual, short
     assert len(found.only_one) == len(usual.families) - len(short.families) > 0
     assert () == found.only_other
     assert 1 == found.first_difference
-    assert f"{len(found.only_one)} only in the first, 0 only in the second" in found.text
+    assert f"{len(found.only_one)} only in A, 0 only in B" in found.text
 
 
 def test_families_are_matched_by_their_graphs_not_by_their_ids(usual, short):
@@ -73,7 +73,7 @@ def test_another_program_has_no_family_in_common(usual):
 
 
 def test_the_panel_marks_what_differs_and_escapes_texts(usual, short):
-    html = px.compare(usual, short)._repr_mimebundle_()["text/html"]
+    html = px.compare(usual, short).html
 
     assert "<summary>settings: 2 of" in html
     assert "≠" in html
@@ -85,7 +85,7 @@ def test_a_search_that_did_not_begin_has_nothing(usual):
     found = px.compare(usual, fresh)
 
     assert len(found.only_one) == len(usual.families)
-    assert "The first 0 events are the same" in found.text
+    assert "They diverge at event 2 of A, NodeExpanded n1, and event 0 of B, its end." in found.text
 
 
 def test_a_file_that_is_no_search_is_refused(usual, tmp_path):

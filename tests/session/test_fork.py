@@ -265,6 +265,7 @@ def test_an_adopted_search_can_be_saved_and_loaded(tmp_path):
     parent.questions.submit("what_if", "", "sess.what_if(block_ops=7)", lambda tick: parent.what_if(block_ops=7))
     parent.questions.wait(30)
     other = parent.adopt("q1")
+    other.pause()
     other.step(20)
     loaded = px.Session.load(other.save(tmp_path / "run.prism"))
 

@@ -14,6 +14,7 @@ import { ancestors, familyOf, isNode } from "./lib/refs.ts";
 import { Lock } from "./lock.ts";
 import type { LedgerPanel } from "./panels/dock.ts";
 import type { GraphPanel } from "./panels/graph.ts";
+import { LineageBar } from "./panels/lineage.ts";
 import type { Host, PanelName } from "./panels/panel.ts";
 import { ResultView } from "./panels/result.ts";
 import { TransportBar } from "./panels/transport.ts";
@@ -45,6 +46,10 @@ export class App implements Host {
   root = "";
   private readonly wire: Wire;
   private readonly status = new StatusLine();
+  readonly lineage = new LineageBar(
+    (what) => this.look(what),
+    (name, args) => this.command(name, args),
+  );
   private readonly banner = new Banner(this);
   private readonly result = new ResultView(this);
   private readonly lock = new Lock((text) => this.announce(text));
@@ -76,6 +81,7 @@ export class App implements Host {
       },
       h("style", {}, `${SCENE_CSS}\n${styles}`),
       this.bar.element,
+      this.lineage.element,
       this.banner.element,
       this.layout.main,
       this.foot(),
@@ -215,6 +221,7 @@ export class App implements Host {
       this.lock.describe(data);
     });
     give("result", (data) => this.result.update(data));
+    give("lineage", (data) => this.lineage.update(data));
     give("transport", (data) => {
       this.bar.update(data);
       mark(this.element, "data-state", data.state);

@@ -6,10 +6,18 @@ import { add, h, refill, rewrite } from "./lib/dom.ts";
 interface BannerAction {
   readonly label: string;
   readonly act: (app: App) => void;
+  readonly isPossible?: (app: App) => boolean;
 }
 
 /** The actions while an earlier state is shown, one row per button. */
-const PAST_ACTIONS: readonly BannerAction[] = [{ label: "Back to now", act: (app) => app.bar.backToNow() }];
+const PAST_ACTIONS: readonly BannerAction[] = [
+  { label: "Back to now", act: (app) => app.bar.backToNow() },
+  {
+    label: "Fork from here",
+    act: (app) => app.lineage.fork(),
+    isPossible: (app) => app.lineage.canFork,
+  },
+];
 
 const RESTART = "Run the cell that shows the explorer again.";
 
@@ -59,7 +67,8 @@ export class Banner {
       return [button("Copy px.load(…)", () => this.app.copy(line, "the line"))];
     }
     if (this.gone || this.error || !this.past) return [];
-    return PAST_ACTIONS.map(({ label, act }) => button(label, () => act(this.app)));
+    const possible = PAST_ACTIONS.filter(({ isPossible }) => isPossible?.(this.app) ?? true);
+    return possible.map(({ label, act }) => button(label, () => act(this.app)));
   }
 }
 

@@ -1,5 +1,6 @@
 // The panels: one row per panel. The name of a panel is that of its section.
 
+import { ComparePanel } from "./panels/compare.ts";
 import { CodePanel, FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
 import { EClassesPanel } from "./panels/eclasses.ts";
 import { GraphPanel } from "./panels/graph.ts";
@@ -31,6 +32,7 @@ export const PANELS: readonly { [K in PanelName]: PanelRow<K> }[PanelName][] = [
   { name: "ledger", label: "Summary", docked: true, make: (host) => new LedgerPanel(host) },
   { name: "questions", label: "What-if", docked: true, make: (host) => new QuestionsPanel(host) },
   { name: "code", label: "Code", docked: true, make: (host) => new CodePanel(host) },
+  { name: "compare", label: "Compare", docked: true, make: (host) => new ComparePanel(host) },
 ];
 
 /** The tabs of the dock, in their order. */

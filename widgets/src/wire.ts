@@ -66,6 +66,13 @@ export type GraphLook =
   | { readonly entered: string }
   | { readonly program: boolean };
 
+/** What to show of a comparison: a selection, kinds of difference, a step to zoom into, the width of the map. */
+export type CompareLook =
+  | { readonly select: string }
+  | { readonly kinds: readonly string[] }
+  | { readonly root: string }
+  | { readonly map_px: number };
+
 /** What to show: parts of the sGraph, the map from a node on, an earlier state of the search, the widths of pictures. */
 export type Look =
   | { readonly graph: GraphLook }
@@ -73,6 +80,8 @@ export type Look =
   | { readonly cursor: number }
   | { readonly map: MapLook }
   | { readonly tuning: TuningLook }
+  | { readonly compare: CompareLook }
+  | { readonly search: string }
   | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
 
 /** Time without an answer to `hello` or a command after which the connection counts as lost. */

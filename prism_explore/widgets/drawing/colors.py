@@ -121,6 +121,12 @@ STYLES: dict[str, Style] = {
         Style("pruned-user", "user", "ink", 1.5, pattern="cross", ink="on-status"),
         Style("leader", stroke="line", width=1.0, dash="2 2"),
         Style("aggregate", "grey", "line", 0.8, pattern="weave"),
+        # comparison of two searches
+        Style("only-a", "loop", "ink", 1.2, pattern="hatch"),
+        Style("only-b", "accum", "ink", 1.2, "5 2", pattern="weave"),
+        Style("other-fate", "unknown", "ink", 2.0, ink="on-status"),
+        Style("other-reason", "pruned", "ink", 1.5, "2 2"),
+        Style("same", "surface", "line", 0.8),
         # e-graph
         Style("eclass", "surface", "line"),
         Style("eclass-shared", "surface", "ink", 2.5),

@@ -110,6 +110,27 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("certify", "sess.certify", "Let egglog replay every lemma of this proof from the axioms.", (_ID,)),
     Command("replay", "sess.replay", "Run the counterexample to this candidate again.", (_ID,)),
+    Command(
+        "fork",
+        "sess = sess.fork",
+        "Continue from this moment in another search; this search is not changed.",
+        (
+            Parameter("at", "count", optional=True, maximum=1 << 40),
+            Parameter("note", "text", default="", optional=True),
+        ),
+    ),
+    Command(
+        "adopt",
+        "sess = sess.adopt",
+        "Search with the settings of this what-if, from the start; this search is not changed.",
+        (_ID,),
+    ),
+    Command(
+        "compare",
+        "sess.compare",
+        "Compare this search with another live one, or with a saved file.",
+        (Parameter("id", "text", characters=4_096),),
+    ),
     Command("withdraw", "sess.withdraw", "Cancel a question; its partial results are dropped.", (_ID,)),
     Command(
         "bookmark",

@@ -96,8 +96,8 @@ class SessionLike(Protocol):
         """
         ...
 
-    def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
-        """Call `fn` whenever the selection or the state changes, on the thread that changed it."""
+    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:
+        """Call `fn` when the selection or the state changes or the search is forked, on the thread that did it."""
         ...
 
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from prism_explore.diagnose.jobs import Questions
+from prism_explore.diagnose.jobs import QuestionKind, Questions
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted
+from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted, SearchForked
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse_program
 from prism_explore.pipeline.search_space import Space
@@ -58,18 +58,31 @@ class Verdicts(Protocol):
         ...
 
 
+class SavedFile(Verdicts, Protocol):
+    """Commands that need the file of a saved search; `prism_explore.session.saved.SavedSearch` has them."""
+
+    def fork(self, at: int | None, note: str, tick: Callable[[], None]) -> Any:
+        """Another search that repeats the first events of the saved one, and continues."""
+        ...
+
+    def compare(self, other: str) -> Any:
+        """Compare with another search."""
+        ...
+
+
 class RecordedSession:
     """A session over a saved journal.
 
     Args:
         journal: the events of the saved search.
         verdicts: certifies and replays the verdicts of the journal.
+        file: forks and compares the saved search; None for a journal without a file.
 
     Raises:
         ShapeError: the journal does not begin with ExplorationStarted.
     """
 
-    def __init__(self, journal: Journal, verdicts: Verdicts) -> None:
+    def __init__(self, journal: Journal, verdicts: Verdicts, file: SavedFile | None = None) -> None:
         first = journal.entries[0].event if len(journal) else None
         if not isinstance(first, ExplorationStarted):
             raise ShapeError("the journal of a search begins with ExplorationStarted; this journal does not")
@@ -81,7 +94,15 @@ class RecordedSession:
         self.failure = ""
         self.selection: str | None = None
         self.questions = Questions(lambda: self._notify("state", self.state))
-        self._verdicts = verdicts
+        self._verdicts, self._file = verdicts, file
+        of_file: tuple[QuestionKind, ...] = ("fork", "compare") if file is not None else ()
+        self.allowed: tuple[QuestionKind, ...] = ("certify", "replay", *of_file)
+        """The kinds of question that it can answer."""
+        self.id = f"record-{id(self)}"
+        self.parent = None
+        self.origin = next((e for e in reversed(journal.events) if isinstance(e, SearchForked)), None)
+        self.name = self.origin.fork if self.origin is not None else self.program.name
+        self.forks: tuple[Any, ...] = ()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}
 
     def submit(self, command: str, **args: Any) -> None:
@@ -109,13 +130,27 @@ class RecordedSession:
                 self._verdicts.bookmarks.delete(subject)
             case "restore_bookmark":
                 self._verdicts.bookmarks.restore(subject)
+            case "fork" if (file := self._file) is not None:
+                at, note = args.get("at"), str(args.get("note", ""))
+                line = f"sess = record.fork({at or ''}{f', note={note!r}' if note else ''})"
+                what = f"event {at:,}" if at is not None else "the end"
+                self.questions.submit("fork", what, line, lambda tick: self._fork(file, at, note, tick), at_once=True)
+            case "compare" if (file := self._file) is not None:
+                line = f"record.compare({subject!r})"
+                self.questions.submit("compare", subject, line, lambda _: file.compare(subject), at_once=True)
             case "withdraw":
                 self.questions.cancel(subject)
             case _:
                 raise ShapeError(f"a saved search cannot {command}: start a session for the same program")
 
-    def on(self, what: Literal["select", "state"], fn: Callable[[Any], None]) -> None:
-        """Call `fn` when the selection or the state of a question changes."""
+    def _fork(self, file: SavedFile, at: int | None, note: str, tick: Callable[[], None]) -> Any:
+        fork = file.fork(at, note, tick)
+        self.forks = (*self.forks, fork)
+        self._notify("fork", fork)
+        return fork
+
+    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:
+        """Call `fn` when the selection or the state of a question changes, or the search is forked."""
         self._listeners.setdefault(what, []).append(fn)
 
     def _notify(self, what: str, value: Any) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from prism_explore.diagnose.audit import Answer, Audit
 from prism_explore.diagnose.audit_sample import Sample
+from prism_explore.diagnose.compare_runs import RunComparison
 from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, QuestionState
 from prism_explore.diagnose.what_if import WhatIf
@@ -108,8 +109,12 @@ def short_answer(question: Question) -> str:
             return found.summary
         case Evidence() as found:
             return next((p.sentence for p in found.parts if p.steps), "")
-        case _:
+        case RunComparison() as found:
+            return found.text
+        case None:
             return question.failure
+        case found:
+            return repr(found).partition("\n")[0]
 
 
 def answer_cards(question: Question) -> tuple[Card, ...]:
@@ -126,6 +131,12 @@ def answer_cards(question: Question) -> tuple[Card, ...]:
             return (Card("counterexample run again", kind, str(found), question.id),)
         case Evidence() as found:
             return evidence_cards(found, question.subject)
+        case RunComparison() as found:
+            text = "The Compare tab shows both searches."
+            return (Card("two searches compared", "expanded", found.text, question.id, soundness_text=text),)
+        case _ if question.kind in ("fork", "adopt") and question.answer is not None:
+            text = "The path above the panels leads to it and back."
+            return (Card("another search", "expanded", short_answer(question), question.id, soundness_text=text),)
         case _:
             return (Card("no answer", "refuted", question.failure, question.id),) if question.failure else ()
 

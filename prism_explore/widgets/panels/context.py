@@ -31,6 +31,7 @@ from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.panels.graph_choices import NO_CHOICES, GraphChoices
 from prism_explore.widgets.panels.machine import stand_in_for
 from prism_explore.widgets.panels.reads import Computed
+from prism_explore.widgets.panels.sections import CompareSection, LineageSection
 from prism_explore.widgets.panels.size_forms import size_forms, sliders_of
 from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
@@ -165,6 +166,10 @@ class SearchInfo:
     """Path of the file that holds the search; empty if it was not saved."""
     stand_in: Target | None = None
     """The figures that are known here under the machine's name, if its own are not known."""
+    compare: CompareSection = field(default_factory=lambda: CompareSection(""))
+    """The comparison with another search."""
+    lineage: LineageSection = field(default_factory=LineageSection)
+    """The searches that this one was forked from, and its forks."""
 
 
 def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo:
@@ -177,7 +182,8 @@ def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo
     space = session.task.space if with_questions else None
     allowed: tuple[QuestionKind, ...] = ()
     if with_questions:
-        allowed = ("certify", "replay") if space is None else get_args(QuestionKind)
+        recorded: tuple[QuestionKind, ...] = getattr(session, "allowed", ("certify", "replay"))
+        allowed = recorded if space is None else get_args(QuestionKind)
     return SearchInfo(
         session.program,
         session.task.target.name,

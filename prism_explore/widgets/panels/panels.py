@@ -53,6 +53,8 @@ PANELS: Mapping[str, Callable[[Context], Any]] = {
     "ledger": ledger_panel,
     "questions": questions_panel,
     "code": code_panel,
+    "compare": lambda context: context.search.compare,
+    "lineage": lambda context: context.search.lineage,
     "error": _error,
 }
 """Per section, the function that computes it; `script` alone is no function of the context."""

@@ -574,6 +574,92 @@ class QuestionsSection:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareKind:
+    """A kind of difference of two searches, which can be shown or folded."""
+
+    key: str
+    label: str
+    kind: str
+    """Style of its mark."""
+    count: str
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompareMoment:
+    """The first event of one search that differs from the other search."""
+
+    label: str
+    text: str
+    ref: str
+    """What to select; empty for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSide:
+    """One of two searches, and what is selected in it."""
+
+    label: str
+    name: str
+    description: str
+    inspector: Inspector | None
+    missing: str
+    """Why there is no inspector."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSection:
+    """Two searches side by side."""
+
+    summary: str
+    marked: str = ""
+    """The step of the map that is selected."""
+    path: str = ""
+    """The operators from the root to this step."""
+    sides: tuple[CompareSide, ...] = ()
+    """A and B; none before a comparison."""
+    scene: Scene | None = None
+    kinds: tuple[CompareKind, ...] = ()
+    first: tuple[CompareMoment, ...] = ()
+    """The first events that differ in what matters; none if no event does."""
+    steps: Table | None = None
+    families: Table | None = None
+    settings: Table | None = None
+    counts: Table | None = None
+    choices: tuple[Pair, ...] = ()
+    """Searches of this process to compare with: id and name."""
+    parent: str = ""
+    """Id of the search that this one was forked from, if it is in this process."""
+    status: str = ""
+    """The comparison that is running, or why it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLink:
+    """A search of this process that the explorer can show."""
+
+    key: str
+    """Its id; empty for one that is not in this process."""
+    label: str
+    tip: str
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LineageSection:
+    """Where a search was forked, and its forks."""
+
+    path: tuple[SearchLink, ...] = ()
+    """From the first search to the one that is shown; empty for a search without forks."""
+    forks: tuple[SearchLink, ...] = ()
+    """The forks of the search that is shown."""
+    fork_at: int = 0
+    """The moment at which `Fork from here` would fork; 0 while the current state is shown."""
+    status: str = ""
+    """The fork that is being made, or why it failed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
     """Generated source."""
 
@@ -607,6 +693,8 @@ class Sections:
     ledger: LedgerSection
     questions: QuestionsSection
     code: Code
+    compare: CompareSection
+    lineage: LineageSection
     script: Script
     error: str | None = None
     """The error of the search or of the panels; None without an error."""

@@ -39,7 +39,9 @@ def test_every_command_has_a_method_of_the_session() -> None:
     from prism_explore.session.session import Session
 
     for command in COMMANDS:
-        owner, _, method = command.python.removeprefix("job = ").removeprefix("sess.").rpartition(".")
+        owner, _, method = (
+            command.python.removeprefix("job = ").removeprefix("sess = ").removeprefix("sess.").rpartition(".")
+        )
         assert callable(getattr(Bookmarks if owner else Session, method))
         assert command.description.endswith(".")
 
