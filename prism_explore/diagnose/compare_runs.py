@@ -224,9 +224,7 @@ def compare_runs(one: Recorded, other: Recorded) -> RunComparison:
 # ---------------------------------------------------------------- the first difference
 def first_divergence(one: Sequence[Event], other: Sequence[Event]) -> FirstDivergence | None:
     """The first events of two searches that differ in what matters; None if there are none."""
-    sides = [
-        ((n, e, key) for n, e in enumerate(events, 1) if (key := _deciding(e)) is not None) for events in (one, other)
-    ]
+    sides = _deciding_events(one), _deciding_events(other)
     while True:
         a, b = (next(side, None) for side in sides)
         if a is None and b is None:

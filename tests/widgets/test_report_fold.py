@@ -40,7 +40,7 @@ def session_of(events: Sequence[Event]) -> RecordedSession:
 SESSIONS = {
     "story": lambda: session_of((*story()[1:-1], PRUNED, story()[-1])),
     "large": lambda: session_of(large(700)[1:]),
-    "saved": lambda: open_record(SAVED)._session_to_show(),  # pyright: ignore[reportPrivateUsage]
+    "saved": lambda: open_record(SAVED).session_to_show(),  # pyright: ignore[reportPrivateUsage]
 }
 
 

@@ -14,9 +14,11 @@ from prism_explore.diagnose.jobs import Question
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
 from prism_explore.widgets.explorer import Explorer
+from prism_explore.widgets.jupyter.compare_tab import CompareTab
 from prism_explore.widgets.jupyter.live import State
 from prism_explore.widgets.panels import panels
 from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info
+from prism_explore.widgets.panels.lineage import lineage_section
 from prism_explore.widgets.panels.reads import record
 from prism_explore.widgets.panels.sections import Sections
 from tests.widgets.fakes import FakeSession
@@ -47,7 +49,10 @@ def anew(explorer: Explorer) -> Sections:
     view = explorer._view
     cursor = view.cursor if 0 < view.cursor < len(entries) else 0
     folds = Folds(entries[:cursor] if cursor else entries)
-    return panels.sections(search_info(explorer._session), folds, replace(view, cursor=cursor), (), Memo())
+    info = search_info(explorer._session)
+    lineage = lineage_section(explorer._session, cursor, True)
+    info = replace(info, compare=CompareTab(lambda: None).section(explorer._session), lineage=lineage)
+    return panels.sections(info, folds, replace(view, cursor=cursor), (), Memo())
 
 
 def take(session: FakeSession, explorer: Explorer, events: Iterator[Event], step: tuple[str, Any]) -> None:
