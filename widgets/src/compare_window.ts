@@ -71,6 +71,7 @@ export class CompareWindow implements Host {
   hover(): void {}
   maximise(): void {}
   show(): void {}
+  showSizes(): void {}
 
   private receive(changed: ReadonlyMap<string, unknown>): void {
     const error = changed.get("error");

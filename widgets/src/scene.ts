@@ -72,7 +72,7 @@ export interface Scene {
 
 /** Per kind of shape, the pattern drawn over it. */
 export const PATTERN_OF: Readonly<Record<string, string>> = JSON.parse(
-  '{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave", "collapsed": "weave"}',
+  '{"unknown": "dots", "pruned-sound": "hatch", "pruned-heuristic": "sparse", "pruned-budget": "dashes", "pruned-user": "cross", "aggregate": "weave", "only-a": "hatch", "only-b": "weave", "collapsed": "weave"}',
 );
 
 /** Per pattern, the side of its square, its path, the CSS class of its lines. */
@@ -156,6 +156,14 @@ export const SCENE_CSS = `
 .prism-scene .k-leader>.body{fill:none;stroke:var(--pe-line);stroke-width:1px;stroke-dasharray:2 2;}
 .prism-scene .k-aggregate>.body{fill:var(--pe-grey);stroke:var(--pe-line);stroke-width:0.8px;}
 .prism-scene .k-aggregate>text{paint-order:stroke;stroke:var(--pe-grey);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-only-a>.body{fill:var(--pe-loop);stroke:var(--pe-ink);stroke-width:1.2px;}
+.prism-scene .k-only-a>text{paint-order:stroke;stroke:var(--pe-loop);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-only-b>.body{fill:var(--pe-accum);stroke:var(--pe-ink);stroke-width:1.2px;stroke-dasharray:5 2;}
+.prism-scene .k-only-b>text{paint-order:stroke;stroke:var(--pe-accum);stroke-width:4px;stroke-linejoin:round;}
+.prism-scene .k-other-fate>.body{fill:var(--pe-unknown);stroke:var(--pe-ink);stroke-width:2px;}
+.prism-scene .k-other-fate>text{fill:var(--pe-on-status);}
+.prism-scene .k-other-reason>.body{fill:var(--pe-pruned);stroke:var(--pe-ink);stroke-width:1.5px;stroke-dasharray:2 2;}
+.prism-scene .k-same>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:0.8px;}
 .prism-scene .k-eclass>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
 .prism-scene .k-eclass-shared>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2.5px;}
 .prism-scene .k-of-program>.body{fill:var(--pe-tensor);stroke:var(--pe-kernel-line);stroke-width:1.5px;}

@@ -409,6 +409,65 @@ export interface Code {
   readonly source: string;
 }
 
+/** One of two searches, and what is selected in it. */
+export interface CompareSide {
+  readonly label: string;
+  readonly name: string;
+  readonly description: string;
+  readonly inspector: Inspector | null;
+  readonly missing: string;
+}
+
+/** A kind of difference of two searches, which can be shown or folded. */
+export interface CompareKind {
+  readonly key: string;
+  readonly label: string;
+  readonly kind: string;
+  readonly count: string;
+  readonly shown: boolean;
+}
+
+/** The first event of one search that differs from the other search. */
+export interface CompareMoment {
+  readonly label: string;
+  readonly text: string;
+  readonly ref: string;
+}
+
+/** Two searches side by side. */
+export interface CompareSection {
+  readonly summary: string;
+  readonly marked: string;
+  readonly path: string;
+  readonly sides: readonly CompareSide[];
+  readonly scene: Scene | null;
+  readonly kinds: readonly CompareKind[];
+  readonly first: readonly CompareMoment[];
+  readonly steps: Table | null;
+  readonly families: Table | null;
+  readonly settings: Table | null;
+  readonly counts: Table | null;
+  readonly choices: readonly (readonly [string, string])[];
+  readonly parent: string;
+  readonly status: string;
+}
+
+/** A search of this process that the explorer can show. */
+export interface SearchLink {
+  readonly key: string;
+  readonly label: string;
+  readonly tip: string;
+  readonly current: boolean;
+}
+
+/** Where a search was forked, and its forks. */
+export interface LineageSection {
+  readonly path: readonly SearchLink[];
+  readonly forks: readonly SearchLink[];
+  readonly fork_at: number;
+  readonly status: string;
+}
+
 /** The commands so far, as lines of Python. */
 export interface Script {
   readonly lines: readonly string[];
@@ -430,6 +489,8 @@ export interface Sections {
   readonly ledger: LedgerSection;
   readonly questions: QuestionsSection;
   readonly code: Code;
+  readonly compare: CompareSection;
+  readonly lineage: LineageSection;
   readonly script: Script;
   readonly error: string | null;
 }

@@ -259,6 +259,7 @@ export class ComparePanel implements Panel<CompareSection> {
       copy: (text, what) => this.host.copy(text, what),
       maximise: () => this.host.maximise("compare"),
       show: (panel) => this.host.show(panel),
+      showSizes: () => undefined,
     };
   }
 
