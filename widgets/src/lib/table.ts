@@ -240,12 +240,12 @@ export class TableView {
         .filter(Boolean)
         .join(" ");
       const mark_ = given.kind ? glyph(given.kind) : null;
-      const text = given.math
-        ? typeset(given.math, given.text)
+      const content = given.math
+        ? [mark_, typeset(given.math, given.text)]
         : column?.wide && given.tip
-          ? h("span", { class: "pe-clamp" }, given.text)
-          : given.text;
-      return h("td", { class: classes || null, title: given.tip ?? null }, mark_, text);
+          ? [h("span", { class: "pe-clamp" }, mark_, given.text)]
+          : [mark_, given.text];
+      return h("td", { class: classes || null, title: given.tip ?? null }, ...content);
     });
     const tools = this.events.tools ? h("td", { class: "pe-tools" }, ...this.events.tools(row)) : null;
     const attributes = row.ref ? { "data-ref": row.ref, tabindex: -1, "aria-selected": "false" } : {};
