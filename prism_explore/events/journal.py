@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
+from prism_explore.events.event_stream import is_event_stream, read_event_stream
 from prism_explore.events.kinds import KINDS, Event
 from prism_explore.support.plain_data import PlainData
 
@@ -46,6 +47,8 @@ class Journal:
         self.listeners: list[Callable[[Entry], None]] = []
         self.saved_as = ""
         """Path of the file that was last written or read; empty for none."""
+        self.is_cut = False
+        """Whether it was read from an autosaved file whose last event was incomplete, and dropped."""
 
     def append(self, event: Event) -> Entry:
         """Append an event and call the listeners."""
@@ -84,7 +87,7 @@ class Journal:
 
     def save(self, path: str | Path, manifest: Mapping[str, object] | None = None) -> Path:
         """Write all entries to an archive; an existing file is replaced only after the new one is complete."""
-        lines = "".join(json.dumps(to_plain(e), separators=(",", ":")) + "\n" for e in self.entries)
+        lines = "".join(f"{line_of(e)}\n" for e in self.entries)
         written = write_archive(path, FORMAT, {_EVENTS: lines}, manifest)
         self.saved_as = str(written)
         return written
@@ -96,10 +99,9 @@ class Journal:
         Raises:
             JournalVersionError: the file is no saved search, is damaged, or has a version that this code does not read.
         """
-        _, (text,) = read_archive(path, FORMAT, (_EVENTS,))
-        lines = text.split("\n")
+        _, lines, is_cut = _read(path)
         journal = cls()
-        for number, line in enumerate(lines[: -1 if not lines[-1] else None], 1):
+        for number, line in enumerate(lines, 1):
             try:
                 entry = from_plain(json.loads(line))
                 if entry.seq != number - 1:
@@ -109,7 +111,7 @@ class Journal:
                 raise JournalVersionError(f"{path}: line {number} of {_EVENTS}: {error}") from None
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
-        journal.saved_as = str(path)
+        journal.saved_as, journal.is_cut = str(path), is_cut
         return journal
 
 
@@ -119,7 +121,22 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     Raises:
         JournalVersionError: see `Journal.load`.
     """
-    return read_archive(path, FORMAT, (_EVENTS,))[0]
+    return dict(_read(path)[0])
+
+
+def _read(path: str | Path) -> tuple[Mapping[str, Any], Sequence[str], bool]:
+    """The manifest and the lines of events of a saved or autosaved search, and whether a last line was cut off."""
+    if is_event_stream(path):
+        found = read_event_stream(path, FORMAT)
+        return found.manifest, found.lines, found.is_cut
+    manifest, (text,) = read_archive(path, FORMAT, (_EVENTS,))
+    lines = text.split("\n")
+    return manifest, lines[:-1] if not lines[-1] else lines, False
+
+
+def line_of(entry: Entry) -> str:
+    """An entry as a line of a saved search."""
+    return json.dumps(to_plain(entry), separators=(",", ":"))
 
 
 def to_plain(entry: Entry) -> dict[str, Any]:

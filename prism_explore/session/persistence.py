@@ -80,6 +80,11 @@ def task_to_plain(task: Task) -> dict[str, Any]:
     return _plain_data().write(saved)
 
 
+def manifest_of(task: Task) -> dict[str, Any]:
+    """The manifest of the file of a search."""
+    return {"program": task.program.name, "versions": dict(task.versions), "task": task_to_plain(task)}
+
+
 def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Journal]:
     """The task of a saved search, without its library call, and its journal.
 

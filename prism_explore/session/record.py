@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from prism_explore.diagnose.evidence import Evidence, evidence
 from prism_explore.errors import ShapeError
 from prism_explore.events.claim import claim
+from prism_explore.events.event_stream import is_event_stream
 from prism_explore.events.format import fork_text
 from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import (
     Bookmarked,
     CandidateInstantiated,
     CertificateReplayed,
+    ExplorationFinished,
     ExplorationStarted,
     SearchForked,
     VerdictReached,
@@ -372,7 +374,16 @@ class Record:
         return self.widget._repr_mimebundle_(**kwargs)
 
     def __repr__(self) -> str:
-        return f"<recorded search: {len(self.journal)} events>{self._lineage_text}\n{self.claim}"
+        return f"<recorded search: {len(self.journal)} events>{self._lineage_text}\n{self.claim}{self._unfinished_text}"
+
+    @property
+    def _unfinished_text(self) -> str:
+        """How to continue a search that had not ended when its file was written; empty if it had."""
+        path = self.journal.saved_as
+        if not path or self.of(ExplorationFinished):
+            return ""
+        dropped = " Its last event was incomplete and was dropped." if self.journal.is_cut else ""
+        return f"\nThe search had not ended.{dropped} px.Session.load({path!r}) continues it."
 
     @property
     def _lineage_text(self) -> str:
@@ -393,5 +404,7 @@ def open_record(path: str | Path) -> Record:
         JournalVersionError: not a saved search, damaged, or of a version that this code does not read.
     """
     record = Record(Journal.load(path), read_manifest(path))
+    if is_event_stream(path) and (offer := record._unfinished_text):
+        print(f"{path}:{offer.replace(chr(10), ' ')}")  # noqa: T201 - for the person whose process was killed
     lease_for(record)
     return record

@@ -7,9 +7,11 @@ the engine's thread; a method that waits can be interrupted without loss.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -34,6 +36,7 @@ from prism_explore.runtime.best import Best
 from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task
+from prism_explore.session.autosave import Autosave, checked_path, is_notebook
 from prism_explore.session.commands import run_command
 from prism_explore.session.comparison import compare
 from prism_explore.session.engine import Engine, Job, State, wait
@@ -41,7 +44,7 @@ from prism_explore.session.families import FamilyHandle
 from prism_explore.session.fork import adopted_task, first_events, fork_point, repeated_events, what_if_of
 from prism_explore.session.new_task import Dominated, new_task
 from prism_explore.session.options import changed_limits, library_of, one_symbol
-from prism_explore.session.persistence import check_library, read_search, task_to_plain, timed_library_calls
+from prism_explore.session.persistence import check_library, manifest_of, read_search, timed_library_calls
 from prism_explore.session.progress_line import progress_line
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.record import Record
@@ -143,6 +146,8 @@ class Session(Record):
             more_inputs=more_inputs,
         )
         self._begin(task, Journal())
+        if is_notebook():
+            self._save_from(None, 0)
 
     def _begin(self, task: Task, journal: Journal, parent: Session | None = None) -> None:
         super().__init__(journal)
@@ -168,6 +173,7 @@ class Session(Record):
         self.questions = Questions(lambda: self._notify("state", self.state), self._is_timing)
         """The questions that are answered in the background, by id; prints the answers."""
         self._widget: Any = None
+        self._autosave: Autosave | None = None
 
     @classmethod
     def from_module(
@@ -239,6 +245,8 @@ class Session(Record):
         sess = cls.__new__(cls)
         sess._begin(task, journal)
         replay_saved(journal, sess._engine, sess._steering, tick)
+        if is_notebook():
+            sess._save_from(None, len(journal))
         return sess
 
     def target_figures(self) -> Target:
@@ -547,6 +555,8 @@ class Session(Record):
         except BaseException:
             other.close()
             raise
+        if is_notebook():
+            other._save_from(None, len(journal))
         return other
 
     def _add_fork(self, other: Session) -> Session:
@@ -673,8 +683,36 @@ class Session(Record):
         Returns:
             The path of the file.
         """
-        manifest = {"program": self.program.name, "versions": dict(self.task.versions)}
-        return self.journal.save(path, {**manifest, "task": task_to_plain(self.task)})
+        return self.journal.save(path, manifest_of(self.task))
+
+    @property
+    def autosave(self) -> Path | None:
+        """The file to which the search is saved while it runs; None if it is not, or has no new event yet.
+
+        In a notebook this is on, elsewhere off. Assign a path to save there, None to let a path be chosen, or False to
+        stop. A chosen path has the program and the date in its name. It is in the folder of the notebook, or in that of
+        the user's state if that cannot be written; the last five per program are kept. An existing file is never
+        changed: a number is added to the name. After the process was killed, the file has all events but those of the
+        last second; `px.load` shows it, and `Session.load` continues it.
+
+        Raises:
+            ShapeError: what is assigned is neither a path nor None nor False, or its folder does not exist.
+        """
+        return self._autosave.path if self._autosave is not None else None
+
+    @autosave.setter
+    def autosave(self, path: str | Path | Literal[False] | None) -> None:
+        checked = checked_path(path)
+        if self._autosave is not None:
+            self._autosave.stop()
+        self._autosave = None
+        if checked is not False:
+            self._save_from(checked, 0)
+
+    def _save_from(self, path: Path | None, known: int) -> None:
+        """Save from now on; `known` events are in another file already."""
+        self._autosave = Autosave(self.journal, partial(manifest_of, self.task), self.program.name, path, known)
+        weakref.finalize(self, self._autosave.stop)
 
     # ------------------------------------------------------------ the explorer
 
@@ -750,6 +788,8 @@ class Session(Record):
         ended = not events or isinstance(events[-1], ExplorationFinished)
         if self.state == "cancelled" and not ended and not is_replaying:
             self.journal.append(ExplorationFinished("cancelled", claim(events, "cancelled")))
+        if self._autosave is not None and self.state != "running":
+            self._autosave.flush(sync=True)
         self._notify("state", self.state)
 
     def __repr__(self) -> str:
