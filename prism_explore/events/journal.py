@@ -23,6 +23,8 @@ from prism_explore.support.plain_data import PlainData
 
 FORMAT = FileFormat("prism-journal", 1, "saved search", ".prism")
 _EVENTS = "events.jsonl"
+LONGEST_S = 1e10
+"""No search takes this long; a file that says so is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class Journal:
                 if entry.seq != number - 1:
                     raise ValueError(f"expected entry {number - 1}, found {entry.seq}")
                 journal._entries.append(entry)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
                 raise JournalVersionError(f"{path}: line {number} of {_EVENTS}: {error}") from None
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
@@ -163,6 +165,6 @@ def from_plain(data: Mapping[str, Any]) -> Entry:
     seq, at_s, name = body.pop("seq"), body.pop("at_s"), body.pop("kind")
     if name not in _BY_NAME:
         raise ValueError(f"unknown kind of event {name!r}")
-    if not isinstance(seq, int) or not isinstance(at_s, int | float):
-        raise ValueError("seq and at_s must be numbers")
+    if not isinstance(seq, int) or not isinstance(at_s, int | float) or not abs(at_s) < LONGEST_S:
+        raise ValueError(f"seq and at_s must be numbers, the latter below {LONGEST_S:g}")
     return Entry(seq, float(at_s), cast(Event, _plain_data().read(_BY_NAME[name], body)))

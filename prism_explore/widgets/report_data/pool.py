@@ -8,6 +8,7 @@ a number, the index of a value in the table; or a text, a number as JSON; or tru
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -41,7 +42,7 @@ class Pool:
             case str():
                 return self._store(value, value)
             case int() | float():
-                return repr(value)
+                return json.dumps(value)  # an infinite one is Infinity, as in JavaScript
             case Scene():
                 return self._once(value, self._scenes, id(value))
             case Row():
