@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
 from prism_explore.codegen import emit
-from prism_explore.errors import JournalVersionError, ParseError, ShapeError
+from prism_explore.errors import JournalVersionError, PrismError, ShapeError
 from prism_explore.events.fastest import LIBRARY
-from prism_explore.events.journal import Journal, read_manifest
+from prism_explore.events.journal import LONGEST_S, Journal, read_manifest
 from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
 from prism_explore.frontend import Traced
 from prism_explore.ir.dims import Dim, Monomial, dim
@@ -104,7 +104,7 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
     try:
         saved = _plain_data().read(_Saved, _in_present_form(plain))
         program = parse_program(saved.program)
-    except (ValueError, TypeError, AttributeError, ShapeError, ParseError) as error:
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, PrismError) as error:
         raise JournalVersionError(f"{path}: the task in its manifest is damaged: {error}") from None
     for package, was in saved.versions:
         if package in _DECIDING and (now := version(package)) != was:
@@ -207,7 +207,8 @@ class _SizeTerms:
 
 
 def _read_time_to_beat(data: object) -> object:
-    if data is None or data == "baselines" or (isinstance(data, int | float) and not isinstance(data, bool)):
+    is_time = isinstance(data, int | float) and not isinstance(data, bool) and 0 < data < LONGEST_S
+    if data is None or data == "baselines" or is_time:
         return data
     raise ValueError(f"found {data!r}, expected a time in seconds, 'baselines' or null")
 

@@ -23,6 +23,8 @@ from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.jupyter.live import SessionLike
 from prism_explore.widgets.panels.context import Context, ViewState, search_info
 from prism_explore.widgets.panels.event_index import MAX_LOG_ENTRIES
+from prism_explore.widgets.panels.panels import PANELS
+from prism_explore.widgets.panels.sections import to_data
 from prism_explore.widgets.report_data.columns import event_columns
 from prism_explore.widgets.report_data.frames import FrameCount, record_frames
 from prism_explore.widgets.report_data.moments import Recorder, Versions, family_of, moments
@@ -109,6 +111,7 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
         "numbers": NUMBERS,
         "phases": {type(e.event).__name__: phase_of(e.event) for e in entries},
         "drawing": drawing(),
+        "map_modes": to_data(PANELS["map"](context).modes),
         "timeline": recorder.versions.of,
         "pool": pool.to_data(),
     }
@@ -147,7 +150,7 @@ def _sentences(events: int, moments_count: int, drawn: tuple[int, int], frames: 
     if moments_count < events:
         sentences.append(
             "At an earlier moment, the map, counts, reasons and log are exact. The other panels show the last of "
-            f"{moments_count:,} recorded moments before it."
+            f"{moments_count:,} recorded moments before it, and an inspector the last event of its subject."
         )
     if drawn[0] < drawn[1]:
         sentences.append(f"The graphs of {drawn[0]:,} of {drawn[1]:,} candidates are included.")

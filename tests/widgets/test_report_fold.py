@@ -45,8 +45,9 @@ SESSIONS = {
 
 
 def look(selection: str, subject: str, cursor: int, root: str, map_px: int) -> dict[str, Any]:
-    return {"selection": selection, "subject": subject, "cursor": cursor, "root": root, "map_px": map_px,
-            "collapsed": False, "tuning": "curve"}  # fmt: skip
+    graph = {"collapsed": False, "entered": "", "program": False}
+    view = {"cursor": cursor, "root": root, "map_px": map_px, "closed": [], "map_mode": "icicle", "tuning": "curve"}
+    return {"selection": selection, "subject": subject, **view, **graph}
 
 
 def browser_sections(node: Path, tmp_path: Path, report: Any, looks: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -97,8 +98,11 @@ def _comparable(section: str, data: Any, exact: bool) -> Any:
     if section == "transport":
         data = {**data, "enabled": []}
         return data if exact else {k: data[k] for k in ("cursor", "phases", "counters", "status", "events")}
+    if section == "map":
+        return {name: data[name] for name in ("summary", "mode", "scene", "reasons")}
     if section == "tuning":
-        return {**data, "axes": [], "tops": []}
+        # The caption counts the trials of the subject too; a report has one for all subjects.
+        return {**data, "axes": [], "tops": [], "caption": ""}
     if section == "ledger" and not exact:
         return {k: data[k] for k in ("soundness", "reasons", "log")}
     return data

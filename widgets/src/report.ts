@@ -37,7 +37,11 @@ export class ReportModel {
       cursor: 0,
       root: "",
       map_px: 460,
+      closed: [],
+      map_mode: "icicle",
       collapsed: false,
+      entered: "",
+      program: false,
       tuning: "curve",
     };
   }
@@ -57,16 +61,8 @@ export class ReportModel {
   send(message: Sent): void {
     const { look } = this;
     if (message.kind === "hello") this.sent.clear();
-    else if (message.kind === "look") {
-      if (typeof message.cursor === "number")
-        look.cursor = message.cursor < this.folded.count ? message.cursor : 0;
-      if (typeof message.root === "string") look.root = message.root;
-      if (typeof message.map_px === "number") look.map_px = Math.max(240, Math.min(2400, message.map_px));
-      const graph = message.graph as { readonly expanded?: unknown } | undefined;
-      if (typeof graph?.expanded === "boolean") look.collapsed = !graph.expanded;
-      const tuning = message.tuning as { readonly mode?: unknown } | undefined;
-      if (typeof tuning?.mode === "string") look.tuning = tuning.mode;
-    } else if (message.name === "select") {
+    else if (message.kind === "look") this.change(message);
+    else if (message.name === "select") {
       look.selection = String(message.args?.id ?? "");
       const subject = this.folded.subjectOf(look.selection, look.cursor) || look.subject;
       look.subject = look.selection ? subject : "";
@@ -75,6 +71,26 @@ export class ReportModel {
       return;
     }
     this.emit(message.event_id === undefined ? [] : [{ event_id: message.event_id, ok: true }]);
+  }
+
+  /** Change what is shown; what a report cannot show changes nothing. */
+  private change(message: Sent): void {
+    const { look } = this;
+    const { cursor, root, map_px } = message;
+    if (typeof cursor === "number") look.cursor = cursor < this.folded.count ? cursor : 0;
+    if (typeof root === "string") look.root = root;
+    if (typeof map_px === "number") look.map_px = Math.max(240, Math.min(2400, map_px));
+    const of = (name: string) => (message[name] ?? {}) as Readonly<Record<string, unknown>>;
+    const { mode, open, close } = of("map");
+    if (typeof mode === "string") look.map_mode = mode;
+    if (typeof close === "string") look.closed = [...look.closed, close];
+    if (typeof open === "string") look.closed = look.closed.filter((ref) => ref !== open);
+    const { expanded, entered, program } = of("graph");
+    if (typeof expanded === "boolean") look.collapsed = !expanded;
+    if (typeof entered === "string") Object.assign(look, { entered, program: false });
+    if (typeof program === "boolean") Object.assign(look, { program, entered: "" });
+    const chart = of("tuning").mode;
+    if (typeof chart === "string") look.tuning = chart;
   }
 
   private refuse(message: Sent): void {

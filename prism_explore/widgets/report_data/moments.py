@@ -13,19 +13,25 @@ from dataclasses import dataclass, field, replace
 from prism_explore.events import kinds
 from prism_explore.events.journal import Entry
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState, best_candidate, select
-from prism_explore.widgets.panels.graph_choices import ALL_COLLAPSED
+from prism_explore.widgets.panels.graph_choices import ALL_COLLAPSED, GraphChoices
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS
 from prism_explore.widgets.panels.sections import EClasses, GraphSection
 from prism_explore.widgets.report_data.columns import TREE_KINDS
 from prism_explore.widgets.report_data.pool import Member, Pool
 from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.views.map_view import MODES as MAP_MODES
+from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.tuning_view import MODES, TuningView
 
 MOST_MOMENTS, LEAST_MOMENTS, FAMILY_ROWS = 400, 60, 20_000
 """Limits of the number of moments, and of the rows of families at all of them."""
+NO_SCENE = Scene("", "", "", 0, 0, ())
 BASE_PANELS = tuple(name for name in PANELS if name not in ("map", "inspector", "view"))
 """Panels that are recorded as they are without a selection; the browser computes the map."""
+MAX_INSPECTORS = 3_000
+"""Largest number of inspectors at all moments together, for which all are recorded at every moment."""
+INSPECTED_KINDS = (kinds.FamilyCompleted, kinds.CandidateInstantiated, kinds.ParametersProposed)
 GRAPH_KINDS = (
     kinds.FamilyCompleted,
     kinds.CandidateInstantiated,
@@ -87,12 +93,16 @@ class Recorder:
     memo: Memo = field(default_factory=Memo)
     last: int = 0
     """The last moment."""
+    all_inspectors: bool = False
+    """Whether everything is recorded at every moment, because there is little; else after the events of its id."""
     _best: str = ""
     """The best candidate at the last moment."""
 
     def record(self, entries: Sequence[Entry], at: Sequence[int]) -> Folds:
         """Record the panels at these moments; return the events folded."""
         folds, done, self.last = Folds(), 0, len(entries)
+        inspectors = sum(isinstance(e.event, INSPECTED_KINDS) for e in entries)
+        self.all_inspectors = inspectors * len(at) <= MAX_INSPECTORS
         for moment in at:
             new = entries[done:moment]
             for entry in new:
@@ -101,7 +111,11 @@ class Recorder:
             done = moment
             view = self.view if moment == len(entries) else replace(self.view, cursor=moment)
             self._record_moment(moment, folds, view, changed_refs(new))
-        self._record_questions(len(entries), Context.of(self.search, folds, self.view, self.memo))
+        for entry in entries:
+            folds.tree.add(entry.event)
+        final = Context.of(self.search, folds, self.view, self.memo)
+        self._record_questions(len(entries), final)
+        self._record_map_modes(len(entries), final)
         return folds
 
     def _record_moment(self, moment: int, folds: Folds, view: ViewState, changed: Changed) -> None:
@@ -132,9 +146,13 @@ class Recorder:
         graphs = changed.families | changed.candidates
         for family in changed.all_of:
             graphs.update(events.candidates_of(family))
+        if self.all_inspectors:
+            graphs.update(events.families, events.candidates)
         inspected = graphs | changed.trials
         if moment == self.last:
-            inspected.update(events.families, events.candidates, events.candidate_of_trial)
+            inspected.update(events.families, events.candidates)
+        if moment == self.last or self.all_inspectors:
+            inspected.update(events.candidate_of_trial)
         for ref in sorted(inspected | changed.reasons):
             self._inspect(ref, moment, context)
         for ref in sorted(graphs & self.with_graphs):
@@ -156,6 +174,18 @@ class Recorder:
             changed.trials.add(best.trial)
         self._best = candidate
 
+    def _record_graphs(self, suffix: str, moment: int, context: Context) -> None:
+        """Record the graph with collapsed kernels, and the program in its place."""
+        for name, choices in (("collapsed", ALL_COLLAPSED), ("program", GraphChoices(program=True))):
+            self.versions.record(f"{name}{suffix}", moment, PANELS["graph"](with_graph(context, choices)))
+
+    def _record_map_modes(self, moment: int, context: Context) -> None:
+        """Record the final state of the map in its other modes; the browser computes the icicle."""
+        for mode in MAP_MODES:
+            if mode != "icicle":
+                panel = PANELS["map"](replace(context, view=replace(context.view, map=MapView(mode))))
+                self.versions.record(f"map/{mode}", moment, replace(panel, brush=None, reasons=NO_SCENE))
+
     def _record_questions(self, moment: int, context: Context) -> None:
         """Record the answers, which appear in the inspectors of their subjects too."""
         for question in self.search.questions.questions:
@@ -170,16 +200,23 @@ class Recorder:
     def _record_subject(self, ref: str, moment: int, context: Context, with_parts: bool) -> None:
         """Record the panels of a family or candidate, and with its parts the inspectors of its tensors and classes."""
         shown = selected(context, ref)
-        collapsed = replace(shown, view=replace(shown.view, graph=ALL_COLLAPSED))
-        self.versions.record(f"collapsed/{ref}", moment, PANELS["graph"](collapsed))
+        self._record_graphs(f"/{ref}", moment, shown)
         scenes: list[Scene | None] = []
         for name in SUBJECT_PANELS:
             panel = PANELS[name](shown)
             self.versions.record(f"{name}/{ref}", moment, panel)
             scenes += [panel.scene] if isinstance(panel, GraphSection | EClasses) else []
         if with_parts:
+            for kernel in PANELS["graph"](shown).kernels:
+                entered = with_graph(shown, GraphChoices(entered=kernel.ref))
+                self.versions.record(f"entered/{kernel.ref}", moment, PANELS["graph"](entered))
             for part in sorted({part for scene in scenes if scene is not None for part in scene.refs}):
                 self._inspect(part, moment, shown)
+
+
+def with_graph(context: Context, choices: GraphChoices) -> Context:
+    """The context with other choices in the sGraph panel."""
+    return replace(context, view=replace(context.view, graph=choices))
 
 
 def selected(context: Context, ref: str) -> Context:

@@ -31,9 +31,9 @@ export interface FamilyMark {
   readonly is_best: boolean;
 }
 
-const THINGS: Readonly<Record<What, string>> = {
+export const THINGS: Readonly<Record<What, string>> = {
   region: "regions",
-  maps: "maps",
+  maps: "choices of maps",
   family: "families",
   candidate: "candidates",
 };

@@ -1,6 +1,14 @@
 // The sections of a report for a selection, a moment and a zoom, in place of Python.
 
-import type { EClasses, GraphSection, Inspector, Sections, Transport } from "../sections.ts";
+import type {
+  Choice,
+  EClasses,
+  GraphSection,
+  Inspector,
+  MapSection,
+  Sections,
+  Transport,
+} from "../sections.ts";
 import { Columns, type ColumnsData } from "./columns.ts";
 import { State } from "./counts.ts";
 import { type Drawing, searchScene } from "./map.ts";
@@ -16,6 +24,8 @@ export interface Report extends Templates {
   /** Per kind of event, the phase that it belongs to. */
   readonly phases: Readonly<Record<string, string | null>>;
   readonly drawing: Drawing;
+  /** The modes of the search map. */
+  readonly map_modes: readonly Choice[];
   /** Per name, such as inspector/f1, the moments at which its value changed, and the values. */
   readonly timeline: Readonly<Record<string, readonly (readonly [moment: number, value: Member])[]>>;
   readonly pool: PoolData;
@@ -31,7 +41,15 @@ export interface Look {
   cursor: number;
   root: string;
   map_px: number;
+  /** Nodes of the map that are collapsed. */
+  closed: readonly string[];
+  map_mode: string;
+  /** Whether custom kernels are drawn as one box each. */
   collapsed: boolean;
+  /** The kernel that is shown alone; empty for none. */
+  entered: string;
+  /** Whether the program is shown in place of the candidate. */
+  program: boolean;
   /** The chart of the tuning panel. */
   tuning: string;
 }
@@ -65,21 +83,15 @@ export class Folded {
     const { drawing } = this.report;
     const base: Record<string, unknown> = {};
     for (const name of Object.keys(this.report.timeline)) {
-      if (!name.includes("/") && name !== "collapsed") base[name] = this.version(name, state.count);
+      if (!name.includes("/") && name !== "collapsed" && name !== "program")
+        base[name] = this.version(name, state.count);
     }
-    const { expanded, regions } = state;
-    const zoom = state.tree.nodes.has(look.root) ? `, zoomed into ${look.root}` : "";
-    const pruned = `${commas(regions)} ${regions === 1 ? "subtree" : "subtrees"} pruned`;
     const ledger = base.ledger as Sections["ledger"];
     return {
       ...base,
       transport: this.transport(base.transport as Transport, state),
       view: { selection: look.selection },
-      map: {
-        summary: `${commas(expanded)} expanded, ${pruned}${zoom}`,
-        scene: searchScene(state, this.columns, drawing, look.map_px, look.root),
-        reasons: reasonsScene(state, drawing, look.map_px),
-      },
+      map: this.map(look, state),
       ledger: {
         ...ledger,
         ...countTables(ledger, state, drawing),
@@ -88,6 +100,29 @@ export class Folded {
       tuning: this.version(`tuning/${look.tuning}`, state.count) ?? base.tuning,
       inspector: this.inspector(look.selection, state),
       ...this.subjectPanels(look, state, base),
+    };
+  }
+
+  /** The search map: computed as an icicle; the other modes are recorded for the final state. */
+  private map(look: Look, state: State): MapSection {
+    const { drawing } = this.report;
+    const { expanded, regions } = state;
+    const recorded = this.version<MapSection>(`map/${look.map_mode}`, state.count);
+    const reasons = reasonsScene(state, drawing, look.map_px);
+    if (recorded) return { ...recorded, reasons };
+    const zoom = state.tree.nodes.has(look.root) ? `, zoomed into ${look.root}` : "";
+    const modes = this.report.map_modes.filter(
+      ({ name }) => name === "icicle" || this.version(`map/${name}`, state.count) !== undefined,
+    );
+    const closed = new Set(look.closed);
+    return {
+      summary: `${commas(expanded)} expanded, ${commas(regions)} ${regions === 1 ? "subtree" : "subtrees"} pruned${zoom}`,
+      modes,
+      mode: "icicle",
+      similar: false,
+      brush: null,
+      scene: searchScene(state, this.columns, drawing, look.map_px, look.root, closed),
+      reasons,
     };
   }
 
@@ -111,14 +146,15 @@ export class Folded {
     const [then] = this.texts.logLine(moment - 1);
     const notice = recorded.past_notice.replace(commas(moment), commas(count)).replace(then, () => last);
     const older = moment < count ? ` The other panels show event ${commas(moment)}.` : "";
-    const figures: Readonly<Record<string, number>> = funnel;
+    const { proved, unknown, refuted, pruned } = funnel;
+    const figures: Readonly<Record<string, number>> = { proved, unknown, refuted, "pruned-sound": pruned };
     return {
       ...recorded,
       cursor: count,
       past_notice: notice + older,
       phases: recorded.phases.map((phase) => ({ ...phase, current: phase.name === state.phase })),
       counters: recorded.counters.map((counter) => {
-        const figure = figures[counter.label];
+        const figure = figures[counter.kind];
         return figure === undefined ? counter : { ...counter, value: commas(figure) };
       }),
       enabled: [],
@@ -185,11 +221,10 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
         trail: [],
         scene: null,
       } satisfies GraphSection;
-    case "sizes":
-      return {
-        subject: "",
-        caption,
-        origin: "",
+    case "eclasses":
+      return { subject, caption, scene: null, lemmas: table } satisfies EClasses;
+    case "sizes": {
+      const nothing = {
         forms: [],
         sliders: [],
         limits: [],
@@ -197,10 +232,9 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
         shapes: [],
         kernels: [],
         roofline: null,
-        python: "",
-      } satisfies Sections["sizes"];
-    case "eclasses":
-      return { subject, caption, scene: null, lemmas: table } satisfies EClasses;
+      };
+      return { subject: "", caption, origin: "", ...nothing, python: "" } satisfies Sections["sizes"];
+    }
     case "code":
       return { title: subject, caption, source: "" } satisfies Sections["code"];
   }

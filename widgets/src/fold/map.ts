@@ -43,8 +43,9 @@ export function searchScene(
   drawing: Drawing,
   width: number,
   root: string,
+  closed: ReadonlySet<string>,
 ): Scene {
-  const icicle = new Icicle(state, columns, drawing, width);
+  const icicle = new Icicle(state, columns, drawing, width, closed);
   icicle.draw(state.tree.nodes.has(root) ? root : "");
   return rounded(icicle.scene());
 }
@@ -54,7 +55,7 @@ class Icicle {
   private readonly leaders: Item[] = [];
   private readonly items: Item[] = [];
   private readonly anchors = new Map<string, readonly [number, number]>();
-  /** Per node that shares a block, the middle of the lower side of the block. */
+  /** Per node that shares a block or is collapsed, the middle of the lower side of the block. */
   private readonly mergedAt = new Map<string, readonly [number, number]>();
   private readonly choices: ReadonlyMap<string, string>;
   private depth = 0;
@@ -66,6 +67,8 @@ class Icicle {
     private readonly columns: Columns,
     private readonly drawing: Drawing,
     private readonly width: number,
+    /** Nodes that the user has collapsed: what is below them is not drawn. */
+    private readonly closed: ReadonlySet<string>,
   ) {
     this.leaves = state.tree.leafCounts();
     this.choices = state.choices;
@@ -115,7 +118,8 @@ class Icicle {
       }
       const node = this.state.tree.node(name);
       this.node(node, x, wide, depth);
-      this.row(node.children, node.pruned, x, wide, depth + 1);
+      if (this.closed.has(name)) this.mergedAt.set(name, [x + wide / 2, (depth + 1) * this.drawing.row_px]);
+      else this.row(node.children, node.pruned, x, wide, depth + 1);
       x += wide;
     }
     const narrow: number[] = [];
@@ -164,6 +168,7 @@ class Icicle {
     const below = node.children.length + node.pruned.length + node.families.length;
     let kind = below > 0 || state.tree.finished ? "expanded" : "frontier";
     if (this.choices.get(node.id) === "rejected") kind = "pruned-user";
+    else if (this.closed.has(node.id) && below > 0) kind = "collapsed";
     const name = operator || "start";
     const options = [`${node.id}  ${name}`, name, operator.split("(")[0] ?? "", node.id];
     const leaves = this.leavesOf(node.id);

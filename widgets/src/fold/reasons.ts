@@ -2,16 +2,17 @@
 
 import type { Item, Scene } from "../scene.ts";
 import type { Cell, LedgerSection, Row } from "../sections.ts";
-import type { PruneCount, Soundness, State } from "./counts.ts";
+import { type PruneCount, type Soundness, type State, THINGS } from "./counts.ts";
 import { block, type Drawing, letterOf, line, rounded, textPx } from "./map.ts";
 import { commas, percent, shorten } from "./text.ts";
 
 export function reasonsScene(state: State, drawing: Drawing, width: number): Scene {
   const rows = state.pruneCounts;
-  const total = rows.reduce((sum, row) => sum + row.count, 0);
+  const total = (what: string) => rows.reduce((sum, row) => sum + (row.what === what ? row.count : 0), 0);
   const narrow = width < drawing.narrow_px;
   const items: Item[] = [];
-  const texts = rows.map((row) => [label(row, narrow), value(row, total, narrow)] as const);
+  const names = labels(rows, narrow);
+  const texts = rows.map((row, i) => [names[i] ?? "", value(row, total(row.what), narrow)] as const);
   const left = Math.max(0, ...texts.map(([a]) => textPx(drawing, a, "mono"))) + 34;
   const right = Math.max(0, ...texts.map(([, b]) => textPx(drawing, b, "small"))) + 10;
   const most = Math.max(1, ...rows.map((row) => row.count));
@@ -21,7 +22,8 @@ export function reasonsScene(state: State, drawing: Drawing, width: number): Sce
     const ident = `${row.code}/${row.rule}/${row.soundness}/${row.what}`;
     const [name, figure] = texts[number] ?? ["", ""];
     const tip =
-      `${row.rule} [${row.soundness}]: ${row.sentence}\n${commas(row.count)} ${row.things}, for example ` +
+      `${row.code} by ${row.rule} [${row.soundness}]: ${row.sentence}\n` +
+      `${commas(row.count)} of ${commas(total(row.what))} ${row.things}, for example ` +
       `${row.example}; they represent ${commas(row.stood_for)} programs`;
     items.push({
       ...line(`${ident}#label`, 0, y, width, drawing.row_px),
@@ -56,9 +58,19 @@ function value(row: PruneCount, total: number, narrow: boolean): string {
   return `${commas(row.count)} · ${percent(row.count / total)}${narrow ? "" : ` · ${row.soundness}`}`;
 }
 
-function label(row: PruneCount, narrow: boolean): string {
-  const rule = narrow || row.rule === row.code ? "" : ` · ${shorten(row.rule, 20)}`;
-  return `${shorten(row.code, 24)}${rule}${row.what === "region" ? "" : ` (${row.things})`}`;
+/** A label per row; no two are the same. A rule of another name than its reason is named, the tooltip has both. */
+function labels(rows: readonly PruneCount[], narrow: boolean): string[] {
+  const count = (texts: readonly string[], text: string) => texts.filter((t) => t === text).length;
+  const codes = rows.map((row) => row.code);
+  const plain = rows.map((row) => label(row, narrow, count(codes, row.code) > 1));
+  return plain.map((text, i) => (count(plain, text) > 1 ? `${text} ${rows[i]?.soundness}` : text));
+}
+
+function label(row: PruneCount, narrow: boolean, shared: boolean): string {
+  const things = row.what === "region" ? "" : ` (${row.what === "maps" ? "maps" : row.things})`;
+  if (row.rule === row.code) return `${shorten(row.code, 24)}${things}`;
+  if (narrow) return `${shorten(shared ? row.rule : row.code, 24)}${things}`;
+  return `${shorten(row.code, 24)} · ${shorten(row.rule, 24)}${things}`;
 }
 
 /** The tables of kinds of rules and of reasons, with the counts of a moment. */
@@ -68,14 +80,26 @@ export function countTables(
   drawing: Drawing,
 ): Pick<LedgerSection, "soundness" | "reasons"> {
   const counts = state.pruneCounts;
-  const of = (name: string) =>
-    name === "unknown"
-      ? state.funnel.unknown
-      : counts.reduce((sum, row) => sum + (row.soundness === name ? row.count : 0), 0);
+  const count = (soundness: string, what: string) =>
+    counts.reduce((sum, row) => sum + (row.soundness === soundness && row.what === what ? row.count : 0), 0);
+  const cuts = count("sound", "region") + count("sound", "maps");
   const soundness = ledger.soundness.rows.map((row) => {
-    const [name, , meaning] = row.cells as readonly [Cell, Cell, string];
-    const count = of(name.text);
-    return { ...row, cells: [name, { text: commas(count), sort: count }, meaning] };
+    const [name, ...cells] = row.cells as readonly [Cell, ...(string | Cell)[]];
+    const kind = name.text;
+    if (kind === "unknown")
+      return {
+        ...row,
+        cells: [name, ...cells.slice(0, -2), countCell(state.funnel.unknown), ...cells.slice(-1)],
+      };
+    // The recorded sentence on sound rules has the number of cuts then.
+    const meaning = String(cells.at(-1)).replace(
+      / The result counts [\d,]+ cuts/,
+      ` The result counts ${commas(cuts)} cuts`,
+    );
+    return {
+      ...row,
+      cells: [name, ...Object.keys(THINGS).map((what) => countCell(count(kind, what))), meaning],
+    };
   });
   return {
     soundness: { ...ledger.soundness, rows: soundness },
@@ -83,15 +107,18 @@ export function countTables(
   };
 }
 
+function countCell(count: number): Cell {
+  return count ? { text: commas(count), sort: count } : { text: "–", sort: 0 };
+}
+
 function reasonRow(row: PruneCount, kinds: Readonly<Record<Soundness, string>>): Row {
-  const things = row.what === "region" ? "" : row.things;
   return {
     ref: row.example,
     cells: [
       { text: row.code, kind: kinds[row.soundness], tip: row.sentence },
       row.rule,
       row.soundness,
-      { text: `${commas(row.count)} ${things}`.trim(), sort: row.count },
+      { text: `${commas(row.count)} ${row.things}`, sort: row.count },
       { text: commas(row.stood_for), sort: row.stood_for },
     ],
   };
