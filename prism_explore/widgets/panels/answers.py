@@ -16,8 +16,8 @@ from prism_explore.diagnose.jobs import Question, QuestionState
 from prism_explore.diagnose.what_if import WhatIf
 from prism_explore.verify.replay import Replay
 from prism_explore.widgets.formulas.mathml import to_mathml
-from prism_explore.widgets.panels.cards import MAX_LINKS
-from prism_explore.widgets.panels.sections import Card, Copy, Inspector, Link, Pair, StepRow
+from prism_explore.widgets.panels.cards import MAX_LINKS, action
+from prism_explore.widgets.panels.sections import Action, Card, Copy, Inspector, Link, Pair, StepRow
 from prism_explore.widgets.refs import member_ref, short_name
 
 STATE_KIND: Mapping[QuestionState, str] = {
@@ -92,8 +92,21 @@ def question_inspector(question: Question) -> Inspector:
         question.state,
         (text,) if text else (),
         cards=answer_cards(question),
+        actions=_adopt_actions(question),
         links=_links(question),
     )
+
+
+def _adopt_actions(question: Question) -> tuple[Action, ...]:
+    """The button that adopts a what-if."""
+    if not _can_be_adopted(question):
+        return ()
+    return (action("Adopt: search with these settings", "adopt", {"id": question.id}, True),)
+
+
+def _can_be_adopted(question: Question) -> bool:
+    found = question.answer
+    return isinstance(found, WhatIf) and found.task is not None and bool(found.changes)
 
 
 def short_answer(question: Question) -> str:
@@ -215,9 +228,10 @@ def _what_if_cards(question: Question, found: WhatIf) -> tuple[Card, ...]:
         soundness_text="Counted by repeating each step with the changed settings; the search itself is not changed.",
         details=tuple(details),
     )
+    adopt = (_adopt_card(question),) if _can_be_adopted(question) else ()
     ran = found.ran
     if ran is None:
-        return (first,)
+        return (first, *adopt)
     copies = tuple(Copy("a proved family that this search does not have", text) for text in ran.gained)
     second = Card(
         "the search with the changed settings",
@@ -231,7 +245,34 @@ def _what_if_cards(question: Question, found: WhatIf) -> tuple[Card, ...]:
         ),
         copies=copies,
     )
-    return first, second
+    return (first, second, *adopt)
+
+
+def _adopt_card(question: Question) -> Card:
+    """What adopting a what-if does, and what it costs."""
+    found = question.answer
+    assert isinstance(found, WhatIf), "only a what-if is adopted"
+    gained = len(found.ran.gained) if found.ran is not None else 0
+    prefers = (
+        f" It prefers the {gained:,} {'family' if gained == 1 else 'families'} that this what-if gained, so that they "
+        "are tuned first."
+        if gained
+        else ""
+    )
+    cost = (
+        f"Its enumeration has {found.ran.nodes:,} nodes and {found.ran.candidates:,} candidates to prove. Tuning has "
+        "the same budget as here."
+        if found.ran is not None
+        else "That of a whole search: enumeration, proofs and tuning. A what-if that also searches tells its size."
+    )
+    return Card(
+        "adopt these settings",
+        "frontier",
+        f"Adopt starts another search with them, from the first event on, in the background.{prefers}",
+        question.id,
+        soundness_text="This search is not changed; the path above the panels leads back to it.",
+        details=(("cost", cost), ("Python", f"sess = sess.adopt({question.id!r})")),
+    )
 
 
 def _links(question: Question) -> tuple[Link, ...]:

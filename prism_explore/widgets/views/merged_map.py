@@ -189,9 +189,7 @@ def fate_text(step: MergedStep, side: int) -> str:
     region = step.regions[side]
     if step.nodes[side]:
         families = step.families[side]
-        return f"expanded as {step.nodes[side]}" + (f", completes {', '.join(families)}" if families else "")
+        return f"{step.nodes[side]} expanded" + (f", completes {', '.join(families)}" if families else "")
     if region is not None:
-        return (
-            f"pruned as {region.region} by {region.reason.rule} [{region.reason.soundness}]: {region.reason.sentence}"
-        )
+        return f"{region.region} pruned by {region.reason.rule} [{region.reason.soundness}]: {region.reason.sentence}"
     return "not tried"

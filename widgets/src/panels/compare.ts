@@ -35,7 +35,7 @@ export class ComparePanel implements Panel<CompareSection> {
   private readonly frame: Frame;
   private readonly map: Stage;
   private readonly sides: readonly InspectorPanel[];
-  private readonly status = h("p", { class: "pe-note", role: "status" });
+  private readonly status = h("p", { class: "pe-compare-status", role: "status" });
   private readonly summary = h("p", { class: "pe-claim" });
   private readonly first = h("div", { class: "pe-first" });
   private readonly path = h("p", { class: "pe-path pe-mono" });
