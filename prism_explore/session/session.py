@@ -725,6 +725,52 @@ class Session(Record):
         self.selection = subject
         self._notify("select", subject)
 
+    def view(
+        self,
+        panel: str = "",
+        *,
+        mode: str | None = None,
+        root: str | None = None,
+        cursor: int | None = None,
+        kernel: str | None = None,
+        program: bool | None = None,
+        tab: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Set what the explorer shows; the search is not changed. A click that does the same is logged as this call.
+
+        Args:
+            panel: the panel to show: `map`, `graph`, `inspector`, `families`, `sizes`, `eclasses`, `tuning`,
+                `ledger`, `questions`, `code`, `compare` or `bookmarks`.
+            mode: its mode: of the map `icicle`, `tree`, `reasons`, `time` or `similar`; of tuning `curve`, `parallel`,
+                `roofline` or `importance`.
+            root: the node that the map is zoomed into; "" for the full map.
+            cursor: the number of events that are shown, for an earlier state; 0 for now.
+            kernel: the custom kernel that the sGraph shows alone, such as f2.c1/k3; "" for the full graph.
+            program: whether the program is shown in place of the candidate.
+            tab: one more panel to show, such as a tab of the dock next to the map.
+            filter: the conditions of the filter: `status` and `reason`, each a text or several, `operator`, and
+                `events`, a pair; {} shows everything.
+
+        Raises:
+            ShapeError: no such panel or mode, or a wrong value; the message names the allowed ones.
+
+        Example:
+            >>> import prism_explore as px
+            >>> program = px.parse_program('''program twice
+            ...   x = input f32[b, 8]
+            ...   %1 = add(x, x)
+            ...   return %1''')
+            >>> with px.Session(program, target="h100", at={"b": 4}) as sess:
+            ...     sess.view("map", mode="tree", tab="families", filter={"status": "pruned"})
+            ...     sess.view("map", mode="bush")
+            Traceback (most recent call last):
+                ...
+            prism_explore.errors.ShapeError: no mode 'bush' of map; there are icicle, tree, reasons, time, similar
+        """
+        given = {"root": root, "cursor": cursor, "kernel": kernel, "program": program, "filter": filter, "tab": tab}
+        self.widget.look(panel, mode, given)
+
     def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:
         """Call a function whenever the selection or the state changes, or the search is forked.
 

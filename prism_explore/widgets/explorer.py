@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from prism_explore.widgets.jupyter.published import PublishedWidget
 from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
 from prism_explore.widgets.panels.graph import graph_panel
 from prism_explore.widgets.panels.lineage import lineage_section, relatives
+from prism_explore.widgets.panels.look import TABS, changed_view, view_line
 from prism_explore.widgets.panels.map import map_panel
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
@@ -135,6 +137,7 @@ class Explorer(PublishedWidget):
             self._show_relative(key)
             return
         with self._lock:
+            before = self._view
             match content:
                 case {"graph": Mapping() as graph}:
                     self._view = replace(self._view, graph=self._view.graph.after(graph))
@@ -144,6 +147,13 @@ class Explorer(PublishedWidget):
                     self._view = replace(self._view, cursor=max(0, cursor))
                 case {"map": Mapping() as change}:
                     self._view = replace(self._view, map=self._view.map.changed(change))
+                case {"find": Mapping() as change}:
+                    self._view = replace(self._view, find=self._view.find.changed(change))
+                case {"filter": Mapping() as change}:
+                    with suppress(ValueError):  # from a newer or a damaged page
+                        self._view = replace(self._view, filter=self._view.filter.changed(change))
+                case {"tab": str(tab)} if tab in TABS:
+                    self._view = replace(self._view, tab=tab)
                 case {"tuning": Mapping() as change}:
                     self._view = replace(self._view, tuning=self._view.tuning.changed(change))
                 case {"root": str(root)}:
@@ -153,12 +163,26 @@ class Explorer(PublishedWidget):
                     self._view = replace(self._view, map_px=sizes[0], dock_px=sizes[1], dock_high_px=sizes[2])
                 case _:
                     return
+            line = view_line(before, self._view)
+        if line:
+            self._add_line(line.split("=")[0], line)
+        self._publisher.notify_awaited()
+
+    def look(self, panel: str, mode: str | None, given: Mapping[str, Any]) -> None:
+        """Change what is shown; see `Session.view`.
+
+        Raises:
+            ShapeError: no such panel or mode, or a wrong value.
+        """
+        with self._lock:
+            self._view = changed_view(self._view, panel, mode, given, self._session.journal)
         self._publisher.notify_awaited()
 
     def _add_line(self, command: str, line: str) -> None:
-        """Keep a command as a line of Python; of consecutive selections, only the last."""
+        """Keep a command as a line of Python; of consecutive selections or looks of one kind, only the last."""
+        replaces = command == "select" or command.startswith("sess.view")
         with self._lock:
-            if command == "select" and self._lines and self._lines[-1][0] == "select":
+            if replaces and self._lines and self._lines[-1][0] == command:
                 self._lines.pop()
             self._lines = [*self._lines[1 - MAX_SCRIPT_LINES :], (command, line)]
 

@@ -2,6 +2,7 @@
 
 import { Banner } from "./banner.ts";
 import styles from "./explorer.css";
+import { FilterBar } from "./filter.ts";
 import { FindField } from "./find.ts";
 import { Help } from "./help.ts";
 import { keyTable, onKey } from "./keyboard.ts";
@@ -12,6 +13,7 @@ import { icon } from "./lib/glyph.ts";
 import { Press } from "./lib/press.ts";
 import { ancestors, familyOf, isNode } from "./lib/refs.ts";
 import { Lock } from "./lock.ts";
+import type { BookmarksPanel } from "./panels/bookmarks.ts";
 import type { LedgerPanel } from "./panels/dock.ts";
 import type { GraphPanel } from "./panels/graph.ts";
 import { LineageBar } from "./panels/lineage.ts";
@@ -39,6 +41,7 @@ export class App implements Host {
   readonly panels: Panels;
   readonly layout: Layout;
   readonly find: FindField;
+  readonly filter = new FilterBar((what) => this.look(what));
   readonly help: Help;
   /** The selected id. */
   selection = "";
@@ -61,13 +64,15 @@ export class App implements Host {
   });
   /** Id of the command whose selection Python has not confirmed yet. */
   private selecting: string | null = null;
+  /** Number of the last request of Python to show a panel. */
+  private request = 0;
   private readonly press: Press;
 
   constructor(model: Model) {
     this.bar = new TransportBar(this);
     this.panels = makePanels(this);
     this.layout = new Layout(this.panels, (what) => this.look(what));
-    this.find = new FindField(this.panels);
+    this.find = new FindField(this.panels, this);
     const keys = keyTable(this);
     this.help = new Help(keys, () => this.element.focus({ preventScroll: true }));
     this.element = h(
@@ -83,6 +88,7 @@ export class App implements Host {
       this.bar.element,
       this.lineage.element,
       this.banner.element,
+      this.filter.chips,
       this.layout.main,
       this.foot(),
       this.layout.lowerEdge,
@@ -185,6 +191,12 @@ export class App implements Host {
     this.look({ root: this.root });
   }
 
+  bookmark(): void {
+    this.layout.show("bookmarks");
+    const done = (this.panels.get("bookmarks") as BookmarksPanel | undefined)?.bookmark();
+    if (!done) this.announce("select something to bookmark it");
+  }
+
   readInspector(): void {
     this.layout.show("inspector");
     this.panels.get("inspector")?.focus?.();
@@ -235,7 +247,12 @@ export class App implements Host {
     give("error", (data) => this.banner.set({ error: data ?? "" }));
     give("view", (data) => {
       if (this.selecting === null) this.applySelection(data.selection);
+      const { tab = "", request = 0 } = data;
+      if (request > this.request) this.layout.show(tab as PanelName);
+      this.request = request;
     });
+    give("filter", (data) => this.filter.update(data));
+    give("find", (data) => this.find.update(data));
     this.find.refresh();
     this.lock.apply();
   }
@@ -285,8 +302,8 @@ export class App implements Host {
       { class: "pe-foot" },
       this.status.element,
       this.lastLine,
-      this.find.count,
-      this.find.input,
+      this.filter.element,
+      this.find.element,
       help,
     );
   }

@@ -129,7 +129,10 @@ export class Layout {
         },
         label,
       );
-      tab.addEventListener("click", () => this.show(name));
+      tab.addEventListener("click", () => {
+        this.show(name);
+        this.look({ tab: name });
+      });
       this.tabs.set(name, tab);
       list.append(tab);
     }

@@ -1,6 +1,7 @@
 // The panels: one row per panel. The name of a panel is that of its section.
 
 import { ComparePanel } from "./panels/compare.ts";
+import { BookmarksPanel } from "./panels/bookmarks.ts";
 import { CodePanel, FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
 import { EClassesPanel } from "./panels/eclasses.ts";
 import { GraphPanel } from "./panels/graph.ts";
@@ -33,6 +34,7 @@ export const PANELS: readonly { [K in PanelName]: PanelRow<K> }[PanelName][] = [
   { name: "questions", label: "What-if", docked: true, make: (host) => new QuestionsPanel(host) },
   { name: "code", label: "Code", docked: true, make: (host) => new CodePanel(host) },
   { name: "compare", label: "Compare", docked: true, make: (host) => new ComparePanel(host) },
+  { name: "bookmarks", label: "Bookmarks", docked: true, make: (host) => new BookmarksPanel(host) },
 ];
 
 /** The tabs of the dock, in their order. */

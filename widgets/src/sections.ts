@@ -73,9 +73,11 @@ export interface ResultCard {
   readonly links?: readonly ResultLink[];
 }
 
-/** The selected id; empty for none. */
+/** The selected id, empty for none, and the panel that Python requests to show. */
 export interface View {
   readonly selection: string;
+  readonly tab?: string;
+  readonly request?: number;
 }
 
 /** One of several ways to show a panel. */
@@ -103,6 +105,7 @@ export interface MapSection {
   readonly brush: TimeBrush | null;
   readonly scene: Scene;
   readonly reasons: Scene;
+  readonly dimmed: readonly string[];
 }
 
 /** A button that selects something else. */
@@ -468,6 +471,60 @@ export interface LineageSection {
   readonly status: string;
 }
 
+/** A bookmark. */
+export interface BookmarkRow {
+  readonly bookmark: string;
+  readonly ref: string;
+  readonly at: number;
+  readonly label: string;
+  readonly note: string;
+}
+
+/** The bookmarks of the user, and the deleted ones, which can be restored. */
+export interface BookmarksSection {
+  readonly caption: string;
+  readonly bookmarks: readonly BookmarkRow[];
+  readonly deleted: readonly BookmarkRow[];
+  readonly add: Action;
+}
+
+/** A condition of the filter that is in force; it can be removed. */
+export interface FilterChip {
+  readonly name: string;
+  readonly value: string;
+  readonly label: string;
+}
+
+/** The filter: the conditions in force, and the values that they can have. */
+export interface FilterSection {
+  readonly chips: readonly FilterChip[];
+  readonly statuses: readonly Choice[];
+  readonly reasons: readonly Choice[];
+  readonly status: readonly string[];
+  readonly reason: readonly string[];
+  readonly operator: string;
+  readonly events: readonly [number, number] | null;
+}
+
+/** A match of the find field. */
+export interface FoundItem {
+  readonly ref: string;
+  readonly kind: string;
+  readonly panel: string;
+  readonly text: string;
+  readonly seq: number;
+}
+
+/** The find field: how many matches there are, and which one is shown. */
+export interface FindSection {
+  readonly text: string;
+  readonly total: number;
+  readonly position: number;
+  readonly count: string;
+  readonly kinds: readonly (readonly [string, string])[];
+  readonly item: FoundItem | null;
+}
+
 /** The commands so far, as lines of Python. */
 export interface Script {
   readonly lines: readonly string[];
@@ -491,6 +548,9 @@ export interface Sections {
   readonly code: Code;
   readonly compare: CompareSection;
   readonly lineage: LineageSection;
+  readonly bookmarks: BookmarksSection;
+  readonly filter: FilterSection;
+  readonly find: FindSection | null;
   readonly script: Script;
   readonly error: string | null;
 }

@@ -60,6 +60,14 @@ export type TuningLook =
   | { readonly top: number }
   | { readonly brush: readonly (string | number)[] };
 
+/** The conditions of the filter that change. */
+export interface FilterLook {
+  readonly status?: readonly string[];
+  readonly reason?: readonly string[];
+  readonly operator?: string;
+  readonly events?: readonly number[];
+}
+
 /** What to show of the sGraph: kernels as block graphs or as boxes, one kernel alone, or the program. */
 export type GraphLook =
   | { readonly kernels: readonly string[]; readonly expanded: boolean }
@@ -79,6 +87,9 @@ export type Look =
   | { readonly root: string }
   | { readonly cursor: number }
   | { readonly map: MapLook }
+  | { readonly find: { readonly text: string; readonly position: number } }
+  | { readonly filter: FilterLook }
+  | { readonly tab: string }
   | { readonly tuning: TuningLook }
   | { readonly compare: CompareLook }
   | { readonly search: string }

@@ -7,11 +7,11 @@ memoized in a `Memo`, which belongs to one explorer.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import get_args
+from typing import Any, get_args
 
 from prism_explore.diagnose.jobs import Question, QuestionKind
 from prism_explore.errors import PrismError
@@ -28,6 +28,8 @@ from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
 from prism_explore.widgets.panels.event_index import EventIndex
+from prism_explore.widgets.panels.filter_view import Filter
+from prism_explore.widgets.panels.find_index import MAX_TEXT_CHARACTERS, FindIndex
 from prism_explore.widgets.panels.graph_choices import NO_CHOICES, GraphChoices
 from prism_explore.widgets.panels.machine import stand_in_for
 from prism_explore.widgets.panels.reads import Computed
@@ -105,6 +107,25 @@ class Folds:
 
 
 @dataclass(frozen=True, slots=True)
+class FindView:
+    """The find field."""
+
+    text: str = ""
+    position: int = 0
+    """Number of the match that is shown, from 1 on; the count starts again after the last one. 0 for none yet."""
+    is_open: bool = False
+    """Whether the field is used; the texts are indexed at its first use."""
+
+    def changed(self, change: Mapping[str, Any]) -> FindView:
+        """The field after a message from the browser; what is not understood changes nothing."""
+        match change:
+            case {"text": str(text), "position": int(position)}:
+                return FindView(text[:MAX_TEXT_CHARACTERS], max(0, position), True)
+            case _:
+                return self
+
+
+@dataclass(frozen=True, slots=True)
 class ViewState:
     """The view that the user has chosen; it has no influence on the search."""
 
@@ -125,6 +146,12 @@ class ViewState:
     """Height of a picture in the dock that has no height of its own."""
     map: MapView = field(default_factory=MapView)
     tuning: TuningView = field(default_factory=TuningView)
+    find: FindView = field(default_factory=FindView)
+    filter: Filter = field(default_factory=Filter)
+    tab: str = ""
+    """The panel that was shown last on request."""
+    tab_request: int = 0
+    """Number of requests to show a panel so far, so that a page follows each once."""
     cursor: int = 0
     """Number of events that are shown, for an earlier state of the search; 0 for all."""
 
@@ -211,6 +238,7 @@ class Memo:
     def __init__(self) -> None:
         self.sections: dict[str, Computed] = {}
         """Per section, the last result."""
+        self.find = FindIndex()
         self.program_scene = lru_cache(2)(program_scene)
         self.graph_scene = lru_cache(32)(_graph_scene)
         self.guess_sizes = lru_cache(256)(guess_sizes)

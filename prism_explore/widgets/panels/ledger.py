@@ -10,8 +10,8 @@ from prism_explore.events.kinds import Steered
 from prism_explore.events.ledger import THINGS, Ledger
 from prism_explore.widgets.panels.cards import SOUNDNESS, action
 from prism_explore.widgets.panels.context import Context
-from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.panels.event_text import log_line
+from prism_explore.widgets.panels.filters import log_entries
 from prism_explore.widgets.panels.sections import Cell, Column, LedgerSection, Row, Table
 from prism_explore.widgets.refs import names_graph
 from prism_explore.widgets.views.marks import PRUNED_KINDS
@@ -51,7 +51,7 @@ def ledger_panel(context: Context) -> LedgerSection:
         _soundness_table(ledger),
         _reason_table(ledger),
         _steering_table(ledger),
-        _log_table(context.events),
+        _log_table(context),
         action("Undo", "undo", {}, bool(steering.standing)),
         action("Redo", "redo", {}, bool(steering.undone)),
     )
@@ -114,12 +114,11 @@ def _steering_row(step: Steered) -> Row:
     return Row(ref, (step.action, step.subject, step.python, step.note or "–"))
 
 
-def _log_table(events: EventIndex) -> Table:
+def _log_table(context: Context) -> Table:
+    entries, omitted = log_entries(context)
     rows: list[Row] = []
-    for entry in reversed(events.log):
+    for entry in entries:
         line = log_line(entry.event)
         cells = (Cell(str(entry.seq), entry.seq), f"{entry.at_s:.2f} s", Cell(line.text, kind=line.kind))
         rows.append(Row(line.ref, cells))
-    earlier = events.count - len(events.log)
-    omitted = f"{earlier:,} earlier events are not listed; sess.journal has all {events.count:,}." if earlier else ""
     return Table(_LOG_COLUMNS, tuple(rows), "No events yet.", omitted)

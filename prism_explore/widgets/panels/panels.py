@@ -6,11 +6,15 @@ All counts come from the ledger of the events (`events.ledger`), so panels, tabl
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from prism_explore.widgets.jupyter.commands import COMMANDS, STEERING, Command
+from prism_explore.widgets.panels.bookmarks import bookmarks_panel
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.families import families_panel
+from prism_explore.widgets.panels.filters import filter_panel, shown_rows, with_dimmed
+from prism_explore.widgets.panels.find import find_panel
 from prism_explore.widgets.panels.graph import graph_panel
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.ledger import ledger_panel
@@ -19,7 +23,7 @@ from prism_explore.widgets.panels.proof import eclasses_panel
 from prism_explore.widgets.panels.questions import questions_panel
 from prism_explore.widgets.panels.reads import record
 from prism_explore.widgets.panels.result_card import result_card
-from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, View
+from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, Tuning, View
 from prism_explore.widgets.panels.sizes import sizes_panel
 from prism_explore.widgets.panels.transport import transport
 from prism_explore.widgets.panels.tuning import code_panel, tuning_panel
@@ -38,23 +42,31 @@ def _error(context: Context) -> str | None:
     return f"The search failed: {failure}" if failure else None
 
 
+def _tuning(context: Context) -> Tuning:
+    panel = tuning_panel(context)
+    return replace(panel, trials=shown_rows(panel.trials, context))
+
+
 PANELS: Mapping[str, Callable[[Context], Any]] = {
     "commands": _commands,
     "transport": transport,
     "result": result_card,
-    "view": lambda context: View(context.view.selection),
-    "map": map_panel,
+    "view": lambda context: View(context.view.selection, context.view.tab, context.view.tab_request),
+    "map": lambda context: with_dimmed(map_panel(context), context),
     "graph": graph_panel,
     "sizes": sizes_panel,
     "inspector": lambda context: inspect(context.view.selection, context),
-    "families": families_panel,
+    "families": lambda context: shown_rows(families_panel(context), context),
     "eclasses": eclasses_panel,
-    "tuning": tuning_panel,
+    "tuning": _tuning,
     "ledger": ledger_panel,
     "questions": questions_panel,
     "code": code_panel,
     "compare": lambda context: context.search.compare,
     "lineage": lambda context: context.search.lineage,
+    "bookmarks": bookmarks_panel,
+    "filter": filter_panel,
+    "find": find_panel,
     "error": _error,
 }
 """Per section, the function that computes it; `script` alone is no function of the context."""

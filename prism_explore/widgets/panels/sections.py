@@ -254,9 +254,12 @@ class Transport:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The selected id; empty for none."""
+    """The selected id, empty for none, and the panel that Python requests to show."""
 
     selection: str
+    tab: str = ""
+    request: int = 0
+    """Number of the request; a page follows a request once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +296,8 @@ class MapSection:
     """The axis of the mode over time, for the brush; None in other modes."""
     scene: Scene
     reasons: Scene
+    dimmed: tuple[str, ...] = ()
+    """Ids that the filter excludes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -676,6 +681,84 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterChip:
+    """A condition of the filter that is in force; it can be removed."""
+
+    name: str
+    """The field of the filter."""
+    value: str
+    """Which of its values; empty if the field has only one."""
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSection:
+    """The filter: the conditions in force, and the values that they can have."""
+
+    chips: tuple[FilterChip, ...]
+    statuses: tuple[Choice, ...]
+    reasons: tuple[Choice, ...]
+    status: tuple[str, ...]
+    reason: tuple[str, ...]
+    operator: str
+    events: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarkRow:
+    """A bookmark."""
+
+    bookmark: str
+    ref: str
+    at: int
+    label: str
+    """What it is on, and at which moment."""
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarksSection:
+    """The bookmarks of the user, and the deleted ones, which can be restored."""
+
+    caption: str
+    bookmarks: tuple[BookmarkRow, ...]
+    deleted: tuple[BookmarkRow, ...]
+    add: Action
+    """Bookmarks the selection, and the moment if an earlier state is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """A match of the find field."""
+
+    ref: str
+    """The id to select; empty for an event without one."""
+    kind: str
+    """Such as `region`."""
+    panel: str
+    """The panel that shows it."""
+    text: str
+    """The part of its text with the match."""
+    seq: int
+    """The position of its event."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindSection:
+    """The find field: how many matches there are, and which one is shown."""
+
+    text: str
+    total: int
+    position: int
+    """Number of the match that is shown, from 1 on; 0 for none."""
+    count: str
+    """Such as `3 of 41`."""
+    kinds: tuple[Pair, ...]
+    """Per kind of object, the number of matches."""
+    item: FoundItem | None
+
+
+@dataclass(frozen=True, slots=True)
 class Sections:
     """All panels of the explorer."""
 
@@ -695,12 +778,16 @@ class Sections:
     code: Code
     compare: CompareSection
     lineage: LineageSection
+    bookmarks: BookmarksSection
+    filter: FilterSection
+    find: FindSection | None
+    """None before the field is used, and on a page without Python, which finds only what it shows."""
     script: Script
     error: str | None = None
     """The error of the search or of the panels; None without an error."""
 
 
-SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultCard, Comparison)
+SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultCard, Comparison, View)
 """Classes whose default values are not sent, because there are many objects with mostly empty fields."""
 
 

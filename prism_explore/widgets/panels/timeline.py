@@ -152,6 +152,17 @@ class _View(Mapping[str, V]):
         first = found[0] if isinstance(found, list) else found
         return first is not None and first.seq < self._limit
 
+    def seq(self, key: str) -> int:
+        """The position of the first event of an id.
+
+        Raises:
+            KeyError: no such id.
+        """
+        found = self._entries(key)
+        if not found:
+            raise KeyError(key)
+        return found[0].seq
+
     def _entries(self, key: str) -> list[Entry]:
         """The entries of an id in the view, oldest first; empty for an unknown id."""
         found = self._log.entries.get(key, [])

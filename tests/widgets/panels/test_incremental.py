@@ -32,6 +32,8 @@ LOOKS: tuple[dict[str, Any], ...] = (
     {"root": "n1"},
     {"root": ""},
     {"map_px": 500, "dock_px": 700, "dock_high_px": 300},
+    *({"find": {"text": text, "position": place}} for text, place in (("matmul", 0), ("matmul", 2), ("", 0))),
+    *({"filter": change} for change in ({"status": "pruned"}, {"events": [5, 40]}, {"status": [], "events": []})),
     *({"cursor": cursor} for cursor in (0, 1, 17, 60, 61, 150)),
 )
 STEPS = st.one_of(
@@ -46,13 +48,13 @@ STEPS = st.one_of(
 def anew(explorer: Explorer) -> Sections:
     """The panels, computed from nothing."""
     entries = explorer._session.journal.entries
-    view = explorer._view
+    view, lines = explorer._view, tuple(line for _, line in explorer._lines)
     cursor = view.cursor if 0 < view.cursor < len(entries) else 0
     folds = Folds(entries[:cursor] if cursor else entries)
     info = search_info(explorer._session)
     lineage = lineage_section(explorer._session, cursor, True)
     info = replace(info, compare=CompareTab(lambda: None).section(explorer._session), lineage=lineage)
-    return panels.sections(info, folds, replace(view, cursor=cursor), (), Memo())
+    return panels.sections(info, folds, replace(view, cursor=cursor), lines, Memo())
 
 
 def take(session: FakeSession, explorer: Explorer, events: Iterator[Event], step: tuple[str, Any]) -> None:

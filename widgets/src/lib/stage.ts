@@ -43,6 +43,7 @@ export class Stage {
   /** Whether the user moved it; otherwise it is fitted again when its size changes. */
   private moved = false;
   private selected: readonly string[] = [];
+  private filtered: readonly string[] = [];
   private dragged = false;
 
   constructor(
@@ -94,6 +95,7 @@ export class Stage {
     this.desc.textContent = scene.desc;
     this.drawing.update(scene);
     this.drawing.highlight("selected", this.selected);
+    this.drawing.highlight("filtered", this.filtered);
     if (this.pattern) this.drawing.find(this.pattern, scene);
     if (grew && !this.moved) this.fit();
   }
@@ -103,6 +105,12 @@ export class Stage {
     this.drawing.highlight("selected", refs);
     const shape = this.current();
     mark(this.svg, "aria-activedescendant", shape ? this.drawing.elementId(shape.id) : null);
+  }
+
+  /** Dim the items that the filter excludes. */
+  filter(refs: readonly string[]): void {
+    this.filtered = refs;
+    this.drawing.highlight("filtered", refs);
   }
 
   hover(ref: string | null): void {

@@ -6,6 +6,7 @@ import type { Cell, Row, Table } from "../sections.ts";
 import { add, h, mark, refill } from "./dom.ts";
 import { glyph } from "./glyph.ts";
 import { typeset } from "./math.ts";
+import { answer, type RowKey, type RowText } from "./reveal.ts";
 
 /** Texts up to this many letters are not wrapped. */
 const SHORT = 24;
@@ -48,6 +49,11 @@ export class TableView {
   ) {
     this.table = h("table", { class: "pe-table", "aria-label": label }, this.head, this.body);
     this.element = h("div", { class: "pe-tablebox", tabindex: -1 }, this.table, this.note);
+    answer(
+      this.element,
+      (key) => this.reveal(key),
+      () => this.rows.map(rowText),
+    );
     this.element.addEventListener("scroll", () => this.follow(), { passive: true });
     // A table in a hidden tab has no widths until it is shown.
     new ResizeObserver(() => this.data && this.held === null && this.holdWidths(this.data)).observe(
@@ -84,6 +90,19 @@ export class TableView {
     for (const row of this.body.querySelectorAll("tr")) {
       row.classList.toggle("hovered", ref !== null && row.getAttribute("data-ref") === ref);
     }
+  }
+
+  /** Scroll to a row, by its id or by the number in its first cell. */
+  private reveal({ ref, seq }: RowKey): void {
+    const number = String(seq);
+    const numbered = this.rows.findIndex((row) => textOf(row.cells[0]) === number);
+    const index = numbered >= 0 ? numbered : this.rows.findIndex((row) => ref !== "" && row.ref === ref);
+    if (index < 0) return;
+    if (index < this.first || index >= this.first + DRAWN_ROWS) this.drawRows(index - DRAWN_ROWS / 2);
+    const row = this.body.querySelector<HTMLElement>(`tr[aria-rowindex="${index + 2}"]`);
+    for (const other of this.body.querySelectorAll("tr.found")) other.classList.remove("found");
+    row?.classList.add("found");
+    row?.scrollIntoView?.({ block: "nearest" });
   }
 
   private draw(): void {
@@ -272,6 +291,16 @@ export class TableView {
 function indexOf(element: Element | null): number | null {
   const text = element?.closest("tr")?.getAttribute("aria-rowindex");
   return text ? Number(text) - 2 : null;
+}
+
+function textOf(cell: string | Cell | undefined): string {
+  return typeof cell === "string" ? cell : (cell?.text ?? "");
+}
+
+function rowText(row: Row): RowText {
+  const seq = Number(textOf(row.cells[0]));
+  const text = [row.ref, ...row.cells.map(textOf)].join("\n");
+  return { ref: row.ref, seq: Number.isFinite(seq) ? seq : 0, text };
 }
 
 function compare(a: string | Cell | undefined, b: string | Cell | undefined): number {

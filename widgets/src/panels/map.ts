@@ -62,6 +62,7 @@ export class MapPanel implements Panel<MapSection> {
     this.brush = data.brush;
     this.showInterval(data.brush);
     this.stage.update(data.scene);
+    this.stage.filter(data.dimmed);
     this.picture.updated();
     // Below a list of reasons, a second one would say the same.
     this.reasons.element.hidden = data.mode === "reasons";
