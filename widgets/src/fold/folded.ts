@@ -121,6 +121,7 @@ export class Folded {
       mode: "icicle",
       similar: false,
       brush: null,
+      dimmed: [],
       scene: searchScene(state, this.columns, drawing, look.map_px, look.root, closed),
       reasons,
     };
