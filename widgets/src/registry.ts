@@ -1,7 +1,7 @@
 // The panels: one row per panel. The name of a panel is that of its section.
 
-import { ComparePanel } from "./panels/compare.ts";
 import { BookmarksPanel } from "./panels/bookmarks.ts";
+import { ComparePanel } from "./panels/compare.ts";
 import { CodePanel, FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
 import { EClassesPanel } from "./panels/eclasses.ts";
 import { GraphPanel } from "./panels/graph.ts";
