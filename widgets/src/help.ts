@@ -36,10 +36,12 @@ export class Help {
     for (const key of keys) {
       if (key.shown) add(list, h("dt", {}, h("kbd", {}, key.shown)), h("dd", {}, key.help));
     }
-    const close = h("button", { type: "button", class: "pe-button" }, "Close");
+    // The focus starts at the top, not on the first field.
+    const close = h("button", { type: "button", class: "pe-button pe-close", autofocus: true }, "Close");
     close.addEventListener("click", () => this.toggle());
     refill(
       this.element,
+      close,
       h("h3", {}, "First steps"),
       definitions(STEPS),
       h("h3", {}, "Words"),
@@ -52,7 +54,6 @@ export class Help {
         { class: "pe-muted" },
         "Ctrl + wheel zooms a picture, dragging moves it, a double click fits it into its panel.",
       ),
-      close,
     );
   }
 

@@ -140,20 +140,31 @@ export class Wire {
   command(name: string, args: Args = {}): string {
     this.commands += 1;
     const event_id = `${this.name}-${this.commands}`;
-    this.model.send({ kind: "command", event_id, name, args });
+    const sent = this.post({ kind: "command", event_id, name, args });
     // Every command has a reply.
-    if (this.timer === undefined) this.expect("silent", TIMEOUT_MS);
+    if (sent && this.timer === undefined) this.expect("silent", TIMEOUT_MS);
     return event_id;
   }
 
   look(what: Look): void {
-    this.model.send({ kind: "look", ...what });
+    this.post({ kind: "look", ...what });
+  }
+
+  /** Send a message; false if the connection is closed. */
+  private post(message: Parameters<Model["send"]>[0]): boolean {
+    try {
+      this.model.send(message);
+      return true;
+    } catch {
+      // Jupyter throws where it has closed the connection of a kernel that ended.
+      this.listener.connection("closed");
+      return false;
+    }
   }
 
   private hello(connection: Connection = "silent", timeout_ms = TIMEOUT_MS): void {
-    this.waiting = true;
-    this.model.send({ kind: "hello", have: this.have });
-    this.expect(connection, timeout_ms);
+    this.waiting = this.post({ kind: "hello", have: this.have });
+    if (this.waiting) this.expect(connection, timeout_ms);
   }
 
   /** Report a connection as lost if no message arrives in time. */

@@ -184,6 +184,16 @@ describe("without a kernel", () => {
     expect(python.commands).toHaveLength(sent);
   });
 
+  it("a connection that can no longer send is closed", () => {
+    const { python, root } = shown(paused());
+    vi.spyOn(python, "send").mockImplementation(() => {
+      throw new Error("Cannot send");
+    });
+    press(root, ".");
+
+    expect(find(root, ".pe-banner").textContent).toContain("restarted or has ended");
+  });
+
   it("a search that was not saved starts anew", () => {
     const { python, root } = shown();
     python.liveChanged();
@@ -332,7 +342,7 @@ describe("keys", () => {
     tab.focus();
     press(tab, "ArrowRight");
 
-    expect(document.activeElement?.getAttribute("data-tab-of")).toBe("eclasses");
+    expect(document.activeElement).toBe(tab.nextElementSibling);
     expect(document.activeElement?.getAttribute("aria-selected")).toBe("true");
     expect(python.commands).toEqual([]);
   });

@@ -70,6 +70,13 @@ STATUS: dict[str, str] = {
 }
 """The same colours on light and dark pages."""
 
+_DRAWN = frozenset({"ink", "muted", "line", "kernel-line", "block-line", "loop-line", "hatch", "curve"})
+FORCED: dict[str, str] = {
+    name: "Highlight" if name == "select" else "CanvasText" if name in _DRAWN else "Canvas" for name in LIGHT
+} | {"band": "GrayText", "faint": "GrayText"}
+"""The colours where the system forces its own: fills are its page, lines and texts its text; outlines, patterns and
+letters still tell the statuses apart, and status fills stay."""
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
@@ -226,6 +233,7 @@ def css(scope: str = ".prism-scene") -> str:
     light = "".join(f"--pe-{k}:{v};" for k, v in {**LIGHT, **STATUS}.items())
     dark = "".join(f"--pe-{k}:{v};" for k, v in DARK.items())
     bright = "".join(f"--pe-{k}:{v};" for k, v in LIGHT.items())
+    forced = "".join(f"--pe-{k}:{v}!important;" for k, v in FORCED.items())
     lines = [
         f"{scope}{{{light}font-family:{_SANS};}}",
         f"@media (prefers-color-scheme:dark){{{scope}{{{dark}}}}}",
@@ -233,6 +241,7 @@ def css(scope: str = ".prism-scene") -> str:
         f"[data-jp-theme-light='false'] {scope},.vscode-dark {scope}{{{dark}}}",
         f"{scope}{scope}[data-theme='light']{{{bright}}}",
         f"{scope}{scope}[data-theme='dark']{{{dark}}}",
+        f"@media (forced-colors:active){{{scope}{{{forced}}}{scope} svg,svg{scope}{{forced-color-adjust:none;}}}}",
         f"{scope} text{{fill:var(--pe-ink);stroke:none;pointer-events:none;white-space:pre;}}",
         f"{scope} .page{{fill:var(--pe-page);}}",
         f"{scope} .pattern{{pointer-events:none;stroke:none;}}",

@@ -14,6 +14,8 @@ const SHORT = 24;
 export const DRAWN_ROWS = 60;
 /** Rows that are drawn above the visible part. */
 const ROWS_ABOVE = 15;
+/** Least width of the column that takes the remaining width; a narrower panel scrolls. */
+const WIDE_PX = 190;
 /** Height of a row until rows were measured. */
 const ROW_PX = 29;
 
@@ -188,9 +190,13 @@ export class TableView {
   /** The column that takes the remaining width has none of its own. */
   private setWidths(headings: readonly HTMLElement[], data: Table): void {
     if (this.widths.length !== headings.length) return;
+    let least = 0;
     headings.forEach((heading, i) => {
-      heading.style.width = data.columns[i]?.wide ? "" : `${this.widths[i]}px`;
+      const wide = data.columns[i]?.wide ?? false;
+      heading.style.width = wide ? "" : `${this.widths[i]}px`;
+      least += wide ? WIDE_PX : (this.widths[i] ?? 0);
     });
+    this.table.style.minWidth = `${least}px`;
     this.table.style.tableLayout = "fixed";
   }
 
