@@ -51,14 +51,16 @@ class Tuning(Sequence[Trial]):
     def data(self) -> list[dict[str, Any]]:
         """One row per trial, of numbers and strings only: for `json` or a `DataFrame`."""
         rows: list[dict[str, Any]] = []
+        computed = ("parameters", "failure", "race", "time_s")
         for t in self._trials:
-            row = {f.name: getattr(t, f.name) for f in fields(t) if f.name not in ("parameters", "failure", "race")}
+            row = {f.name: getattr(t, f.name) for f in fields(t) if f.name not in computed}
             reason, time = t.failure, t.kernel_time
             rows.append(
                 {
                     **row,
-                    "kernel_time_s": None if time is None else time.time_s,
-                    "kernel_time_source": "" if time is None else time.source,
+                    "time_s": t.kernel_s,
+                    "time_source": "" if time is None else time.source,
+                    "tuning_time_s": t.time_s,
                     "parameters": dict(t.parameters),
                     "failure": "" if reason is None else reason.code,
                     "reason": "" if reason is None else reason.sentence,

@@ -67,6 +67,11 @@ class Trial:
         p20_s, p80_s = self.p20_s or self.time_s, self.p80_s or self.time_s
         return KernelTime(self.time_s, p20_s, p80_s, self.samples, "trial", self.time_s, self.waited)
 
+    @property
+    def kernel_s(self) -> float | None:
+        """The median of `kernel_time`, to place the kernel in a chart; None if it was not timed."""
+        return self.kernel_time.time_s if self.kernel_time is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class FamilyRow:

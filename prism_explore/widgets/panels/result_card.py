@@ -240,10 +240,8 @@ def _links(best: Trial, runner_up: Trial | None, context: Context) -> tuple[Resu
     if best.trial in context.events.sources:
         links.append(_link(best.trial, "code", "Code", f"the generated source of {best.trial}"))
     if runner_up is not None:
-        time = seconds_text(runner_up.time_s or 0.0)
-        links.append(
-            _link(runner_up.candidate, "inspector", "Runner-up", f"{runner_up.candidate}, {time} in its trial")
-        )
+        words = f"{runner_up.candidate}, {runner_up.kernel_time}"
+        links.append(_link(runner_up.candidate, "inspector", "Runner-up", words))
     return tuple(links)
 
 

@@ -133,12 +133,12 @@ def _roofline(context: Context, width: float, height: float) -> Scene:
         if model is None or (t.time_s is None and t.failure is None):
             continue
         tip = f"{t.trial} of {t.candidate}: {parameters_text(t.parameters)}"
-        tip += f"\n{seconds_text(t.time_s)} measured" if t.time_s else ""
+        tip += f"\n{t.kernel_time}, measured" if t.kernel_time is not None else ""
         tip += f"\n{t.failure.code}: {t.failure.sentence}" if t.failure else ""
         is_best = t.trial == best
         kind = "trial-best" if is_best else "trial-failed" if t.time_s is None else "trial"
         outline = "star" if is_best else "cross" if t.time_s is None else "circle"
-        rate = model.flops / t.time_s if t.time_s else None
+        rate = model.flops / t.kernel_s if t.kernel_s else None
         label = f"{t.trial}, best" if is_best else ""
         intensity = model.intensity(dict(t.parameters))
         points.append(RooflinePoint(t.trial, intensity, rate, t.trial, label, tip, kind, outline))
@@ -157,7 +157,7 @@ def _table(ledger: Ledger, kept: Sequence[Trial], top: int) -> Table:
     best = ledger.best
     rows = list(kept)
     if top:
-        rows = sorted((t for t in kept if t.time_s is not None), key=lambda t: t.time_s or 0.0)[:top]
+        rows = sorted((t for t in kept if t.time_s is not None), key=lambda t: (t != best, t.time_s or 0.0))[:top]
     omitted = f"{len(rows):,} of {len(ledger.trials):,} trials are listed." if len(rows) < len(ledger.trials) else ""
     empty = "No trial is in the brush." if ledger.trials else "No trial has been measured yet."
     return Table(_COLUMNS, tuple(_row(t, best) for t in rows), empty, omitted)

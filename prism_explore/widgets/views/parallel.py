@@ -167,8 +167,9 @@ def _line(
 def _end(trial: Trial, axis: Axis, inside: bool, is_best: bool) -> Shape:
     """The mark of a trial on the time axis; a cross above it for a trial without a time."""
     size = MARK_PX + 5 if is_best else MARK_PX
-    timed = trial.time_s is not None
-    y = axis.y(trial.time_s) if trial.time_s is not None and axis.name == TIME else TOP_PX - 12
+    time_s = trial.kernel_s
+    timed = time_s is not None
+    y = axis.y(time_s) if time_s is not None and axis.name == TIME else TOP_PX - 12
     kind = "trial-best" if is_best else "trial" if timed else "trial-failed"
     outline = "star" if is_best else "circle" if timed and inside else "square" if timed else "cross"
     x = axis.x
@@ -225,6 +226,6 @@ def _constant_text(trials: Sequence[Trial], axes: Sequence[Axis]) -> str:
 
 def _trial_text(trial: Trial) -> str:
     what = f"{trial.trial} of {trial.candidate}: {parameters_text(trial.parameters)}"
-    if trial.time_s is not None:
-        return f"{what}\n{seconds_text(trial.time_s)} measured"
+    if trial.kernel_time is not None:
+        return f"{what}\n{trial.kernel_time}, measured"
     return f"{what}\n{trial.failure.code}: {trial.failure.sentence}" if trial.failure else what

@@ -1,13 +1,14 @@
 """The tuning chart: measured trials, the best time so far, the baselines, and the roofline bound.
 
 Time runs upwards on a logarithmic axis. A point is a measured trial, with a line from its 20th to its 80th
-percentile. A cross on the x axis is a trial without a timed kernel. Baselines are solid lines. Modelled times, such
-as the roofline bound, are dashed and labelled as modelled.
+percentile; the best one is drawn at its time in the final race. The line of the best time so far is that of tuning. A
+cross on the x axis is a trial without a timed kernel. Baselines are solid lines. Modelled times, such as the roofline
+bound, are dashed and labelled as modelled.
 """
 
 from __future__ import annotations
 
-from prism_explore.events.fastest import FasterBaseline
+from prism_explore.events.fastest import OURS, FasterBaseline
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import Ledger, Trial
@@ -32,8 +33,9 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
     labels = [text for text, _ in baselines] + ([f"roofline {seconds_text(bound)} (modelled)"] if bound else [])
     right = max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
     chart = Chart(width, height, "trial", "time", right, log_y=True)
-    times = [t.time_s for t in ended if t.time_s is not None and t.time_s > 0]
-    spreads = [s for t in ended if t.time_s for s in (t.p20_s, t.p80_s) if s is not None and s > 0]
+    shown = [t.kernel_time for t in ended if t.kernel_time is not None and t.kernel_time.time_s > 0]
+    times = [s for t in shown for s in (t.time_s, t.trial_s)]
+    spreads = [s for t in shown for s in (t.p20_s, t.p80_s) if s > 0]
     levels = [*times, *spreads, *(s for _, s in baselines), *([bound] if bound else [])]
     chart.x_range(0.5, len(ended) + 0.5)
     low, high = min(levels, default=1e-6), max(levels, default=1e-3)
@@ -58,6 +60,8 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
 
 
 def _baseline_text(baseline: BaselineMeasured) -> str:
+    if baseline.name == OURS:
+        return f"best kernel {seconds_text(baseline.time_s)} in the final race"
     ratio = f", {baseline.ratio:.2f} × the best" if baseline.ratio > 0 else ""
     return f"{shorten(baseline.name, 20)} {seconds_text(baseline.time_s)}{ratio}"
 
@@ -91,23 +95,21 @@ def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
     head = f"{trial.trial} of {trial.candidate}: {parameters_text(trial.parameters)}"
     if trial.modelled_s is not None:
         head += f"\nestimate {seconds_text(trial.modelled_s)}, modelled"
-    if trial.time_s is None or trial.time_s <= 0:
+    time = trial.kernel_time
+    if time is None or time.time_s <= 0:
         why = f"{trial.failure.code}: {trial.failure.sentence}" if trial.failure else "not timed"
         chart.mark(trial.trial, "trial-failed", "cross", number, None, trial.trial, f"{head}\n{why}")
         return
-    p20, p80 = trial.p20_s or trial.time_s, trial.p80_s or trial.time_s
-    if p80 > p20 > 0:
-        chart.whisker(f"{trial.trial}#spread", number, p20, p80)
+    if time.p80_s > time.p20_s > 0:
+        chart.whisker(f"{trial.trial}#spread", number, time.p20_s, time.p80_s)
     error = f", relative error {trial.error:.1e}" if trial.error is not None else ""
-    waited = f"\nwaited for a CPU core {trial.waited:.0%} of the time" if trial.waited >= 0.05 else ""
-    tip = (
-        f"{head}\nmeasured {seconds_text(trial.time_s)} ({seconds_text(p20)} to {seconds_text(p80)}, "
-        f"{trial.samples} samples){error}{waited}"
-    )
+    tip = f"{head}\n{time}, measured, {time.samples} samples{error}"
+    tip += f"\n{seconds_text(time.trial_s)} in its trial" if time.source == "race" else ""
+    tip += f"\n{time.warning}" if time.warning else ""
     if is_best:
-        chart.mark(trial.trial, "trial-best", "star", number, trial.time_s, trial.trial, f"{tip}\nthe best so far", 18)
+        chart.mark(trial.trial, "trial-best", "star", number, time.time_s, trial.trial, f"{tip}\nthe best so far", 18)
     else:
-        chart.mark(trial.trial, "trial", "circle", number, trial.time_s, trial.trial, tip)
+        chart.mark(trial.trial, "trial", "circle", number, time.time_s, trial.trial, tip)
 
 
 def describe(
@@ -120,10 +122,10 @@ def describe(
     """The chart in sentences, as the text alternative of the picture."""
     failed = sum(t.failure is not None for t in ended)
     sentences = [f"{len(ended)} trials ended, {failed} without a timed kernel."]
-    if best is not None and best.time_s:
-        sentences.append(f"Best: {best.trial} of {best.candidate} at {seconds_text(best.time_s)}.")
+    if best is not None and (time := best.kernel_time) is not None and time.time_s > 0:
+        sentences.append(f"Best: {best.trial} of {best.candidate}, {time}.")
         if bound:
-            sentences.append(f"The lowest modelled bound is {seconds_text(bound)}, {bound / best.time_s:.0%} of that.")
+            sentences.append(f"The lowest modelled bound is {seconds_text(bound)}, {bound / time.time_s:.0%} of that.")
     sentences += [f"Baseline: {text}." for text, _ in baselines]
     sentences += [f"Torch was faster: {outrun}; best() runs it."] if outrun is not None else []
     return " ".join(sentences)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import BaselineMeasured, TrialMeasured
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.scene import Scene
@@ -77,7 +78,7 @@ def test_a_rivals_ratio_and_a_trials_waiting_are_said() -> None:
     scene = tuning_scene(ledger([*EVENTS, rival, slow]))
 
     assert "torch 500 µs, 1.57 × the best" in [t.text for s in scene.shapes for t in s.texts]
-    assert "waited for a CPU core 31% of the time" in next(s.tip for s in scene.shapes if s.id == "u99")
+    assert "its threads waited for a core 31% of the time" in next(s.tip for s in scene.shapes if s.id == "u99")
 
 
 def test_without_an_ended_trial_the_picture_is_a_sentence() -> None:
@@ -95,3 +96,17 @@ def test_only_failures_make_a_picture_too() -> None:
 
     check(scene)
     assert {("trial-failed", "cross")} == set(marks(scene).values())
+
+
+def test_the_best_is_drawn_at_its_time_in_the_race_and_both_times_are_said() -> None:
+    best = ledger(EVENTS).best
+    assert best is not None and best.time_s is not None
+    raced = BaselineMeasured("ours", 2 * best.time_s, best.time_s, 3 * best.time_s, 9, ratio=1.0)
+    scene = tuning_scene(ledger([*EVENTS, raced]))
+    star = next(s for s in scene.shapes if s.id == best.trial)
+
+    assert f"{seconds_text(2 * best.time_s)} (p20 to p80" in star.tip
+    assert f"{seconds_text(best.time_s)} in its trial" in star.tip
+    assert "a factor of 2" in star.tip
+    assert f"{seconds_text(2 * best.time_s)} (p20" in scene.desc
+    assert f"best kernel {seconds_text(2 * best.time_s)} in the final race" in scene.desc
