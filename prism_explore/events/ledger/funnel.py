@@ -20,7 +20,7 @@ from prism_explore.events.kinds import (
 What: TypeAlias = Literal["region", "maps", "family", "candidate"]
 """What was pruned: partial graphs, choices of maps, or proved families and candidates that are not tuned."""
 THINGS: dict[What, str] = {
-    "region": "regions",
+    "region": "subtrees",
     "maps": "choices of maps",
     "family": "families",
     "candidate": "candidates",

@@ -32,7 +32,7 @@ export interface FamilyMark {
 }
 
 export const THINGS: Readonly<Record<What, string>> = {
-  region: "regions",
+  region: "subtrees",
   maps: "choices of maps",
   family: "families",
   candidate: "candidates",
