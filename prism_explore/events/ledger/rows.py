@@ -198,7 +198,7 @@ class Ledger:
 
     def by_soundness(self) -> Mapping[Soundness, int]:
         """The number of prunings per soundness class, of all kinds."""
-        return {s: self.prunings(s) for s in dict.fromkeys(row.soundness for row in self.prune_counts)}
+        return {row.soundness: self.prunings(row.soundness) for row in self.prune_counts}
 
 
 def withheld(assessed: Iterable[FloatsAssessed], steering: Steering) -> tuple[str, ...]:
