@@ -57,7 +57,7 @@ const ROWS = [
     unit: "px",
     least: 460,
     most: 2400,
-    initial: 740,
+    initial: 820,
     after: false,
   },
 ] as const satisfies readonly [Row, Row, Row, Row];

@@ -19,7 +19,11 @@ export class GraphPanel implements Panel<GraphSection> {
   readonly stage: Stage;
   private readonly picture: Picture;
   private readonly trail = h("nav", { class: "pe-trail", "aria-label": "what is shown" });
-  private readonly alternatives = h("div", { class: "pe-chips", role: "group", "aria-label": "candidates" });
+  private readonly alternatives = h("div", {
+    class: "pe-picture-chips",
+    role: "group",
+    "aria-label": "candidates",
+  });
   private readonly toggle: HTMLButtonElement;
   private readonly empty = h("p", { class: "pe-empty" });
   private data: GraphSection | null = null;

@@ -40,7 +40,7 @@ export class ResultView {
     refill(
       this.element,
       h("div", { class: "pe-answer" }, ...this.answer(data)),
-      h("p", { class: "pe-why", title: data.sentence }, data.sentence),
+      h("p", { class: "pe-why", title: data.sentence }, this.spread(data), data.sentence),
       h("div", { class: "pe-group pe-result-links" }, ...data.links.map((link) => this.link(link))),
     );
   }
@@ -58,7 +58,6 @@ export class ResultView {
             "⚠",
           )
         : null,
-      data.spread ? h("span", { class: "pe-muted pe-spread", title: data.source }, data.spread) : null,
       data.comparisons.length > 0
         ? h(
             "ul",
@@ -71,6 +70,10 @@ export class ResultView {
           )
         : null,
     ];
+  }
+
+  private spread({ spread, source }: Required<ResultCard>): HTMLElement | null {
+    return spread ? h("span", { class: "pe-muted pe-spread", title: source }, `${spread}. `) : null;
   }
 
   private title({ title, ref }: Required<ResultCard>): HTMLElement {
