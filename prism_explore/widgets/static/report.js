@@ -1174,12 +1174,6 @@ var cs="http://www.w3.org/2000/svg";function mt(o,e,t){for(let[s,n]of Object.ent
   font-size: 15px;
   font-variant-numeric: tabular-nums;
 }
-.prism-explore .pe-answer .pe-spread {
-  flex: 0 1000 auto;
-  min-width: 0;
-  overflow: hidden;
-  text-overflow: ellipsis;
-}
 .prism-explore .pe-warning {
   width: 24px;
   font-size: 15px;
@@ -1224,7 +1218,7 @@ var cs="http://www.w3.org/2000/svg";function mt(o,e,t){for(let[s,n]of Object.ent
     height: 34px;
     padding: 2px 8px;
   }
-  .prism-explore :is(.pe-result .pe-why, .pe-answer .pe-spread) {
+  .prism-explore .pe-result .pe-why {
     display: none;
   }
   .prism-explore .pe-result:not(:has(strong)) .pe-why {
