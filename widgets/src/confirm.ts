@@ -24,12 +24,8 @@ export class Confirm {
       });
       return element;
     };
-    const keep = button(no, "", () => undefined);
-    refill(
-      this.element,
-      h("p", {}, text),
-      h("div", { class: "pe-group" }, button(yes, "pe-primary", act), keep),
-    );
+    const keep = button(no, "pe-primary", () => undefined);
+    refill(this.element, h("p", {}, text), h("div", { class: "pe-group" }, keep, button(yes, "", act)));
     this.element.setAttribute("aria-label", text);
     this.element.hidden = false;
     keep.focus();

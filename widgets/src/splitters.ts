@@ -47,7 +47,7 @@ const ROWS = [
     unit: "%",
     least: 12,
     most: 85,
-    initial: 42,
+    initial: 36,
     after: true,
   },
   {

@@ -89,7 +89,7 @@ describe("the result card", () => {
   it("leads to the proof and the code with one click each", () => {
     const { python, root } = shown({ ...recorded(), result: card });
     const visible = () =>
-      [...root.querySelectorAll(".pe-dock [data-panel]:not([hidden])")].map((p) =>
+      [...root.querySelectorAll(".pe-dock > [data-panel]:not([hidden])")].map((p) =>
         p.getAttribute("data-panel"),
       );
     click(labelled(root, "Proof"));
@@ -300,7 +300,7 @@ describe("separators", () => {
       const { root } = shown();
 
       expect(share(root)).toBe("30fr");
-      expect(find(root, ".pe-main").style.getPropertyValue("--dock")).toBe("42fr");
+      expect(find(root, ".pe-main").style.getPropertyValue("--dock")).toBe("36fr");
     },
   );
 

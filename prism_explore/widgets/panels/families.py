@@ -41,7 +41,13 @@ _COLUMNS = (
     Column(
         "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
     ),
-    Column("floor", "lower bound (modelled)", "right", tip="the roofline: no kernel of it is faster in the cost model"),
+    Column(
+        "floor",
+        "lower bound (modelled)",
+        "right",
+        tip="the roofline: no kernel of it is faster in the cost model",
+        width_ch=15,
+    ),
     Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total"),
     Column(
         "error", "error", "right", tip="largest deviation from the float64 reference, relative to its largest value"
