@@ -33,7 +33,7 @@ from prism_explore.widgets.report_data.templates import NUMBERS, PLACEHOLDERS, n
 from prism_explore.widgets.views import pruning_reasons, search_map
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, LETTERS, PRUNED_KINDS
 
-MAX_GRAPHS = 60
+MAX_GRAPHS = 40
 """Largest number of candidates whose graphs, tensors and e-classes are in the page, the winner first."""
 MAX_FRAMES = 400
 """Largest number of e-graph frames in the page."""

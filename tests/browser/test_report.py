@@ -51,7 +51,7 @@ def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chrom
     path = report(tmp_path)
     page.goto(path.as_uri())
     explorer = page.locator(".prism-explore")
-    inspector = explorer.locator("[data-panel=inspector]")
+    inspector = explorer.locator("[data-panel=inspector]").first
     expect(inspector).to_contain_text("Result")
 
     explorer.get_by_role("row").filter(has_text="f1").first.click()
@@ -94,7 +94,7 @@ def test_hostile_names_are_texts_in_every_panel_and_at_every_moment(chromium: Br
     page.get_by_role("tab", name="Summary").click()
     page.get_by_role("row").filter(has_text="hostile").first.click()
 
-    expect(page.locator("[data-panel=inspector]")).to_contain_text(HOSTILE)
+    expect(page.locator("[data-panel=inspector]").first).to_contain_text(HOSTILE)
     assert "rmsnorm_linear on cpu" == page.title()
     context.close()
 

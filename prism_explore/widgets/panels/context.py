@@ -21,6 +21,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import Space
+from prism_explore.support.caches import memoize
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.targets import GPUS, Target
 from prism_explore.tune.space.figures import guess_sizes
@@ -354,8 +355,14 @@ def graph_of(subject: str, events: EventIndex) -> SGraph | None:
     event = events.candidates.get(subject) or events.families.get(subject)
     if event is None:
         return None
+    return _parsed(event.sgraph)
+
+
+@memoize(256)
+def _parsed(text: str) -> SGraph | None:
+    """The graph that an event has as text; None if it is not readable."""
     try:
-        return parse(event.sgraph)
+        return parse(text)
     except PrismError:
         return None
 

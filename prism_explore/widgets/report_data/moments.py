@@ -24,7 +24,7 @@ from prism_explore.widgets.views.map_view import MODES as MAP_MODES
 from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.tuning_view import MODES, TuningView
 
-MOST_MOMENTS, LEAST_MOMENTS, FAMILY_ROWS = 400, 60, 20_000
+MOST_MOMENTS, LEAST_MOMENTS, FAMILY_ROWS = 200, 60, 20_000
 """Limits of the number of moments, and of the rows of families at all of them."""
 NO_SCENE = Scene("", "", "", 0, 0, ())
 BASE_PANELS = tuple(name for name in PANELS if name not in ("map", "inspector", "view"))

@@ -8,7 +8,6 @@ a number, the index of a value in the table; or a text, a number as JSON; or tru
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -42,7 +41,7 @@ class Pool:
             case str():
                 return self._store(value, value)
             case int() | float():
-                return json.dumps(value)  # an infinite one is Infinity, as in JavaScript
+                return repr(value).replace("inf", "Infinity")  # as in JavaScript
             case Scene():
                 return self._once(value, self._scenes, id(value))
             case Row():
