@@ -64,6 +64,11 @@ def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chrom
     expect(inspector).to_contain_text("p3: a pruned subtree")
     expect(explorer.locator("[data-command=step]")).to_be_hidden()
 
+    explorer.get_by_role("row").filter(has_text="f2").first.click()
+    inspector.get_by_role("button", name="Reject f2").click()
+    expect(page.locator(".prism-refused")).to_contain_text("open the saved search in a notebook")
+    expect(page.locator(".prism-refused button")).to_have_text("Copy sess.reject('f2')")
+
     explorer.locator(".pe-moment").evaluate("s => { s.value = '12'; s.dispatchEvent(new Event('input')); }")
     expect(explorer.locator(".pe-banner")).to_contain_text("event 12 of")
     expect(explorer.locator("[data-panel=families] tr[data-ref]")).to_have_count(0)
