@@ -23,6 +23,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -52,6 +53,14 @@ px.Session
 began_s = time.perf_counter()
 px.load({FILE!r})
 print(time.perf_counter() - began_s)
+"""
+REPORT = f"""
+import os, time
+import prism_explore as px
+record = px.load({FILE!r})
+began_s = time.perf_counter()
+path = record.report("large.html")
+print(time.perf_counter() - began_s, os.path.getsize(path))
 """
 
 UNTIL = """async (act, shown) => {
@@ -99,6 +108,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         found["load_s"] = median(float(_python(LOAD, lab.folder)) for _ in range(args.repeat))
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
         found |= _saved_search(lab, browser, args.repeat, events)
+        found |= _report(lab.folder, browser, args.repeat, events)
         found |= _running_search(lab, browser, args.repeat, args.events)
         browser.close()
     if args.json:
@@ -143,6 +153,27 @@ def _saved_search(lab: Lab, browser: Browser, repeat: int, events: int) -> dict[
     }
     page.context.close()
     return found
+
+
+def _report(folder: Path, browser: Browser, repeat: int, events: int) -> dict[str, float | None]:
+    """Writing a report, its size, and the page without Python."""
+    written_s, size_bytes = _python(REPORT, folder).split()
+    page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+    began_s = time.perf_counter()
+    page.goto((folder / "large.html").as_uri())
+    explorer = page.locator(".prism-explore")
+    explorer.locator("tr[data-ref]").first.wait_for(timeout=60_000)
+    opened_s = time.perf_counter() - began_s
+    click_s = [explorer.evaluate(CLICK_S, ref) for ref in _families(explorer, repeat)]
+    back_s = [explorer.evaluate(LOOK_BACK_S, events * n // (repeat + 1)) for n in range(repeat, 0, -1)]
+    page.context.close()
+    return {
+        "report_s": float(written_s),
+        "report_mb": int(size_bytes) / 1e6,
+        "report_open_s": opened_s,
+        "report_click_s": _median(click_s),
+        "report_look_back_s": _median(back_s),
+    }
 
 
 def _running_search(lab: Lab, browser: Browser, repeat: int, events: int) -> dict[str, float | None]:

@@ -374,21 +374,23 @@ class Record:
         return self.widget._repr_mimebundle_(**kwargs)
 
     def __repr__(self) -> str:
-        return f"<recorded search: {len(self.journal)} events>{self._lineage_text}\n{self.claim}{self._unfinished_text}"
-
-    @property
-    def _unfinished_text(self) -> str:
-        """How to continue a search that had not ended when its file was written; empty if it had."""
-        path = self.journal.saved_as
-        if not path or self.of(ExplorationFinished):
-            return ""
-        dropped = " Its last event was incomplete and was dropped." if self.journal.is_cut else ""
-        return f"\nThe search had not ended.{dropped} px.Session.load({path!r}) continues it."
+        return (
+            f"<recorded search: {len(self.journal)} events>{self._lineage_text}\n{self.claim}{_unfinished_text(self)}"
+        )
 
     @property
     def _lineage_text(self) -> str:
         """A line for each fork that led to this search."""
         return "".join(f"\n{fork_text(event)}" for event in self.of(SearchForked))
+
+
+def _unfinished_text(record: Record) -> str:
+    """How to continue a search that had not ended when its file was written; empty if it had."""
+    path = record.journal.saved_as
+    if not path or record.of(ExplorationFinished):
+        return ""
+    dropped = " Its last event was incomplete and was dropped." if record.journal.is_cut else ""
+    return f"\nThe search had not ended.{dropped} px.Session.load({path!r}) continues it."
 
 
 def open_record(path: str | Path) -> Record:
@@ -404,7 +406,7 @@ def open_record(path: str | Path) -> Record:
         JournalVersionError: not a saved search, damaged, or of a version that this code does not read.
     """
     record = Record(Journal.load(path), read_manifest(path))
-    if is_event_stream(path) and (offer := record._unfinished_text):
+    if is_event_stream(path) and (offer := _unfinished_text(record)):
         print(f"{path}:{offer.replace(chr(10), ' ')}")  # noqa: T201 - for the person whose process was killed
     lease_for(record)
     return record

@@ -57,9 +57,11 @@ style-src 'unsafe-inline'; img-src data:">
   --jp-border-color2: #424242; --jp-ui-font-color0: #ffffff; }} }}
 body {{ margin: 0; padding: 8px; background: var(--jp-layout-color1); font-family: system-ui, sans-serif; }}
 #prism-here .prism-explore {{ height: calc(100vh - 40px); }}
-#prism-here :is([data-panel=map] .pe-choices > button, td.pe-tools, .pe-filter, .pe-deleted, .pe-bookmarkbox > button, .pe-bookmarks .pe-tool, \
+#prism-here :is([data-panel=map] .pe-choices > button, td.pe-tools, \
+  .pe-filter, .pe-deleted, .pe-bookmarkbox > button, .pe-bookmarks .pe-tool, \
 .pe-group:has(> [data-command])) {{ display: none; }}
-.prism-refused {{ margin: 0 0 8px; padding: 6px 8px; border-left: 3px solid #0072b2; }}
+.prism-refused {{ margin: 0 0 8px; padding: 6px 8px; border-left: 3px solid #0072b2;
+  color: var(--jp-ui-font-color0); }}
 .prism-refused button {{ margin-left: 8px; min-height: 24px; }}
 body > footer {{ padding: 4px 8px; color: light-dark(#595959, #b5b5b5); font-size: 12px; }}
 </style>
