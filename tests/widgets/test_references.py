@@ -70,7 +70,7 @@ def kind_of(ref: str) -> str:
 
 def references(value: object) -> Iterator[str]:
     """The ids in panels: in tables, links, pictures, lemmas, and the subjects of commands."""
-    if isinstance(value, Action) and "id" in value.args:
+    if isinstance(value, Action) and value.args.get("id"):
         yield str(value.args["id"])
     if is_dataclass(value):
         for f in fields(value):

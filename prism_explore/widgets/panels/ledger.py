@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from prism_explore.diagnose.evidence import VERDICT_SENTENCES
 from prism_explore.events.claim import claim
-from prism_explore.events.kinds import Steered
+from prism_explore.events.kinds import Soundness, Steered
 from prism_explore.events.ledger import THINGS, Ledger
 from prism_explore.widgets.panels.cards import SOUNDNESS, action
 from prism_explore.widgets.panels.context import Context
@@ -18,14 +19,19 @@ from prism_explore.widgets.views.marks import PRUNED_KINDS
 
 _SOUNDNESS_COLUMNS = (
     Column("class", "kind of rule"),
-    Column(
-        "region", "subtrees pruned", "right", tip="subtrees of the search tree, as the header and the map count them"
-    ),
-    Column("maps", "maps forbidden", "right", tip="choices of maps that a constraint forbids"),
-    Column("family", "families not tuned", "right", tip="proved families that another one dominates in the cost model"),
-    Column("candidate", "candidates not timed", "right", tip="because of their lower bound, or without a proof"),
+    Column("region", "subtrees", "right", tip="pruned subtrees of the search tree, as in the header"),
+    Column("maps", "maps", "right", tip="choices of maps that a constraint forbids"),
+    Column("family", "families", "right", tip="proved families that are not tuned: another one dominates them"),
+    Column("candidate", "candidates", "right", tip="not timed because of their lower bound; or without a proof"),
     Column("meaning", "meaning", wide=True),
 )
+MEANINGS: Mapping[Soundness, str] = {
+    "sound": "Nothing is lost.",
+    "heuristic": "Can prune a good program.",
+    "budget": "A limit was reached.",
+    "user": "Rejected by you.",
+}
+"""The kinds of rules in few words; `cards.SOUNDNESS` has the full sentences."""
 _REASON_COLUMNS = (
     Column("code", "reason"),
     Column("rule", "rule"),
@@ -64,19 +70,19 @@ def _soundness_table(ledger: Ledger) -> Table:
         Row(
             "",
             (
-                Cell(name, kind=PRUNED_KINDS[name]),
+                Cell(name, kind=PRUNED_KINDS[name], tip=meaning),
                 *(_count_cell(ledger.prunings(name, what)) for what in THINGS),
-                meaning + (as_claimed if name == "sound" else ""),
+                MEANINGS[name] + (as_claimed if name == "sound" else ""),
             ),
         )
         for name, meaning in SOUNDNESS.items()
     ]
     nothing = [Cell("–")] * (len(THINGS) - 1)
     unknown = (
-        Cell("unknown", kind="unknown"),
+        Cell("unknown", kind="unknown", tip=VERDICT_SENTENCES["unknown"]),
         *nothing,
         _count_cell(ledger.funnel.unknown),
-        VERDICT_SENTENCES["unknown"],
+        "May still be equal.",
     )
     return Table(_SOUNDNESS_COLUMNS, (*rows, Row("", unknown)), "")
 

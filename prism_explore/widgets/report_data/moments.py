@@ -158,6 +158,10 @@ class Recorder:
         for ref in sorted(graphs & self.with_graphs):
             if events.has_graph(ref):
                 self._record_subject(ref, moment, context, with_parts=ref in changed.graphs)
+        # Why a family has no source can change with every event, and is recorded at the end.
+        for ref in sorted(self.with_graphs - graphs if moment == self.last else ()):
+            if events.has_graph(ref):
+                self.versions.record(f"code/{ref}", moment, PANELS["code"](selected(context, ref)))
         for ref in sorted(changed.trials & events.sources.keys()):
             self.versions.record(f"code/{ref}", moment, PANELS["code"](selected(context, ref)))
 

@@ -157,6 +157,7 @@ export class CodePanel implements Panel<Code> {
   readonly close = quiet.close;
   private readonly frame: Frame;
   private readonly source = h("code");
+  private readonly block: HTMLElement;
   private readonly numbers = h("span", { class: "pe-lines", "aria-hidden": "true" });
   private data: Code | null = null;
 
@@ -166,15 +167,18 @@ export class CodePanel implements Panel<Code> {
         host.copy(this.data?.source ?? "", this.data?.title ?? "the source"),
       ),
     ]);
-    const block = h("pre", { class: "pe-code pe-source", tabindex: 0 }, this.numbers, this.source);
-    this.frame.body.append(block);
+    this.block = h("pre", { class: "pe-code pe-source", tabindex: 0 }, this.numbers, this.source);
+    this.frame.body.append(this.block);
     this.element = this.frame.element;
   }
 
   update(data: Code): void {
     this.data = data;
-    this.frame.caption.textContent = [data.title, data.caption].filter(Boolean).join(" · ");
-    rewrite(this.source, data.source || "No source has been generated yet.");
+    // Without source the caption says why, and takes its place.
+    const caption = data.source ? data.caption : "";
+    this.frame.caption.textContent = [data.title, caption].filter(Boolean).join(" · ");
+    this.block.classList.toggle("pe-wrapped", !data.source);
+    rewrite(this.source, data.source || data.caption || "No source has been generated yet.");
     const count = data.source ? data.source.split("\n").length : 0;
     this.numbers.textContent = Array.from({ length: count }, (_, i) => String(i + 1)).join("\n");
   }

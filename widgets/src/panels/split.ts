@@ -43,7 +43,7 @@ export class SplitPanel {
     this.frame.caption.textContent = caption;
     this.stage.element.classList.toggle("pe-hidden", scene === null);
     this.empty.hidden = scene !== null;
-    this.empty.textContent = scene === null ? this.emptyText : "";
+    this.empty.textContent = scene === null ? caption || this.emptyText : "";
     if (scene) this.stage.update(scene);
     this.table.update(table);
   }
