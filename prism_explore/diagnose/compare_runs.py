@@ -6,6 +6,7 @@ their graphs, since their ids may differ; `merged_tree` matches the steps of the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from html import escape
@@ -323,12 +324,15 @@ def _prunings(book: Ledger) -> dict[str, str]:
 
 
 def _pair_families(one: Sequence[FamilyRow], other: Sequence[FamilyRow]) -> tuple[FamilyPair, ...]:
-    """The families of both searches by canonical graph; of several with one graph, the last one."""
+    """The families of both searches by canonical graph; several with one graph in their order."""
     table = ExpressionNumbers()
-    found: dict[int, list[FamilyRow | None]] = {}
+    found: dict[tuple[int, int], list[FamilyRow | None]] = {}
     for side, families in enumerate((one, other)):
+        seen: Counter[int] = Counter()
         for row in families:
-            found.setdefault(table.number_graph(parse(row.sgraph)), [None, None])[side] = row
+            number = table.number_graph(parse(row.sgraph))
+            found.setdefault((number, seen[number]), [None, None])[side] = row
+            seen[number] += 1
     pairs: list[FamilyPair] = []
     for a, b in found.values():
         known = a or b
