@@ -8,20 +8,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from prism_explore.diagnose.compare_runs import compare_runs
 from prism_explore.diagnose.jobs import Question, Questions
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import Event, Reason, RegionPruned
+from prism_explore.events.kinds import Event, NodeExpanded, Reason, RegionPruned
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.targets import GPUS
 from prism_explore.widgets.jupyter.live import State
+from prism_explore.widgets.panels.compare import ComparedSearches, CompareView
 from prism_explore.widgets.panels.context import Folds, QuestionList, SearchInfo, ViewState
 from prism_explore.widgets.panels.panels import sections
-from prism_explore.widgets.panels.sections import Sections, to_data
+from prism_explore.widgets.panels.sections import CompareSection, LineageSection, SearchLink, Sections, to_data
 from prism_explore.widgets.report import report_data
 from tests.widgets.recordings import story
 
@@ -107,6 +109,32 @@ def click(name: str, **args: Any) -> dict[str, Any]:
     return {"kind": "command", "event_id": "v-1", "name": name, "args": args}
 
 
+def compared() -> CompareSection:
+    """The made-up search next to one that expands what it pruned, and that lacks its last family."""
+    changed = [
+        e for e in story() if getattr(e, "family", "") != "f3" and not getattr(e, "candidate", "").startswith("f3")
+    ]
+    place = next(n for n, e in enumerate(changed) if isinstance(e, RegionPruned) and e.region == "p3")
+    pruned = changed[place]
+    assert isinstance(pruned, RegionPruned)
+    changed[place] = NodeExpanded("n9", pruned.parent, pruned.operator, "block", "exp(x)")
+    found = compare_runs(FakeSession(story(), "finished"), FakeSession(changed, "finished"))
+    searches = ComparedSearches(found)
+    step = next(s for s in searches.tree.divergences if s.difference == "other fate")
+    section = searches.section(CompareView(f"m{step.number}"))
+    return replace(section, choices=(("s2", "rmsnorm_linear.1 (s2)"),), parent="s1")
+
+
+LINEAGE = LineageSection(
+    (
+        SearchLink("s1", "rmsnorm_linear", "rmsnorm_linear: finished"),
+        SearchLink("s2", "fork 1 at event 12", "rmsnorm_linear.1 was forked from rmsnorm_linear at event 12", True),
+    ),
+    (SearchLink("s3", "fork 1 with other settings", "rmsnorm_linear.1.1"),),
+    7,
+)
+
+
 def picture(selection: str = "", state: State = "finished") -> Sections:
     """The panels of the made-up search."""
     journal = Journal(clock=lambda: 0.0)
@@ -124,6 +152,8 @@ def picture(selection: str = "", state: State = "finished") -> Sections:
         default_space(program()),
         shapes=(("b", 8),),
         machine=GPUS["a100"],
+        compare=compared(),
+        lineage=LINEAGE,
     )
     return sections(search, folds, view, ("sess.step()", "sess.reject('f2')"))
 

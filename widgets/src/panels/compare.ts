@@ -45,7 +45,7 @@ export class ComparePanel implements Panel<CompareSection> {
     "aria-label": "kinds of difference",
   });
   private readonly find = h("input", {
-    class: "pe-search",
+    class: "pe-input pe-compare-find",
     type: "search",
     placeholder: "find in both",
     "aria-label": "find in both searches",
@@ -90,6 +90,8 @@ export class ComparePanel implements Panel<CompareSection> {
     this.map.scroll = true;
     this.map.element.addEventListener("keydown", (event) => this.onKey(event));
     this.sides = ["a", "b"].map((side) => new InspectorPanel(this.sideHost(side)));
+    // They are parts of this panel, not panels of the explorer.
+    for (const side of this.sides) mark(side.element, "data-panel", null);
     for (const [name, label] of TABLES) this.addTable(name, label);
     this.find.addEventListener("input", () => this.showFound());
     this.content = this.body();
@@ -169,7 +171,7 @@ export class ComparePanel implements Panel<CompareSection> {
   }
 
   private body(): HTMLElement {
-    const tabs = h("div", { class: "pe-tabs", role: "tablist", "aria-label": "tables of the comparison" });
+    const tabs = h("div", { class: "pe-chips", role: "group", "aria-label": "tables of the comparison" });
     tabs.append(...this.tabs.values());
     const tables = [...this.tables.values()].map((table) => table.element);
     return h(
@@ -193,7 +195,7 @@ export class ComparePanel implements Panel<CompareSection> {
       select: (ref) => this.select_(ref),
       hover: () => undefined,
     });
-    const tab = h("button", { type: "button", role: "tab" }, label);
+    const tab = h("button", { type: "button", class: "pe-chip" }, label);
     tab.addEventListener("click", () => this.showTab(name));
     this.tables.set(name, table);
     this.tabs.set(name, tab);
@@ -201,7 +203,7 @@ export class ComparePanel implements Panel<CompareSection> {
 
   private showTab(name: TableName): void {
     this.tab = name;
-    for (const [other, tab] of this.tabs) mark(tab, "aria-selected", String(other === name));
+    for (const [other, tab] of this.tabs) mark(tab, "aria-pressed", String(other === name));
     for (const [other, table] of this.tables) mark(table.element, "hidden", other !== name);
     this.showFound();
   }
