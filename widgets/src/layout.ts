@@ -91,8 +91,9 @@ export class Layout {
 
   /** The panel with the focus, else the panel that was shown last. */
   current(): PanelName {
-    const inside = document.activeElement?.closest<HTMLElement>("[data-panel]")?.getAttribute("data-panel");
-    return (inside as PanelName | null | undefined) ?? this.shown;
+    const focused = document.activeElement;
+    for (const [name, panel] of this.panels) if (panel.element.contains(focused)) return name;
+    return this.shown;
   }
 
   measure(): void {

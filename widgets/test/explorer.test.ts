@@ -506,7 +506,7 @@ describe("the keyboard", () => {
 
   it("does nothing while something is typed", () => {
     const { python, root } = shown(paused());
-    press(root.querySelector(".pe-search") as Element, "x");
+    press(root.querySelector(".pe-foot .pe-search") as Element, "x");
 
     expect(python.commands).toEqual([]);
   });
@@ -550,14 +550,14 @@ describe("a narrow place", () => {
   it("shows one panel at a time, behind tabs", () => {
     const { root } = shown(recorded(), 640);
     const seen = () =>
-      [...root.querySelectorAll("[data-panel]")]
+      [...root.querySelectorAll(".pe-main > [data-panel], .pe-dock > [data-panel]")]
         .filter((p) => !p.hasAttribute("hidden"))
         .map((p) => p.getAttribute("data-panel"));
     expect(seen()).toEqual(["map"]);
 
     click(root.querySelector('[data-tab-of="code"]'));
     expect(seen()).toEqual(["code"]);
-    expect(root.querySelectorAll("[role=tab]:not([hidden])")).toHaveLength(PANELS.length);
+    expect(root.querySelectorAll(".pe-tabs > [role=tab]:not([hidden])")).toHaveLength(PANELS.length);
   });
 });
 

@@ -17,7 +17,8 @@ function shown(sections: Partial<Sections> = recorded()): { python: FakeModel; r
   return { python, root: el.firstElementChild as HTMLElement };
 }
 
-const field = (root: Element) => root.querySelector<HTMLInputElement>(".pe-search") as HTMLInputElement;
+const field = (root: Element) =>
+  root.querySelector<HTMLInputElement>(".pe-foot .pe-search") as HTMLInputElement;
 const count = (root: Element) => root.querySelector(".pe-found")?.textContent;
 const visible = (root: Element, name: string) =>
   !root.querySelector(`[data-panel="${name}"]`)?.hasAttribute("hidden");
