@@ -78,7 +78,8 @@ export class Drawing {
       for (const element of this.element.querySelectorAll("[aria-selected=true]")) {
         if (!chosen.has(element as SVGGElement)) element.setAttribute("aria-selected", "false");
       }
-      for (const element of chosen) mark(element, "aria-selected", "true");
+      for (const element of chosen)
+        if (element.hasAttribute("aria-selected")) mark(element, "aria-selected", "true");
     }
   }
 
@@ -105,15 +106,21 @@ export class Drawing {
     if (item.ref) {
       group.id = fresh("item");
       mark(group, "data-ref", item.ref);
-      mark(group, "role", this.role);
-      mark(group, "aria-selected", "false");
-      mark(group, "aria-label", item.tip ?? (item.texts ?? []).map((t) => t.text).join(" ") ?? item.ref);
+      const name = nameOf(item);
+      // A line without a text leads to an item that has a name of its own.
+      if (name === "") mark(group, "aria-hidden", "true");
+      else {
+        mark(group, "role", this.role);
+        mark(group, "aria-selected", "false");
+        mark(group, "aria-label", name);
+      }
     }
     if (item.tip) mark(group, "data-tip", item.tip);
     if (item.type === "shape" && item.action) mark(group, "data-action", item.action);
     if (item.type === "shape") this.shape(group, item);
     else this.edge(group, item);
-    for (const text of item.texts ?? []) group.append(drawText(text));
+    // The spaces separate the texts for screen readers; SVG does not draw them.
+    for (const text of item.texts ?? []) group.append(drawText(text), " ");
     return group;
   }
 
@@ -153,6 +160,14 @@ export class Drawing {
     if (edge.ref) group.append(s("path", { class: "reach", d }));
     if (head) group.append(head);
   }
+}
+
+/** The name for screen readers: the texts that are seen, and the tooltip. */
+function nameOf(item: Item): string {
+  const seen = (item.texts ?? []).map((t) => t.text).join(" ");
+  if (item.type === "edge" && seen === "" && !item.tip) return "";
+  const tip = item.tip && item.tip !== seen ? item.tip : "";
+  return [seen, tip].filter(Boolean).join(": ") || (item.ref ?? "");
 }
 
 function drawText(text: Text): SVGTextElement {

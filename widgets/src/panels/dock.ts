@@ -62,6 +62,7 @@ export class LedgerPanel implements Panel<LedgerSection> {
   private readonly script = h("pre", {
     class: "pe-code",
     tabindex: 0,
+    role: "region",
     "aria-label": "this session as Python",
   });
   private readonly tables: Readonly<Record<"soundness" | "reasons" | "steering" | "log", TableView>>;

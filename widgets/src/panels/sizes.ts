@@ -17,7 +17,7 @@ export class SizesPanel implements Panel<SizesSection> {
   private readonly frame: Frame;
   private readonly origin = h("p", { class: "pe-muted" });
   private readonly sliders = h("div", { class: "pe-sliders", role: "group", "aria-label": "sizes" });
-  private readonly legal = h("ul", { class: "pe-limits", role: "status" });
+  private readonly legal = h("ul", { class: "pe-limits", "aria-live": "polite" });
   private readonly figures = h("dl", { class: "pe-figures" });
   private readonly point = h("p", { class: "pe-muted" });
   private readonly plot = h("div", { class: "pe-plot" });
