@@ -6,25 +6,29 @@ builds the event dataclasses from plain values and executes nothing from the fil
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.event_stream import is_event_stream, read_event_stream
-from prism_explore.events.kinds import KINDS, Event
-from prism_explore.support.plain_data import PlainData
+from prism_explore.events.kinds import KINDS, Event, Reason
+from prism_explore.support.gc_pause import gc_paused
+from prism_explore.support.plain_data import Hook, PlainData
 
 FORMAT = FileFormat("prism-journal", 1, "saved search", ".prism")
 _EVENTS = "events.jsonl"
 LONGEST_S = 1e10
 """No search takes this long; a file that says so is damaged."""
+_MANY = 10_000
+"""Number of events from which on a collection of garbage takes long enough to be noticed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +107,17 @@ class Journal:
         """
         _, lines, is_cut = _read(path)
         journal = cls()
-        for number, line in enumerate(lines, 1):
-            try:
-                entry = from_plain(json.loads(line))
-                if entry.seq != number - 1:
-                    raise ValueError(f"expected entry {number - 1}, found {entry.seq}")
-                journal._entries.append(entry)
-            except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-                raise JournalVersionError(f"{path}: line {number} of {_EVENTS}: {error}") from None
+        with gc_paused():
+            for number, line in enumerate(lines, 1):
+                try:
+                    entry = from_plain(json.loads(line))
+                    if entry.seq != number - 1:
+                        raise ValueError(f"expected entry {number - 1}, found {entry.seq}")
+                    journal._entries.append(entry)
+                except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+                    raise JournalVersionError(f"{path}: line {number} of {_EVENTS}: {error}") from None
+        if len(journal) > _MANY:
+            gc.collect()  # now, so that the collector does not scan the new events while a user waits for a click
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
         journal.saved_as, journal.is_cut = str(path), is_cut
@@ -152,7 +159,22 @@ _BY_NAME: dict[str, type] = {k.__name__: k for k in KINDS}
 
 @cache
 def _plain_data() -> PlainData:
+    return PlainData({Reason: Hook(_reason, _plain_reasons().write)})
+
+
+@cache
+def _plain_reasons() -> PlainData:
     return PlainData()
+
+
+def _reason(data: object) -> Reason:
+    """Equal reasons are one object: most regions are pruned for one of a few reasons."""
+    return _reason_of(json.dumps(data))
+
+
+@lru_cache(4096)
+def _reason_of(text: str) -> Reason:
+    return _plain_reasons().read(Reason, json.loads(text))
 
 
 def from_plain(data: Mapping[str, Any]) -> Entry:

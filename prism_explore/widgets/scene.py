@@ -12,6 +12,7 @@ can come from users, so the code that draws them escapes them.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
@@ -124,17 +125,23 @@ def to_plain(scene: Scene) -> dict[str, Any]:
 
 def _plain(element: Item | Text) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    for f in fields(element):
-        value = getattr(element, f.name)
-        if value == f.default:
+    for name, default in _fields_of(type(element)):
+        value = getattr(element, name)
+        if value == default:
             continue
-        if f.name == "texts":
-            out[f.name] = [_plain(t) for t in value]
-        elif f.name == "points":
-            out[f.name] = [[_round(x), _round(y)] for x, y in value]
+        if name == "texts":
+            out[name] = [_plain(t) for t in value]
+        elif name == "points":
+            out[name] = [[_round(x), _round(y)] for x, y in value]
         else:
-            out[f.name] = _round(value) if isinstance(value, float) else value
+            out[name] = _round(value) if isinstance(value, float) else value
     return out
+
+
+@cache
+def _fields_of(kind: type[Item] | type[Text]) -> tuple[tuple[str, object], ...]:
+    """The fields of a class with their default values."""
+    return tuple((f.name, f.default) for f in fields(kind))
 
 
 def _round(value: float) -> float:

@@ -7,7 +7,8 @@ TypeScript interfaces, so the type checker of the browser half finds a field tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
 from prism_explore.widgets.jupyter.commands import Value
@@ -793,13 +794,21 @@ SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultC
 
 def shallow_data(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that are sent, by name, as they are."""
-    sparse = isinstance(value, SPARSE)
-    rows = ((f.name, getattr(value, f.name), f.default) for f in fields(value))
-    return {name: v for name, v, default in rows if not (sparse and v == default)}
+    rows = ((name, getattr(value, name), default) for name, default in _fields_of(type(value)))
+    return {name: v for name, v, default in rows if default is MISSING or v != default}
+
+
+@cache
+def _fields_of(kind: type[Any]) -> tuple[tuple[str, object], ...]:
+    """The fields of a dataclass, each with the default value that is not sent."""
+    sparse = issubclass(kind, SPARSE)
+    return tuple((f.name, f.default if sparse else MISSING) for f in fields(kind))
 
 
 def to_data(value: object) -> Any:
     """Convert a section to JSON-ready data."""
+    if isinstance(value, str | int | float | None):
+        return value
     if isinstance(value, Scene):
         return to_plain(value)
     if is_dataclass(value) and not isinstance(value, type):
