@@ -48,7 +48,7 @@ class CompareWindow(PublishedWidget):
             case _:
                 pass
 
-    def _render(self) -> dict[str, Any]:
+    def _render(self, _: bool = True, /) -> dict[str, Any]:
         if self._searches is None:
             self._searches = ComparedSearches(self._found)
         return {"compare": to_data(self._searches.section(self._view))}

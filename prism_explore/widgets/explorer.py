@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from prism_explore.widgets.drawing.svg import to_svg
+from prism_explore.widgets.jupyter.commands import MAX_TEXT_CHARACTERS
 from prism_explore.widgets.jupyter.compare_tab import CompareTab
 from prism_explore.widgets.jupyter.display import display_mode, frame
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
@@ -29,11 +30,13 @@ from prism_explore.widgets.panels.graph import graph_panel
 from prism_explore.widgets.panels.lineage import lineage_section, relatives
 from prism_explore.widgets.panels.look import TABS, changed_view, view_line
 from prism_explore.widgets.panels.map import map_panel
-from prism_explore.widgets.panels.panels import sections
-from prism_explore.widgets.panels.sections import Sections, to_data
+from prism_explore.widgets.panels.panels import PANELS, compute
+from prism_explore.widgets.panels.sections import Script, Sections, to_data
 from prism_explore.widgets.report import report_page
 from prism_explore.widgets.scene import Scene
 
+MAX_PAGES = 8
+"""Largest number of pages whose hidden panels are kept."""
 MAX_SCRIPT_LINES = 200
 """Largest number of commands that are kept as lines of Python."""
 GAP_PX = 12.0
@@ -53,6 +56,8 @@ class Explorer(PublishedWidget):
         self._folds = Folds()
         self._memo = Memo()
         self._view = ViewState()
+        self._hidden: dict[str, frozenset[str]] = {}
+        """Per page that shows the explorer, the names of the panels that it does not show now."""
         self._data: dict[str, tuple[object, object]] = {}
         """Per section, the panel that was computed last, and its data."""
         self._lines: list[tuple[str, str]] = []
@@ -118,6 +123,8 @@ class Explorer(PublishedWidget):
                 self._hello(content.get("have"))
             case "look":
                 self._change_view(content)
+                if isinstance(event_id := content.get("event_id"), str):
+                    self._publisher.reply({"event_id": event_id[:MAX_TEXT_CHARACTERS], "ok": True})
             case "command":
                 forks = content.get("name") in ("fork", "adopt")
                 self._awaits_fork |= forks
@@ -156,6 +163,10 @@ class Explorer(PublishedWidget):
                     self._view = replace(self._view, tab=tab)
                 case {"tuning": Mapping() as change}:
                     self._view = replace(self._view, tuning=self._view.tuning.changed(change))
+                case {"hidden": [*names], "page": str(page)}:
+                    self._hidden.pop(page[:64], None)
+                    self._hidden[page[:64]] = frozenset(name for name in PANELS if name in names)
+                    self._hidden = dict([*self._hidden.items()][-MAX_PAGES:])
                 case {"root": str(root)}:
                     self._view = replace(self._view, root=root[:64])
                 case {"map_px": int(map_px), "dock_px": int(dock_px), "dock_high_px": int(high_px)}:
@@ -187,37 +198,49 @@ class Explorer(PublishedWidget):
             self._lines = [*self._lines[1 - MAX_SCRIPT_LINES :], (command, line)]
 
     # ------------------------------------------------------------ panels for the browser
-    def _render(self) -> dict[str, Any]:
-        """The data of all panels; that of a panel that did not change is the same object."""
-        panels = self.picture()
-        for name in Sections.__dataclass_fields__:
-            panel = getattr(panels, name)
+    def _render(self, everything: bool = True, /) -> dict[str, Any]:
+        """The data of the panels that are shown, or of all; that of a panel that did not change is the same object."""
+        with self._folding:
+            context, lines = self._context()
+            hidden = frozenset[str]() if everything else self._hidden_everywhere()
+            panels = {name: compute(name, context) for name in PANELS if name not in hidden}
+        panels["script"] = Script(lines)
+        for name, panel in panels.items():
             if name not in self._data or self._data[name][0] is not panel:
                 self._data[name] = (panel, to_data(panel))
-        return {name: data for name, (_, data) in self._data.items()}
+        return {name: self._data[name][1] for name in panels}
+
+    def _hidden_everywhere(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset[str].intersection(*self._hidden.values()) if self._hidden else frozenset()
 
     def picture(self) -> Sections:
         """Compute all panels."""
         with self._folding:
-            with self._lock:
-                self._switch()
-            folds = self._current_folds()
-            selection = self._session.selection or ""
-            with self._lock:
-                if selection != self._view.selection:
-                    self._view = select(self._view, selection, folds.events)
-                view, lines = self._view, tuple(line for _, line in self._lines)
-            if 0 < view.cursor < folds.events.count:
-                folds = folds.before(view.cursor)
-            else:
-                view = replace(view, cursor=0)
-            info = search_info(self._session)
-            info = replace(
-                info,
-                compare=self._compare_tab.section(self._session),
-                lineage=lineage_section(self._session, view.cursor, "fork" in info.questions.allowed),
-            )
-            return sections(info, folds, view, lines, self._memo)
+            context, lines = self._context()
+            return Sections(script=Script(lines), **{name: compute(name, context) for name in PANELS})
+
+    def _context(self) -> tuple[Context, tuple[str, ...]]:
+        """The input of the panels, and the lines of Python."""
+        with self._lock:
+            self._switch()
+        folds = self._current_folds()
+        selection = self._session.selection or ""
+        with self._lock:
+            if selection != self._view.selection:
+                self._view = select(self._view, selection, folds.events)
+            view, lines = self._view, tuple(line for _, line in self._lines)
+        if 0 < view.cursor < folds.events.count:
+            folds = folds.before(view.cursor)
+        else:
+            view = replace(view, cursor=0)
+        info = search_info(self._session)
+        info = replace(
+            info,
+            compare=self._compare_tab.section(self._session),
+            lineage=lineage_section(self._session, view.cursor, "fork" in info.questions.allowed),
+        )
+        return Context.of(info, folds, view, self._memo), lines
 
     def _current_folds(self) -> Folds:
         self._folds.extend(self._session.journal.since(self._folds.events.count))

@@ -380,6 +380,26 @@ def test_every_moment_of_the_past_can_be_drawn(shown: Shown) -> None:
         assert json.dumps(to_data(seen))
 
 
+def test_a_request_of_an_earlier_state_is_answered_also_if_nothing_changes(shown: Shown) -> None:
+    shown.receive(kind="hello", have=0)
+    shown.receive(kind="look", cursor=0, event_id="a-1")
+    until(lambda: any(m["replies"] for m in shown.sent))
+
+    assert [{"event_id": "a-1", "ok": True}] == [r for m in shown.sent for r in m["replies"]]
+
+
+def test_a_panel_that_no_page_shows_is_left_out_until_there_is_nothing_else_to_do(shown: Shown) -> None:
+    shown.receive(kind="look", hidden=["code", "eclasses", "nonsense", 3], page="one")
+    assert {"code", "eclasses"} == shown._render().keys() - shown._render(False).keys()
+    shown.receive(kind="look", hidden=["code", "tuning"], page="two")
+    assert {"code"} == shown._render().keys() - shown._render(False).keys()
+    shown.receive(kind="look", hidden=[], page="one")
+    assert shown._render().keys() == shown._render(False).keys()
+    for page in range(20):
+        shown.receive(kind="look", hidden=["code"], page=str(page))
+    assert len(shown._hidden) == 8
+
+
 def test_a_moment_that_is_none_is_now(shown: Shown) -> None:
     for cursor in (-5, len(story()), 10**9):
         shown.receive(kind="look", cursor=cursor)

@@ -26,6 +26,8 @@ export class Layout {
   private maximised: PanelName | null = null;
   private narrow = false;
   private root: HTMLElement | null = null;
+  /** The hidden panels that Python was told. */
+  private hidden = "";
   private sizes = { map: 0, dock: 0, high: 0 };
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly resize = new ResizeObserver(() => this.measure());
@@ -74,6 +76,7 @@ export class Layout {
     this.shown = name;
     if (this.maximised !== null) this.maximised = name;
     this.arrange();
+    this.sendHidden();
   }
 
   /** Maximise a panel, or restore it. */
@@ -212,10 +215,20 @@ export class Layout {
     mark(this.root, "data-narrow", this.narrow);
   }
 
+  /** Tell Python which panels are hidden; it updates them when it has nothing else to do. */
+  private sendHidden(): void {
+    const hidden = [...this.panels].filter(([, panel]) => panel.element.hidden).map(([name]) => name);
+    const text = hidden.join();
+    if (!this.root || text === this.hidden) return;
+    this.hidden = text;
+    this.look({ hidden });
+  }
+
   /** Send the sizes of the pictures to Python, once they no longer change. */
   private sendSizes(): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
+      this.sendHidden();
       const { map, dock, high } = this.sizes;
       const box = DOCKED.map((name) => this.panels.get(name)?.stage?.element).find(
         (e) => e !== undefined && e.clientWidth > 0,

@@ -81,7 +81,10 @@ export type CompareLook =
   | { readonly root: string }
   | { readonly map_px: number };
 
-/** What to show: parts of the sGraph, the map from a node on, an earlier state of the search, the widths of pictures. */
+/**
+ * What to show: parts of the sGraph, the map from a node on, an earlier state of the search, which panels are hidden,
+ * the widths of pictures.
+ */
 export type Look =
   | { readonly graph: GraphLook }
   | { readonly root: string }
@@ -93,18 +96,24 @@ export type Look =
   | { readonly tuning: TuningLook }
   | { readonly compare: CompareLook }
   | { readonly search: string }
+  | { readonly hidden: readonly string[] }
   | { readonly map_px: number; readonly dock_px: number; readonly dock_high_px: number };
 
 /** Time without an answer to `hello` or a command after which the connection counts as lost. */
 const TIMEOUT_MS = 4000;
 /** The same, after Jupyter reported that the connection changed. */
 const RESTART_MS = 1000;
+/** Longest time for which the request of an earlier state waits for the answer to the one before. */
+const LOOK_MS = 1000;
 
 export class Wire {
   private have = 0;
   private waiting = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private commands = 0;
+  /** The timer of the earlier state that is requested, and the one to request next. */
+  private looking: ReturnType<typeof setTimeout> | undefined;
+  private nextCursor: number | null = null;
   private readonly name = Math.random().toString(36).slice(2, 10);
   private readonly parts = new Map<string, (string | undefined)[]>();
   private readonly onMessage = (content: unknown): void => this.receive(content);
@@ -132,6 +141,7 @@ export class Wire {
 
   close(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.looking);
     this.model.off("msg:custom", this.onMessage);
     this.model.off("comm_live_update", this.onLive);
   }
@@ -146,8 +156,31 @@ export class Wire {
     return event_id;
   }
 
+  /**
+   * Send what to show. While an earlier state is requested, only the newest other one waits, so that a slider that is
+   * dragged builds up no queue. The present is requested at once.
+   */
   look(what: Look): void {
-    this.post({ kind: "look", ...what });
+    if (!("cursor" in what)) {
+      this.post({ kind: "look", ...what, ...("hidden" in what && { page: this.name }) });
+      return;
+    }
+    if (this.looking !== undefined && what.cursor > 0) {
+      this.nextCursor = what.cursor;
+      return;
+    }
+    clearTimeout(this.looking);
+    this.nextCursor = null;
+    this.looking = setTimeout(() => this.looked(), LOOK_MS);
+    this.commands += 1;
+    this.post({ kind: "look", ...what, event_id: `${this.name}-${this.commands}` });
+  }
+
+  /** The earlier state has arrived. */
+  private looked(): void {
+    clearTimeout(this.looking);
+    this.looking = undefined;
+    if (this.nextCursor !== null) this.look({ cursor: this.nextCursor });
   }
 
   /** Send a message; false if the connection is closed. */
@@ -196,6 +229,7 @@ export class Wire {
     }
     this.listener.connection("open");
     if (changed.size > 0) this.listener.sections(changed);
+    this.looked();
   }
 
   /** The text of a section once its last chunk has arrived. */

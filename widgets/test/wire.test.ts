@@ -127,6 +127,47 @@ describe("the wire", () => {
     expect(python.of("command").map((c) => c.event_id)).toEqual(ids);
   });
 
+  it("requests one earlier state at a time, and then only the newest", () => {
+    const { python, wire } = opened();
+    const cursors = () => python.of("look").map((l) => l.cursor);
+    for (const cursor of [9, 8, 7, 6]) wire.look({ cursor });
+    expect(cursors()).toEqual([9]);
+    python.receive(part(1, 0, []));
+    expect(cursors()).toEqual([9, 6]);
+    python.receive(part(2, 1, []));
+
+    expect(cursors()).toEqual([9, 6]);
+  });
+
+  it("requests the present at once, and drops an earlier state that waits", () => {
+    const { python, wire } = opened();
+    for (const cursor of [9, 8, 0]) wire.look({ cursor });
+    python.receive(part(1, 0, []));
+
+    expect(python.of("look").map((l) => l.cursor)).toEqual([9, 0]);
+  });
+
+  it("does not wait for ever for the answer to a request", () => {
+    const { python, wire } = opened();
+    wire.look({ cursor: 9 });
+    wire.look({ cursor: 8 });
+    vi.advanceTimersByTime(2_000);
+
+    expect(python.of("look").map((l) => l.cursor)).toEqual([9, 8]);
+  });
+
+  it("sends everything else to show at once", () => {
+    const { python, wire } = opened();
+    wire.look({ cursor: 9 });
+    wire.look({ root: "n1" });
+    wire.look({ hidden: ["code"] });
+
+    expect(python.of("look").slice(1)).toEqual([
+      { kind: "look", root: "n1" },
+      { kind: "look", hidden: ["code"], page: expect.any(String) },
+    ]);
+  });
+
   it("hears nothing after it was closed", () => {
     const { python, wire, received } = opened();
     wire.close();

@@ -51,7 +51,7 @@ from prism_explore.events.ledger.rows import (
 )
 from prism_explore.events.ledger.steering import Steering
 from prism_explore.events.near_misses import NearMissFold
-from prism_explore.events.no_improvement import NothingFaster, TimeToBeatFold
+from prism_explore.events.no_improvement import TIME_BOUND_RULE, NothingFaster, TimeToBeatFold
 
 
 def ledger(events: Iterable[Event]) -> Ledger:
@@ -115,7 +115,8 @@ class Fold:
             case RegionPruned():
                 self._counts["pruned"] += 1
                 self._pruned.add(event.reason, "region", event.stood_for, event.region)
-                self._time_to_beat.add(event)
+                if event.reason.rule == TIME_BOUND_RULE:
+                    self._time_to_beat.add(event)
             case NodeExpanded():
                 self._counts["expanded"] += 1
             case _:

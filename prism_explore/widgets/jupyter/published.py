@@ -33,7 +33,7 @@ class PublishedWidget(anywidget.AnyWidget):
     def _receive(self, _: object, content: Any, __: object = None) -> None:
         raise NotImplementedError
 
-    def _render(self) -> dict[str, Any]:
+    def _render(self, everything: bool = True, /) -> dict[str, Any]:
         raise NotImplementedError
 
     def _hello(self, have: object) -> None:

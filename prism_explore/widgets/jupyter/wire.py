@@ -166,7 +166,8 @@ class Publisher:
     Nothing is computed before `start` or the first `hello`, so a session that is not shown costs nothing.
 
     Args:
-        render: computes all sections; called on the publisher thread only.
+        render: computes the sections that are shown, or all if its argument is true; called on the publisher thread,
+            and once by `start`. Sections that are not shown are computed when nothing has changed for `idle_s`.
         send: sends one message; called on the publisher thread only.
         save_snapshot: stores a snapshot; called when nothing changed for `idle_s`.
         period_s: shortest time between two messages.
@@ -175,7 +176,7 @@ class Publisher:
 
     def __init__(
         self,
-        render: Callable[[], Sections],
+        render: Callable[[bool], Sections],
         send: Callable[[Message], None],
         save_snapshot: Callable[[dict[str, Any]], None] = lambda _: None,
         period_s: float = PERIOD_S,
@@ -208,7 +209,7 @@ class Publisher:
             if self._thread is not None or self._closed.is_set():
                 return
             # The snapshot replaces the first message: a browser that draws the snapshot has message 1.
-            self._outbox.messages(self._outbox.store(self._sections()))
+            self._outbox.messages(self._outbox.store(self._sections(everything=True)))
             self._save_snapshot(self._outbox.snapshot())
             self._thread = threading.Thread(target=self._loop, name="prism-publisher", daemon=True)
             self._thread.start()
@@ -235,12 +236,16 @@ class Publisher:
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=5)
 
-    def publish(self) -> int:
-        """Compute the sections and send the changes; return the number of messages. Not thread-safe."""
+    def publish(self, everything: bool = False) -> int:
+        """Compute the sections and send the changes; return the number of messages. Not thread-safe.
+
+        Args:
+            everything: also compute the sections that are not shown.
+        """
         with self._lock:
             hellos, self._hellos = self._hellos, []
             replies, self._replies = tuple(self._replies), []
-        changed = self._outbox.store(self._sections())
+        changed = self._outbox.store(self._sections(everything))
         messages: list[Message] = []
         if hellos and min(hellos) != self._outbox.seq:
             oldest = min(hellos)
@@ -254,9 +259,9 @@ class Publisher:
             self._send(message)
         return len(messages)
 
-    def _sections(self) -> Sections:
+    def _sections(self, everything: bool) -> Sections:
         try:
-            return {"error": None, **self._render()}
+            return {"error": None, **self._render(everything)}
         except Exception as error:
             log.exception("a section could not be computed")
             return {"error": f"The panels could not be updated: {type(error).__name__}: {error}"}
@@ -266,6 +271,7 @@ class Publisher:
         while not self._closed.is_set():
             if not self._wake.wait(self._idle_s if unsaved else None):
                 unsaved = False
+                self._publish_safely(everything=True)
                 self._save_snapshot(self._outbox.snapshot())
                 continue
             self._wake.clear()
@@ -273,9 +279,13 @@ class Publisher:
             if self._closed.is_set():
                 return
             start_s = time.monotonic()
-            try:
-                unsaved |= self.publish() > 0
-            except Exception:
-                log.exception("a message to the browser could not be sent")
+            unsaved |= self._publish_safely() > 0
             took_s = time.monotonic() - start_s
             self._awaited.wait(max(self._period_s, took_s * (1 - MAX_PUBLISHING_SHARE) / MAX_PUBLISHING_SHARE))
+
+    def _publish_safely(self, everything: bool = False) -> int:
+        try:
+            return self.publish(everything)
+        except Exception:
+            log.exception("a message to the browser could not be sent")
+            return 0

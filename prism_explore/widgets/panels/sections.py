@@ -794,7 +794,8 @@ SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultC
 
 def shallow_data(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that are sent, by name, as they are."""
-    rows = ((name, getattr(value, name), default) for name, default in _fields_of(type(value)))
+    kind = cast("type[Any]", type(value))
+    rows = ((name, getattr(value, name), default) for name, default in _fields_of(kind))
     return {name: v for name, v, default in rows if default is MISSING or v != default}
 
 

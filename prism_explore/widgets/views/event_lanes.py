@@ -87,6 +87,8 @@ class EventLanes:
         """Number of events."""
         return min(self._count, self._limit)
 
+    version = count
+
     def lane(self, name: LaneName) -> Lane:
         """A lane with its data; events from `count` on are to be ignored."""
         return self._lanes[name]

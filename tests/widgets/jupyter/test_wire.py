@@ -140,8 +140,10 @@ class Wire:
         self.threads: set[int] = set()
         self.at: list[float] = []
         self.kept: list[Message] = []
+        self.everything: list[bool] = []
 
-    def render(self) -> dict[str, Any]:
+    def render(self, everything: bool) -> dict[str, Any]:
+        self.everything.append(everything)
         self.threads.add(threading.get_ident())
         return dict(self.sections)
 
@@ -196,7 +198,7 @@ def test_marks_and_hellos_return_at_once_while_a_picture_is_computed(wire: Wire)
     free = threading.Event()
     p = publisher(wire, period_s=0.001)
     p.start()
-    wire.render = lambda: (free.wait(5), {"a": 1})[1]  # type: ignore[method-assign]
+    wire.render = lambda _: (free.wait(5), {"a": 1})[1]  # type: ignore[method-assign]
     p._render = wire.render  # type: ignore[attr-defined]
     p.hello(0)
     time.sleep(0.05)
@@ -228,7 +230,7 @@ def test_at_most_ten_messages_a_second(wire: Wire) -> None:
 
 
 def test_publishing_takes_a_fifth_of_the_time_at_most(wire: Wire) -> None:
-    def slow() -> dict[str, Any]:
+    def slow(_: bool) -> dict[str, Any]:
         time.sleep(0.05)
         return {"a": time.monotonic()}
 
@@ -303,10 +305,10 @@ def test_a_section_that_cannot_be_computed_is_told_and_publishing_goes_on(
     p = publisher(wire, period_s=0.001)
     p.start()
     wire.sections["a"] = object()
-    p._render = lambda: 1 / 0  # type: ignore[attr-defined, assignment, return-value]
+    p._render = lambda _: 1 / 0  # type: ignore[attr-defined, assignment, return-value]
     p.hello(0)
     until(lambda: any("ZeroDivisionError" in str(m["chunks"]) for m in wire.sent))
-    p._render = lambda: {"a": "better"}  # type: ignore[attr-defined]
+    p._render = lambda _: {"a": "better"}  # type: ignore[attr-defined]
     p.notify()
     until(lambda: any("better" in str(m["chunks"]) for m in wire.sent))
     p.close()
@@ -325,6 +327,30 @@ def test_the_picture_is_kept_once_it_has_settled(wire: Wire) -> None:
     p.close()
 
     assert wire.kept[1]["texts"]["a"] == "9"
+
+
+def test_what_is_not_shown_is_computed_at_the_start_and_when_nothing_else_happens(wire: Wire) -> None:
+    p = publisher(wire, period_s=0.001, idle_s=0.05)
+    p.start()
+    for _ in range(3):
+        wire.sections["a"] += 1
+        p.notify_awaited()
+        time.sleep(0.01)
+    busy = list(wire.everything)
+    until(lambda: len(wire.kept) == 2)
+    p.close()
+
+    assert busy[0] and len(busy) > 1 and not any(busy[1:])
+    assert wire.everything[-1]
+
+
+def test_the_same_object_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    outbox = Outbox()
+    payload = {"rows": [1, 2, 3]}
+    outbox.store({"a": payload})
+    monkeypatch.setattr(json, "dumps", lambda *_, **__: 1 / 0)
+
+    assert outbox.store({"a": payload}) == ()
 
 
 def test_a_closed_publisher_sends_no_more(wire: Wire) -> None:

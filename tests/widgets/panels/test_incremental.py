@@ -31,6 +31,8 @@ LOOKS: tuple[dict[str, Any], ...] = (
     {"collapsed": False},
     {"root": "n1"},
     {"root": ""},
+    *({"map": change} for change in ({"mode": "time"}, {"mode": "tree"}, {"mode": "icicle"}, {"similar": True})),
+    {"graph": {"collapsed": True}},
     {"map_px": 500, "dock_px": 700, "dock_high_px": 300},
     *({"find": {"text": text, "position": place}} for text, place in (("matmul", 0), ("matmul", 2), ("", 0))),
     *({"filter": change} for change in ({"status": "pruned"}, {"events": [5, 40]}, {"status": [], "events": []})),
