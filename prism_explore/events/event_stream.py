@@ -19,6 +19,8 @@ from prism_explore.events.archive import LARGEST_BYTES, FileFormat
 
 MAGIC = b"prism-autosave 1\n"
 """The first bytes of such a file."""
+FLUSHED = b"\x00\x00\xff\xff"
+"""The last bytes of everything that was appended completely."""
 
 
 class EventStream:
@@ -99,4 +101,5 @@ def read_event_stream(path: str | Path, file_format: FileFormat) -> StreamConten
         raise JournalVersionError(f"{path} is no {file_format.description}: it has no manifest that states the format")
     if (version := manifest.get("version")) != file_format.version:
         raise JournalVersionError(f"{path} has version {version}; this code reads version {file_format.version}")
-    return StreamContent(manifest, tuple(lines[1:]), bool(rest))
+    is_cut = bool(rest) or not packed.endswith(FLUSHED)
+    return StreamContent(manifest, tuple(lines[1:]), is_cut)

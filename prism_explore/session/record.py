@@ -393,6 +393,13 @@ def _unfinished_text(record: Record) -> str:
     return f"\nThe search had not ended.{dropped} px.Session.load({path!r}) continues it."
 
 
+def offer_to_continue(record: Record) -> None:
+    """Print how to continue a search whose process was killed: its file was saved while it ran, and has no end."""
+    path = record.journal.saved_as
+    if is_event_stream(path) and (offer := _unfinished_text(record)):
+        print(f"{path}:{offer.replace(chr(10), ' ')}")  # noqa: T201 - for the person whose process was killed
+
+
 def open_record(path: str | Path) -> Record:
     """The search in a file, for reading; `prism_explore.load` returns one that can be forked too.
 
@@ -406,7 +413,6 @@ def open_record(path: str | Path) -> Record:
         JournalVersionError: not a saved search, damaged, or of a version that this code does not read.
     """
     record = Record(Journal.load(path), read_manifest(path))
-    if is_event_stream(path) and (offer := _unfinished_text(record)):
-        print(f"{path}:{offer.replace(chr(10), ' ')}")  # noqa: T201 - for the person whose process was killed
+    offer_to_continue(record)
     lease_for(record)
     return record

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_explore.diagnose.compare_runs import Run, RunComparison
-from prism_explore.events.journal import Journal
+from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.session.comparison import compare
-from prism_explore.session.record import Record
+from prism_explore.session.record import Record, offer_to_continue
 from prism_explore.session.session import Session
 from prism_explore.support.caches import lease_for
 
@@ -21,7 +21,7 @@ class SavedSearch(Record):
     """A search as it was saved. It shows everything; `fork` continues it."""
 
     def __init__(self, path: str | Path) -> None:
-        super().__init__(Journal.load(path))
+        super().__init__(Journal.load(path), read_manifest(path))
         self.path = Path(path)
         self._lease = lease_for(self)
 
@@ -104,4 +104,6 @@ def load(path: str | Path) -> SavedSearch:
         >>> list(record.families)
         ['f1']
     """
-    return SavedSearch(path)
+    saved = SavedSearch(path)
+    offer_to_continue(saved)
+    return saved

@@ -230,3 +230,13 @@ def test_a_full_disk_does_not_stop_the_search(tmp_path: Path, caplog: pytest.Log
 
 def _fail(_: object) -> None:
     raise OSError("No space left on device")
+
+
+def test_a_saved_search_that_was_opened_is_written_again_with_its_task(tmp_path: Path) -> None:
+    with session() as sess:
+        sess.step(3)
+        sess.save(tmp_path / "run.prism")
+    px.load(tmp_path / "run.prism").save(tmp_path / "again.prism")
+
+    with Session.load(tmp_path / "again.prism") as again:
+        assert again.task == Session.load(tmp_path / "run.prism").task

@@ -98,6 +98,9 @@ def _comparable(section: str, data: Any, exact: bool) -> Any:
     if section == "transport":
         data = {**data, "enabled": []}
         return data if exact else {k: data[k] for k in ("cursor", "phases", "counters", "status", "events")}
+    if section == "bookmarks":
+        # A report cannot bookmark the selection.
+        return {**data, "add": None}
     if section == "map":
         return {name: data[name] for name in ("summary", "mode", "scene", "reasons")}
     if section == "tuning":
