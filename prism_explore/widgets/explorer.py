@@ -54,7 +54,7 @@ class Explorer(PublishedWidget):
         self._awaits_fork = False
         """Whether a click forked the search, so that the fork is shown when it is there."""
         self._folds = Folds()
-        self._memo = Memo()
+        self._memo = Memo(self._show_listing)
         self._view = ViewState()
         self._hidden: dict[str, frozenset[str]] = {}
         """Per page that shows the explorer, the names of the panels that it does not show now."""
@@ -108,7 +108,7 @@ class Explorer(PublishedWidget):
             return
         self._session, self._next = self._next, None
         # What was memoized is of the other search: its versions say nothing about this one.
-        self._folds, self._memo, self._data = Folds(), Memo(), {}
+        self._folds, self._memo, self._data = Folds(), Memo(self._show_listing), {}
         self._compare_tab.forget()
         self._view = replace(self._view, selection="", subject="", root="", cursor=0)
 
@@ -138,6 +138,13 @@ class Explorer(PublishedWidget):
             case _:
                 pass
 
+    def _show_listing(self) -> None:
+        """Publish a text of the Code panel that has been computed in the background."""
+        with self._lock:
+            code = self._view.code
+            self._view = replace(self._view, code=replace(code, ready=code.ready + 1))
+        self._publisher.notify_awaited()
+
     def _change_view(self, content: Mapping[str, Any]) -> None:
         """Change what is shown, or how wide; this has no influence on the search."""
         if isinstance(key := content.get("search"), str):
@@ -161,6 +168,8 @@ class Explorer(PublishedWidget):
                         self._view = replace(self._view, filter=self._view.filter.changed(change))
                 case {"tab": str(tab)} if tab in TABS:
                     self._view = replace(self._view, tab=tab)
+                case {"code": Mapping() as change}:
+                    self._view = replace(self._view, code=self._view.code.changed(change))
                 case {"tuning": Mapping() as change}:
                     self._view = replace(self._view, tuning=self._view.tuning.changed(change))
                 case {"hidden": [*names], "page": str(page)}:

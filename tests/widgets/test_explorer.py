@@ -115,7 +115,7 @@ def test_kernels_close_and_open_and_the_map_zooms(shown: Shown) -> None:
     assert "zoomed into n3" in seen.map.summary
     assert seen.map.scene.width == 500
     choices = GraphChoices(((kernel.ref, False),))
-    assert shown._view == ViewState("", "", choices, True, "n3", 500, 2400, 160)
+    assert shown._view == ViewState(graph=choices, root="n3", map_px=500, dock_px=2400, dock_high_px=160)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 // The panels: one row per panel. The name of a panel is that of its section.
 
 import { BookmarksPanel } from "./panels/bookmarks.ts";
+import { CodePanel } from "./panels/code.ts";
 import { ComparePanel } from "./panels/compare.ts";
-import { CodePanel, FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
+import { FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
 import { EClassesPanel } from "./panels/eclasses.ts";
 import { GraphPanel } from "./panels/graph.ts";
 import { InspectorPanel } from "./panels/inspector.ts";

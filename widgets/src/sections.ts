@@ -405,11 +405,31 @@ export interface QuestionsSection {
   readonly open: readonly string[];
 }
 
-/** Generated source. */
+/** A line of code, and the tensors of its operators. */
+export interface CodeLine {
+  readonly text: string;
+  readonly refs?: string;
+  readonly mark?: "" | "+" | "-";
+}
+
+/** One text of the subject. */
+export interface CodeTab {
+  readonly name: string;
+  readonly label: string;
+  readonly tip: string;
+  readonly caption: string;
+  readonly lines: readonly CodeLine[];
+  readonly missing: string;
+}
+
+/** The subject as program, graph, loops and generated code. */
 export interface Code {
   readonly title: string;
   readonly caption: string;
-  readonly source: string;
+  readonly tabs: readonly CodeTab[];
+  readonly tab: string;
+  readonly other: string;
+  readonly others: readonly Link[];
 }
 
 /** One of two searches, and what is selected in it. */

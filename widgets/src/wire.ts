@@ -87,6 +87,7 @@ export type CompareLook =
  */
 export type Look =
   | { readonly graph: GraphLook }
+  | { readonly code: { readonly tab: string } | { readonly other: string } }
   | { readonly root: string }
   | { readonly cursor: number }
   | { readonly map: MapLook }

@@ -92,6 +92,8 @@ class BlockScope:
         self.reciprocals: set[int] = set()
         """Square roots that are stored as reciprocals; see `quotient`."""
         self.names = {b.name for b in memory}
+        self.nodes = {b.name: store for store, b in outs.items()}
+        """Per buffer that is written, the position of its block node."""
 
     def name(self, rank: int, d: int) -> str:
         """The variable of dim `d` of a tile of this rank; variables are named from the last dim on."""
@@ -142,7 +144,8 @@ class BlockScope:
     ) -> Place:
         """A tile of scratch, at its own indices unless others are passed.
 
-        A hoisted tile that differs between iterations has memory for all of them.
+        A hoisted tile that differs between iterations has memory for all of them. The name is a letter and the position
+        of the node whose value the tile has.
         """
         looped = self.loop if hoisted and per_iteration else None
         shape = (looped.extent, *dims) if looped else dims
@@ -151,6 +154,7 @@ class BlockScope:
             below = shape[d + 1] * strides[d + 1]
             strides[d] = below + (_padding(below) if d == len(shape) - 2 and shape[d] > 1 else 0)
         buffer = Buffer(fresh_name(name, self.names), shape, tuple(strides), "scratch")
+        self.nodes[buffer.name] = int(name[1:])
         self.scratch.append(buffer)
         if hoisted:
             self.kept_between_blocks.add(buffer)

@@ -7,14 +7,14 @@ Input: a `LoopProgram` with a complete schedule. Output: machine code for this p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from prism_explore.codegen.cpu.emit_nest import NestEmitter
 from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
 from prism_explore.codegen.cpu.llvm.jit import CpuModel, JitModule, compile_to_assembly
-from prism_explore.codegen.cpu.loop_ir import Buffer, LoopProgram
+from prism_explore.codegen.cpu.loop_ir import Buffer, LoopProgram, Statement
 from prism_explore.codegen.cpu.schedule import Schedule
 from prism_explore.support.caches import memoize
 
@@ -44,8 +44,22 @@ def cross_compile(program: LoopProgram, schedule: Schedule, cpu: CpuModel, tripl
     return compile_to_assembly(llvm_text(program, schedule, cpu, triple)[0], cpu, triple)
 
 
-def llvm_text(program: LoopProgram, schedule: Schedule, cpu: CpuModel, triple: str = "") -> tuple[str, int]:
-    """LLVM text with one function per nest, and a thread's scratch in float32 elements."""
+def llvm_text(
+    program: LoopProgram,
+    schedule: Schedule,
+    cpu: CpuModel,
+    triple: str = "",
+    lines: Mapping[str, Mapping[Statement, int]] | None = None,
+) -> tuple[str, int]:
+    """LLVM text with one function per nest, and a thread's scratch in float32 elements.
+
+    Args:
+        program: the loops.
+        schedule: a complete schedule.
+        cpu: the CPU.
+        triple: LLVM's target triple; that of this process if empty.
+        lines: per nest and statement, a line that debug information names; the instructions are the same without it.
+    """
     module = new_module(triple)
     layouts = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
     largest = max(size for _, size in layouts.values())
@@ -57,7 +71,7 @@ def llvm_text(program: LoopProgram, schedule: Schedule, cpu: CpuModel, triple: s
         starts, _ = layouts[nest.name]
         memory |= {b: Memory(builder.advance(scratch, starts[b]).pointer, b.dtype) for b in nest.scratch}
         memory |= {b: builder.advance(memory[b.root], b.start) for b in program.views}
-        NestEmitter(builder, memory, schedule).emit(nest)
+        NestEmitter(builder, memory, schedule, (lines or {}).get(nest.name)).emit(nest)
         builder.finish()
     return module_text(module, cpu.lanes), largest
 

@@ -49,8 +49,16 @@ UNROLL = 4
 class NestEmitter:
     """Emits one nest."""
 
-    def __init__(self, builder: FunctionBuilder, memory: Mapping[Buffer, Memory], schedule: Schedule) -> None:
+    def __init__(
+        self,
+        builder: FunctionBuilder,
+        memory: Mapping[Buffer, Memory],
+        schedule: Schedule,
+        lines: Mapping[Statement, int] | None = None,
+    ) -> None:
         self.builder, self.memory, self.schedule = builder, memory, schedule
+        self.lines = lines or {}
+        """Per statement, the line of the kernel's text that debug information names."""
         self.expressions = ExpressionEmitter(builder, memory)
         self.variables = self.expressions.variables
         self.loop_variable = ""
@@ -104,6 +112,8 @@ class NestEmitter:
         fused = fused_sums(statements, self.schedule)
         done = {f.position for f in fused.values()}
         for position, (s, prefetches) in enumerate(zip_longest(statements, requests, fillvalue=())):
+            if s and (line := self.lines.get(s)) is not None:
+                self.builder.locate(line)
             match s:
                 case Map():
                     self._emit_map(s, prefetches)

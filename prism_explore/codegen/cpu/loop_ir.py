@@ -14,7 +14,7 @@ scratch. There are three statements: `Map` (elementwise), `Fold` (a sum or maxim
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 from typing import Literal, TypeAlias, assert_never
@@ -210,6 +210,10 @@ class LoopNest:
     after: tuple[Statement, ...]
     predicate: RangeTest | None = None
     """Predicate of the iterations that run, where the others change nothing; None for all."""
+    kernel: int = field(default=-1, compare=False)
+    """Position of the kernel-level operator in its sGraph."""
+    nodes: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    """Per buffer that it writes, the position of the block node whose value the buffer has."""
 
     @property
     def blocks(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, assert_never
 
@@ -27,6 +28,15 @@ from prism_explore.codegen.cpu.loop_ir import (
 Annotation: TypeAlias = Callable[[Statement], str]
 
 
+@dataclass(frozen=True, slots=True)
+class LoopLine:
+    """One line of the text, and what it shows."""
+
+    text: str
+    nest: LoopNest | None = None
+    statement: Statement | None = None
+
+
 def show_loops(program: LoopProgram, annotation: Annotation | None = None) -> str:
     """The program as pseudo-code, without a trailing newline.
 
@@ -34,41 +44,51 @@ def show_loops(program: LoopProgram, annotation: Annotation | None = None) -> st
         program: what to print.
         annotation: a comment for a statement, such as its register blocking; empty for none.
     """
-    lines = [f"{_declared(program.output)} <- {', '.join(_declared(b) for b in program.inputs)}"]
+    return "\n".join(line.text for line in loop_lines(program, annotation))
+
+
+def loop_lines(program: LoopProgram, annotation: Annotation | None = None) -> list[LoopLine]:
+    """The lines of `show_loops`."""
+    lines = [LoopLine(f"{_declared(program.output)} <- {', '.join(_declared(b) for b in program.inputs)}")]
     for b in program.temporaries:
-        lines.append(f"between kernels: {_declared(b)}")
+        lines.append(LoopLine(f"between kernels: {_declared(b)}"))
     for b in program.views:
-        lines.append(f"view: {_declared(b)} of {b.root.name}{f' from element {b.start} on' if b.start else ''}")
+        start = f" from element {b.start} on" if b.start else ""
+        lines.append(LoopLine(f"view: {_declared(b)} of {b.root.name}{start}"))
     for nest in program.nests:
-        lines += ["", *_nest_lines(nest, annotation or (lambda _: ""))]
-    return "\n".join(lines)
+        lines += [LoopLine(""), *_nest_lines(nest, annotation or (lambda _: ""))]
+    return lines
 
 
-def _nest_lines(nest: LoopNest, annotation: Annotation) -> list[str]:
-    lines = [f"kernel {nest.name}"]
+def _nest_lines(nest: LoopNest, annotation: Annotation) -> list[LoopLine]:
+    lines = [LoopLine(f"kernel {nest.name}", nest)]
     if nest.scratch:
-        lines.append(f"  scratch of each thread: {', '.join(_declared(b) for b in nest.scratch)}")
+        lines.append(LoopLine(f"  scratch of each thread: {', '.join(_declared(b) for b in nest.scratch)}", nest))
     outer, inner = nest.grid[: nest.outer], nest.grid[nest.outer :]
     threads = "  # shared among threads"
     names = ", ".join(r.name for r in outer)
     indent = "  "
+
+    def statements(some: tuple[Statement, ...], indent: str) -> list[LoopLine]:
+        return [LoopLine(text, nest, s) for s in some for text in _statement_lines(s, indent, annotation)]
+
     if outer:
-        lines.append(f"{indent}parallel for {_ranges_text(outer)}:{threads}")
+        lines.append(LoopLine(f"{indent}parallel for {_ranges_text(outer)}:{threads}", nest))
         indent += "  "
     if nest.once:
-        lines.append(f"{indent}once per thread:" if not outer else f"{indent}once per thread and {names}:")
-        lines += [line for s in nest.once for line in _statement_lines(s, f"{indent}  ", annotation)]
+        lines.append(
+            LoopLine(f"{indent}once per thread:" if not outer else f"{indent}once per thread and {names}:", nest)
+        )
+        lines += statements(nest.once, f"{indent}  ")
     if inner:
-        lines.append(f"{indent}parallel for {_ranges_text(inner)}:{'' if outer else threads}")
+        lines.append(LoopLine(f"{indent}parallel for {_ranges_text(inner)}:{'' if outer else threads}", nest))
         indent += "  "
-    lines += [line for s in nest.before for line in _statement_lines(s, indent, annotation)]
+    lines += statements(nest.before, indent)
     if nest.body and nest.loop:
         where = f" where {show_expression(nest.predicate)}" if nest.predicate else ""
-        lines.append(f"{indent}for {_ranges_text((nest.loop,))}{where}:")
-    deeper = f"{indent}  " if nest.loop else indent
-    lines += [line for s in nest.body for line in _statement_lines(s, deeper, annotation)]
-    lines += [line for s in nest.after for line in _statement_lines(s, indent, annotation)]
-    return lines
+        lines.append(LoopLine(f"{indent}for {_ranges_text((nest.loop,))}{where}:", nest))
+    lines += statements(nest.body, f"{indent}  " if nest.loop else indent)
+    return lines + statements(nest.after, indent)
 
 
 def _statement_lines(s: Statement, indent: str, annotation: Annotation) -> list[str]:

@@ -100,6 +100,7 @@ def _lower_nodes(title: str, scope: BlockScope) -> LoopNest:
         before=tuple(scope.sections.before),
         body=tuple(scope.sections.body),
         after=tuple(scope.sections.after),
+        nodes=tuple(scope.nodes.items()),
     )
     return replace(found, predicate=iteration_predicate(found))
 

@@ -145,7 +145,8 @@ class _Program:
             case Custom(block):
                 outs = tuple(self._result_buffer(p) for p in self._result_nodes(position))
                 title = f"{next(b.name for b in outs if b)}: custom"
-                self.nests.append(lower_block(title, block, sources, types, outs, self.options))
+                nest = lower_block(title, block, sources, types, outs, self.options)
+                self.nests.append(replace(nest, kernel=position))
             case Result():
                 same = next(p for p, n in enumerate(self.graph.nodes) if n == node and p in self.sources)
                 self.sources[position] = self.sources[same]
@@ -158,7 +159,8 @@ class _Program:
         out = self._result_buffer(position)
         assert out is not None, "what is written is needed"
         title, block = f"{out.name}: {op_name(op)}", as_block(op, types)
-        self.nests.append(lower_block(title, block, sources, types, (out,), self.options))
+        nest = lower_block(title, block, sources, types, (out,), self.options)
+        self.nests.append(replace(nest, kernel=position))
 
     def _result_nodes(self, position: int) -> tuple[int | None, ...]:
         """The graph node of each store of a custom kernel; None where nothing reads it."""

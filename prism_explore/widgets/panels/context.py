@@ -7,7 +7,7 @@ memoized in a `Memo`, which belongs to one explorer.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
@@ -28,6 +28,8 @@ from prism_explore.tune.space.figures import guess_sizes
 from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
+from prism_explore.widgets.panels.background import Background
+from prism_explore.widgets.panels.code_view import DEFAULT_CODE, CodeView
 from prism_explore.widgets.panels.event_index import EventIndex
 from prism_explore.widgets.panels.filter_view import Filter
 from prism_explore.widgets.panels.find_index import MAX_TEXT_CHARACTERS, FindIndex
@@ -38,9 +40,11 @@ from prism_explore.widgets.panels.sections import CompareSection, LineageSection
 from prism_explore.widgets.panels.size_forms import size_forms, sliders_of
 from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.views.code_listing import Listing
 from prism_explore.widgets.views.egraph_frames import lemma_growth
 from prism_explore.widgets.views.event_lanes import EventLanes
 from prism_explore.widgets.views.graph import GraphView, program_scene, sgraph_scene
+from prism_explore.widgets.views.listings import listing
 from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.search_tree import SearchTree
 from prism_explore.widgets.views.similar import Patterns
@@ -135,6 +139,8 @@ class ViewState:
     """The family or candidate that was selected last; empty to follow the search."""
     graph: GraphChoices = NO_CHOICES
     """What is expanded and entered in the sGraph panel."""
+    code: CodeView = DEFAULT_CODE
+    """The tab and the comparison of the Code panel."""
     interactive: bool = True
     """Whether Python answers changes of the view, so that pictures have buttons."""
     root: str = ""
@@ -234,14 +240,20 @@ def _machine(target: TargetLike) -> Target | None:
 
 
 class Memo:
-    """Memoization of slow results, owned by one explorer: sections, graph layouts, e-classes, e-graphs of lemmas."""
+    """Memoization of slow results, owned by one explorer: sections, graph layouts, e-classes, e-graphs of lemmas.
 
-    def __init__(self) -> None:
+    Args:
+        announce: called on another thread when a result that takes long is there; without it, all are computed at once.
+    """
+
+    def __init__(self, announce: Callable[[], None] | None = None) -> None:
         self.sections: dict[str, Computed] = {}
         """Per section, the last result."""
         self.find = FindIndex()
         self.program_scene = lru_cache(2)(program_scene)
         self.graph_scene = lru_cache(32)(_graph_scene)
+        self.listing = lru_cache(128)(listing)
+        self.slow_listings = Background[Listing](announce)
         self.guess_sizes = lru_cache(256)(guess_sizes)
         self.size_forms = lru_cache(64)(size_forms)
         self.size_sliders = lru_cache(64)(sliders_of)

@@ -11,6 +11,7 @@ from typing import Any
 
 from prism_explore.widgets.jupyter.commands import COMMANDS, STEERING, Command
 from prism_explore.widgets.panels.bookmarks import bookmarks_panel
+from prism_explore.widgets.panels.code import code_panel
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.families import families_panel
 from prism_explore.widgets.panels.filters import filter_panel, shown_rows, with_dimmed
@@ -26,7 +27,7 @@ from prism_explore.widgets.panels.result_card import result_card
 from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, Tuning, View
 from prism_explore.widgets.panels.sizes import sizes_panel
 from prism_explore.widgets.panels.transport import transport
-from prism_explore.widgets.panels.tuning import code_panel, tuning_panel
+from prism_explore.widgets.panels.tuning import tuning_panel
 
 
 def _commands(_: Context) -> Mapping[str, CommandHelp]:

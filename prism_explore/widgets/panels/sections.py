@@ -666,12 +666,42 @@ class LineageSection:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line of code, and the tensors of its operators."""
+
+    text: str
+    refs: str = ""
+    """Ids, separated by spaces."""
+    mark: Literal["", "+", "-"] = ""
+    """In a difference: whether only this text or only the other one has the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTab:
+    """One text of the subject."""
+
+    name: str
+    label: str
+    tip: str
+    caption: str
+    lines: tuple[CodeLine, ...]
+    missing: str
+    """Why there is no text; empty if there is one, or if it is computed when the tab is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
-    """Generated source."""
+    """The subject as program, graph, loops and generated code."""
 
     title: str
     caption: str
-    source: str
+    tabs: tuple[CodeTab, ...]
+    tab: str
+    """The chosen tab."""
+    other: str
+    """The graph that the chosen tab is compared with; empty for none."""
+    others: tuple[Link, ...]
+    """The graphs that it can be compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -788,7 +818,7 @@ class Sections:
     """The error of the search or of the panels; None without an error."""
 
 
-SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultCard, Comparison, View)
+SPARSE: tuple[type, ...] = (Cell, Column, Row, Card, StepRow, Inspector, ResultCard, Comparison, View, CodeLine)
 """Classes whose default values are not sent, because there are many objects with mostly empty fields."""
 
 

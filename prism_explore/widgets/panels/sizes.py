@@ -43,9 +43,13 @@ class SizeChoice:
 
 
 def size_choice(context: Context) -> SizeChoice:
-    """The sizes of the fastest trial of the candidate, else the model's choice, else 1."""
-    subject, events = context.subject, context.events
-    graph = graph_of(subject, events)
+    """The sizes with which the subject is shown."""
+    return size_choice_of(context.subject, context)
+
+
+def size_choice_of(subject: str, context: Context) -> SizeChoice:
+    """The sizes of the fastest trial of a candidate, else the model's choice, else 1."""
+    graph = graph_of(subject, context.events)
     if graph is None:
         return SizeChoice()
     shapes = {s: dict(context.search.shapes).get(s, 1) for s in graph.data_symbols}
@@ -61,7 +65,7 @@ def size_choice(context: Context) -> SizeChoice:
     guess = None
     if machine is not None and graph.parameters:
         guess = context.memo.guess_sizes(
-            context.search.program, graph, _further(context), tuple(sorted(shapes.items())), machine
+            context.search.program, graph, _further(subject, context), tuple(sorted(shapes.items())), machine
         )
     origin = "no sizes have been tuned: every block graph as one block"
     if guess is not None:
@@ -84,9 +88,9 @@ def sizes_panel(context: Context) -> SizesSection:
             empty = f"{context.missing_text or f'{subject} has no readable graph'}."
         return SizesSection("", empty, "", (), (), (), (), (), (), None, "")
     choice, machine = size_choice(context), _machine(context)
-    static = context.memo.size_forms(graph, subject, _further(context), machine)
+    static = context.memo.size_forms(graph, subject, _further(context.subject, context), machine)
     sliders = context.memo.size_sliders(
-        context.search.program, graph, choice.numbers, _further(context), machine, _ranges(context)
+        context.search.program, graph, choice.numbers, _further(context.subject, context), machine, _ranges(context)
     )
     caption = f"{subject if subject in context.events.families else context.subject_text} on {context.search.target}"
     if machine is None:
@@ -124,9 +128,9 @@ def _ranges(context: Context) -> tuple[tuple[str, int, int], ...]:
     return started.ranges if started is not None else ()
 
 
-def _further(context: Context) -> tuple[Dim, ...]:
+def _further(subject: str, context: Context) -> tuple[Dim, ...]:
     """The conditions that the search stored for the candidate."""
-    event = context.events.candidates.get(context.subject)
+    event = context.events.candidates.get(subject)
     try:
         return tuple(dim(c) for c in (event.conditions if event else ()))
     except PrismError:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prism_explore.codegen.parameter_text import describe_parameter, describe_values
 from prism_explore.events.format import seconds_text
-from prism_explore.events.ledger import Ledger, Trial, outcome
+from prism_explore.events.ledger import Ledger, Trial
 from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.panels.cards import (
     TIME_TIP,
@@ -25,7 +25,6 @@ from prism_explore.widgets.panels.sections import (
     Card,
     Cell,
     Choice,
-    Code,
     Column,
     Inspector,
     Link,
@@ -34,7 +33,6 @@ from prism_explore.widgets.panels.sections import (
     Table,
     Tuning,
 )
-from prism_explore.widgets.refs import family_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.importance import importance_scene, importances
 from prism_explore.widgets.views.parallel import Axis, candidates_of, parallel_axes, parallel_scene
@@ -241,54 +239,3 @@ def trial_inspector(ref: str, context: Context) -> Inspector | None:
         ),
         links=(Link(trial.candidate, f"candidate {trial.candidate}"), Link(trial.family, f"family {trial.family}")),
     )
-
-
-def code_panel(context: Context) -> Code:
-    """The source of the selected trial, else of the fastest trial of the subject, else of its last one."""
-    trial = _trial_with_source(context)
-    if trial not in context.events.sources:
-        return Code(trial or context.subject, _why_no_source(trial, context), "")
-    event = context.events.sources[trial]
-    known = next((t for t in context.ledger.trials if t.trial == trial), None)
-    caption = f"{event.backend}, {parameters_text(known.parameters)}" if known else event.backend
-    if known is not None and known.kernel_time is not None:
-        caption += f", {known.kernel_time}" + (f"; doubtful, see {trial}" if known.kernel_time.warning else "")
-    elif known is not None and known.failure is not None:
-        caption += f", {known.failure.sentence}"
-    owner = f"{event.candidate} ({context.followed}; no family is selected)" if context.followed else event.candidate
-    return Code(f"{trial} of {owner}", caption, event.source)
-
-
-def _trial_with_source(context: Context) -> str:
-    """The selected trial, which may have no source; else a trial of the subject that has one; empty if none has."""
-    events, subject = context.events, context.subject
-    if context.view.selection in events.candidate_of_trial:
-        return context.view.selection
-    candidates = events.candidates_of(subject) if subject in events.families else (subject,)
-    generated = {t for c in candidates for t in events.trials_by_candidate.get(c, ()) if t in events.sources}
-    timed = [t for t in context.ledger.trials if t.trial in generated and t.time_s is not None]
-    if timed:
-        return min(timed, key=lambda t: t.time_s or 0.0).trial
-    return next((t for t in reversed(events.sources) if t in generated), "")
-
-
-def _why_no_source(trial: str, context: Context) -> str:
-    """Why a trial, or the subject, has no generated source."""
-    if not context.subject:
-        return "No source has been generated yet."
-    known = next((t for t in context.ledger.trials if t.trial == trial), None)
-    if known is not None:
-        why = known.failure.sentence if known.failure is not None else "it is not generated yet"
-        return f"{trial} of {known.candidate} has no generated source: {why}"
-    return f"{context.subject} has no generated source. {_why_untimed(context)}"
-
-
-def _why_untimed(context: Context) -> str:
-    """Why no kernel of the subject was generated, as a sentence."""
-    ledger, subject = context.ledger, context.subject
-    family = next((r for r in ledger.families if r.family == family_of(subject)), None)
-    if family is None:
-        return f"{context.missing_text or 'No trial of it has been proposed'}."
-    if subject != family.family and family.trials:
-        return f"No trial of it was proposed; other candidates of {family.family} were tried."
-    return f"{family.family}, {outcome(family, ledger).short}: {outcome(family, ledger).sentence}"

@@ -37,7 +37,9 @@ def test_a_selected_family_without_a_kernel_shows_nothing_of_another_one() -> No
         seen = sections(SearchInfo(program()), folds, view)
 
         assert seen.graph.subject in owners and seen.eclasses.subject in owners
-        assert "" == seen.code.source
+        assert {"sgraph", "loops"} <= {t.name for t in seen.code.tabs if t.lines}
+        assert all(r.split("/")[0] in (seen.graph.subject, *owners, *(f"{o}.c1" for o in owners))
+                   for t in seen.code.tabs if t.name == "sgraph" for x in t.lines for r in x.refs.split())  # fmt: skip
         assert seen.code.caption.startswith(f"{seen.graph.subject} has no generated source")
 
 

@@ -237,6 +237,6 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
       return { subject: "", caption, origin: "", ...nothing, python: "" } satisfies Sections["sizes"];
     }
     case "code":
-      return { title: subject, caption, source: "" } satisfies Sections["code"];
+      return { title: subject, caption, tabs: [], tab: "", other: "", others: [] } satisfies Sections["code"];
   }
 }

@@ -1,12 +1,10 @@
-// Panels of the dock: families, ledger, code.
+// Panels of the dock: families, ledger.
 
 import { h, mark, refill, rewrite } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
 import { TableView } from "../lib/table.ts";
-import type { Code, LedgerSection, Row, Script, Table } from "../sections.ts";
-import { Frame, type Host, type Panel, tool } from "./panel.ts";
-
-const quiet = { select(): void {}, hover(): void {}, close(): void {} };
+import type { LedgerSection, Row, Script, Table } from "../sections.ts";
+import { Frame, type Host, type Panel } from "./panel.ts";
 
 export class FamiliesPanel implements Panel<Table> {
   readonly name = "families";
@@ -148,39 +146,4 @@ export class LedgerPanel implements Panel<LedgerSection> {
   }
 
   close(): void {}
-}
-
-export class CodePanel implements Panel<Code> {
-  readonly name = "code";
-  readonly element: HTMLElement;
-  readonly select = quiet.select;
-  readonly hover = quiet.hover;
-  readonly close = quiet.close;
-  private readonly frame: Frame;
-  private readonly source = h("code");
-  private readonly block: HTMLElement;
-  private readonly numbers = h("span", { class: "pe-lines", "aria-hidden": "true" });
-  private data: Code | null = null;
-
-  constructor(host: Host) {
-    this.frame = new Frame("code", "Code", host, [
-      tool("copy", "copy the source", () =>
-        host.copy(this.data?.source ?? "", this.data?.title ?? "the source"),
-      ),
-    ]);
-    this.block = h("pre", { class: "pe-code pe-source", tabindex: 0 }, this.numbers, this.source);
-    this.frame.body.append(this.block);
-    this.element = this.frame.element;
-  }
-
-  update(data: Code): void {
-    this.data = data;
-    // Without source the caption says why, and takes its place.
-    const caption = data.source ? data.caption : "";
-    this.frame.caption.textContent = [data.title, caption].filter(Boolean).join(" · ");
-    this.block.classList.toggle("pe-wrapped", !data.source);
-    rewrite(this.source, data.source || data.caption || "No source has been generated yet.");
-    const count = data.source ? data.source.split("\n").length : 0;
-    this.numbers.textContent = Array.from({ length: count }, (_, i) => String(i + 1)).join("\n");
-  }
 }

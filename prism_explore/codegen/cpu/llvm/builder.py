@@ -90,12 +90,45 @@ class FunctionBuilder:
         kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64])
         self.function = ir.Function(module, kind, name)
         self.function.attributes.add("nounwind")
+        self._debug = None
         self.llvm = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.thread, self.threads = self.function.args[1], self.function.args[2]
         self.arguments = [
             self.llvm.load(self.llvm.gep(self.function.args[0], [I64(i)], source_etype=POINTER), typ=POINTER)
             for i in range(arguments)
         ]
+
+    def locate(self, line: int) -> None:
+        """Give the instructions from here on a line in debug information."""
+        where = {"line": line, "column": 1, "scope": self._subprogram()}
+        # llvmlite initializes the attribute with None, which the checker takes for its type.
+        self.llvm.debug_metadata = self.module.add_debug_info("DILocation", where)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _subprogram(self):
+        """The function in debug information, of a file that stands for the kernel's text."""
+        if self._debug is not None:
+            return self._debug
+        module = self.module
+        file = module.add_debug_info("DIFile", {"filename": "kernel", "directory": ""})
+        unit = module.add_debug_info(
+            "DICompileUnit",
+            {"language": ir.DIToken("DW_LANG_C"), "file": file, "producer": "prism_explore", "isOptimized": True,
+             "runtimeVersion": 0, "emissionKind": 2},
+            is_distinct=True,
+        )  # fmt: skip
+        kind = module.add_debug_info("DISubroutineType", {"types": module.add_metadata([])})
+        found = module.add_debug_info(
+            "DISubprogram",
+            {"name": self.function.name, "file": file, "line": 1, "type": kind, "scopeLine": 1, "unit": unit,
+             "isLocal": False, "isDefinition": True, "isOptimized": True},
+            is_distinct=True,
+        )  # fmt: skip
+        self.function.set_metadata("dbg", found)
+        module.add_named_metadata("llvm.dbg.cu", unit)
+        if "llvm.module.flags" not in module.namedmetadata:
+            module.add_named_metadata("llvm.module.flags", module.add_metadata([I32(2), "Debug Info Version", I32(3)]))
+        self._debug = found
+        return found
 
     def finish(self) -> None:
         """Emit the return."""
