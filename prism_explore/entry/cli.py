@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from prism_explore.errors import PrismError
 from prism_explore.events.format import seconds_text
@@ -234,7 +236,9 @@ def _print_report(session: Session, best: Best | None) -> None:
     out = _console()
     book = ledger(session.journal.events)
     at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
-    out.print(f"[bold]{session.program.name}[/bold] on {session.task.target.name}" + (f" at {at}" if at else ""))
+    out.print(
+        f"[bold]{escape(session.program.name)}[/bold] on {session.task.target.name}" + (f" at {at}" if at else "")
+    )
     out.print(session.task.target.source, style="dim", markup=False)
     for what, says in session.task.space.describe().items():
         out.print(f"  {what}: {says}", style="dim", markup=False)
@@ -285,10 +289,15 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
+def _add_row(table: Table, *cells: str) -> None:
+    """Add texts; square brackets in them are no markup."""
+    table.add_row(*(Text(cell) for cell in cells))
+
+
 def _prunings_table(book: Ledger) -> Table:
     table = _table("\npruned, by reason", "reason", "soundness", "prunings", "rule")
     for row in book.prune_counts:
-        table.add_row(row.code, row.soundness, f"{row.count:,}", row.sentence)
+        _add_row(table, row.code, row.soundness, f"{row.count:,}", row.sentence)
     return table
 
 
@@ -299,7 +308,7 @@ def _families_table(book: Ledger) -> Table:
         time_s = seconds_text(row.best_s) if row.best_s is not None else "-"
         bound = seconds_text(row.floor_s) if row.floor_s is not None else "-"
         cells = (row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, bound)
-        table.add_row(*cells, outcome(row, book).short)
+        _add_row(table, *cells, outcome(row, book).short)
     return table
 
 
@@ -310,7 +319,7 @@ def _trials_table(book: Ledger) -> Table:
         time = t.kernel_time
         spread = [seconds_text(s) for s in (time.time_s, time.p20_s, time.p80_s)] if time is not None else []
         parameters = ", ".join(f"{k}={v}" for k, v in t.parameters)
-        table.add_row(t.candidate, *spread, f"{t.error:.0e}", parameters)
+        _add_row(table, t.candidate, *spread, f"{t.error:.0e}", parameters)
     return table
 
 
@@ -319,7 +328,7 @@ def _baselines_table(best: Best) -> Table:
     for r in best.baselines:
         ratio = f"{best.ratios[r.name]:.2f}x" if r.name in best.ratios else ""
         times = [seconds_text(s) if r.samples else "-" for s in (r.time_s, r.p20_s, r.p80_s)]
-        table.add_row(r.name, *times, ratio, r.note)
+        _add_row(table, r.name, *times, ratio, r.note)
     return table
 
 

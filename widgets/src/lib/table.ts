@@ -6,7 +6,7 @@ import type { Cell, Row, Table } from "../sections.ts";
 import { add, h, mark, refill } from "./dom.ts";
 import { glyph } from "./glyph.ts";
 import { typeset } from "./math.ts";
-import { answer, type RowKey, type RowText } from "./reveal.ts";
+import { answer, csvLines, type RowKey, type RowText } from "./reveal.ts";
 
 /** Texts up to this many letters are not wrapped. */
 const SHORT = 24;
@@ -22,6 +22,8 @@ const ROW_PX = 29;
 export interface TableEvents {
   select(ref: string): void;
   hover(ref: string | null): void;
+  /** Choose one more row, or all rows up to this one: Ctrl or Shift with a click or an arrow key. */
+  choose?(ref: string, range: boolean): void;
   /** Buttons at the end of a row. */
   tools?(row: Row): readonly Node[];
 }
@@ -55,6 +57,7 @@ export class TableView {
       this.element,
       (key) => this.reveal(key),
       () => this.rows.map(rowText),
+      () => this.csv(),
     );
     this.element.addEventListener("scroll", () => this.follow(), { passive: true });
     // A table in a hidden tab has no widths until it is shown.
@@ -64,8 +67,13 @@ export class TableView {
     const ref = (event: Event) =>
       (event.target as Element).closest("tr[data-ref]")?.getAttribute("data-ref") ?? null;
     this.body.addEventListener("click", (event) => {
-      if ((event.target as Element).closest("button")) return;
+      if ((event.target as Element).closest("button, input")) return;
       const chosen = ref(event);
+      const pointer = event as MouseEvent;
+      if (chosen && this.events.choose && (pointer.shiftKey || pointer.ctrlKey || pointer.metaKey)) {
+        this.events.choose(chosen, pointer.shiftKey);
+        return;
+      }
       if (chosen) this.events.select(chosen);
     });
     this.body.addEventListener("pointerover", (event) => this.events.hover(ref(event)));
@@ -92,6 +100,17 @@ export class TableView {
     for (const row of this.body.querySelectorAll("tr")) {
       row.classList.toggle("hovered", ref !== null && row.getAttribute("data-ref") === ref);
     }
+  }
+
+  /** The ids of all rows, in the order of the table. */
+  get refs(): readonly string[] {
+    return this.rows.map((row) => row.ref);
+  }
+
+  private csv(): string {
+    if (!this.data || this.rows.length === 0) return "";
+    const head = this.data.columns.map((column) => column.label);
+    return csvLines([head, ...this.rows.map((row) => row.cells.map(textOf))]);
   }
 
   /** Scroll to a row, by its id or by the number in its first cell. */
@@ -289,6 +308,7 @@ export class TableView {
     if (!ref) return;
     if (index < this.first || index >= this.first + DRAWN_ROWS) this.drawRows(index - DRAWN_ROWS / 2);
     this.body.querySelector<HTMLElement>(`tr[aria-rowindex="${index + 2}"]`)?.focus();
+    if (event.shiftKey) this.events.choose?.(ref, true);
     this.events.select(ref);
   }
 }

@@ -10,24 +10,33 @@ export class FamiliesPanel implements Panel<Table> {
   readonly name = "families";
   readonly element: HTMLElement;
   private readonly table: TableView;
+  private readonly bar = h("div", { class: "pe-group pe-chosen", role: "group", hidden: true });
+  /** The families that are chosen together, and the one from which a range starts. */
+  private readonly chosen = new Set<string>();
+  private anchor = "";
 
   constructor(private readonly host: Host) {
     const frame = new Frame("families", "Families", host);
     this.table = new TableView("families", {
       select: (ref) => host.select(ref),
       hover: (ref) => host.hover(ref),
+      choose: (ref, range) => this.choose(ref, range),
       tools: (row) => this.tools(row),
     });
-    frame.body.append(this.table.element);
+    frame.body.append(this.bar, this.table.element);
     this.element = frame.element;
   }
 
   update(data: Table): void {
     this.table.update(data);
+    const refs = new Set(this.table.refs);
+    for (const ref of this.chosen) if (!refs.has(ref)) this.chosen.delete(ref);
+    this.showChosen();
   }
 
   select(refs: readonly string[]): void {
     this.table.select(refs);
+    if (refs[0]) this.anchor = refs[0];
   }
 
   hover(ref: string | null): void {
@@ -35,6 +44,53 @@ export class FamiliesPanel implements Panel<Table> {
   }
 
   close(): void {}
+
+  /** Choose one more family, or all from the anchor to it. */
+  private choose(ref: string, range: boolean): void {
+    const { refs } = this.table;
+    const from = refs.indexOf(this.anchor);
+    const to = refs.indexOf(ref);
+    if (range && from >= 0) {
+      for (const each of refs.slice(Math.min(from, to), Math.max(from, to) + 1)) this.chosen.add(each);
+    } else {
+      if (!this.chosen.delete(ref)) this.chosen.add(ref);
+      this.anchor = ref;
+    }
+    this.showChosen();
+  }
+
+  private showChosen(): void {
+    for (const box of this.element.querySelectorAll<HTMLInputElement>("input[data-choose]"))
+      box.checked = this.chosen.has(box.getAttribute("data-choose") ?? "");
+    const ids = this.table.refs.filter((ref) => this.chosen.has(ref));
+    this.bar.hidden = ids.length === 0;
+    const act = (label: string, command: "accept" | "reject") => {
+      const button = h(
+        "button",
+        { type: "button", class: "pe-button", "data-command": command },
+        icon(command),
+        h("span", {}, label),
+      );
+      button.addEventListener("click", () => {
+        this.host.command(command, { id: ids });
+        this.clear();
+      });
+      return button;
+    };
+    const clear = h("button", { type: "button", class: "pe-link" }, "clear");
+    clear.addEventListener("click", () => this.clear());
+    const many = `${ids.length} ${ids.length === 1 ? "family" : "families"}`;
+    mark(this.bar, "aria-label", `${many} chosen`);
+    const text = ids.join();
+    if (this.bar.getAttribute("data-ids") === text) return;
+    mark(this.bar, "data-ids", text);
+    refill(this.bar, act(`Accept ${many}`, "accept"), act(`Reject ${many}`, "reject"), clear);
+  }
+
+  private clear(): void {
+    this.chosen.clear();
+    this.showChosen();
+  }
 
   private tools(row: Row): readonly Node[] {
     const button = (command: "accept" | "reject"): HTMLButtonElement => {
@@ -47,7 +103,15 @@ export class FamiliesPanel implements Panel<Table> {
       element.addEventListener("click", () => this.host.command(command, { id: row.ref }));
       return element;
     };
-    return [button("accept"), button("reject")];
+    const box = h("input", {
+      type: "checkbox",
+      "data-choose": row.ref,
+      "aria-label": `choose ${row.ref}`,
+      title: "choose several families; also Ctrl or Shift with a click",
+    });
+    box.checked = this.chosen.has(row.ref);
+    box.addEventListener("change", () => this.choose(row.ref, false));
+    return [box, button("accept"), button("reject")];
   }
 }
 

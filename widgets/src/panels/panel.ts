@@ -2,6 +2,7 @@
 
 import { h } from "../lib/dom.ts";
 import { type Icon, icon } from "../lib/glyph.ts";
+import { csvOf } from "../lib/reveal.ts";
 import type { Stage } from "../lib/stage.ts";
 import type { Sections, ShapeSizes } from "../sections.ts";
 import type { Args, Look } from "../wire.ts";
@@ -57,6 +58,9 @@ export function tool(name: Icon, label: string, act: () => void): HTMLButtonElem
   return button;
 }
 
+/** Panels whose tables can be copied. */
+const CSV_PANELS: ReadonlySet<PanelName> = new Set(["families", "eclasses", "tuning", "ledger", "questions"]);
+
 export class Frame {
   readonly element: HTMLElement;
   readonly caption = h("span", { class: "pe-caption" });
@@ -69,8 +73,16 @@ export class Frame {
     host: Host,
     tools: readonly Node[] = [],
   ) {
+    const csv = CSV_PANELS.has(name)
+      ? [
+          tool("copy", `copy ${title.toLowerCase()} as CSV`, () =>
+            host.copy(csvOf(this.element), `${title.toLowerCase()} as CSV`),
+          ),
+        ]
+      : [];
     this.tools.append(
       ...tools,
+      ...csv,
       tool("maximise", `maximise ${title.toLowerCase()} (m)`, () => host.maximise(name)),
     );
     const head = h("header", { class: "pe-head" }, h("h3", {}, title), this.caption, this.tools);
