@@ -20,7 +20,8 @@ export function keyTable(app: App): readonly Key[] {
   };
   const stage = () => app.panels.get(app.layout.current())?.stage;
   const arrows = "select the next item in that direction, in the panel with the focus";
-  const enter = "open the selection: show its graph, or expand its custom kernel";
+  const enter =
+    "open the selection: show its graph, or expand its custom kernel; Shift+Enter shows it alone, Backspace all";
   const tab = (n: number) => () => {
     const name = DOCKED[n];
     if (name) app.layout.show(name);
