@@ -170,6 +170,8 @@ class Explorer(PublishedWidget):
                     self._view = replace(self._view, tab=tab)
                 case {"code": Mapping() as change}:
                     self._view = replace(self._view, code=self._view.code.changed(change))
+                case {"egraph": Mapping() as change}:
+                    self._view = replace(self._view, egraph=self._view.egraph.changed(change))
                 case {"tuning": Mapping() as change}:
                     self._view = replace(self._view, tuning=self._view.tuning.changed(change))
                 case {"hidden": [*names], "page": str(page)}:

@@ -9,6 +9,7 @@ of ids::
     f1.c2/k3     a kernel-level tensor              f1.c2/c4          an e-class of a candidate
     f1.c2/k3.b7  a tensor of a block graph          f1.c2/program.%4  a tensor of the program in a proof
     f1.c2/k3@5   frame 5 of the e-graph of a lemma  f1.c2/goal@0      the same, for the results
+    f1.c2/k3@5.e7  a class of that e-graph
     q1           a question                         mem.smem          a pruning reason
 
 Saved selections may have two older forms: c4 for an e-class, and f1.c2/goal for frame 0.
@@ -17,14 +18,14 @@ Saved selections may have two older forms: c4 for an e-class, and f1.c2/goal for
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PROGRAM = "program."
 """Prefix of the name of a tensor of the program."""
 GOAL = "goal"
 """Name of the last lemma of a certificate: the results of program and candidate are equal."""
 _TENSOR = re.compile(r"(?:(?P<owner>f[\w.]*)/)?(?:program\.%(?P<program>\d+)|k(?P<kernel>\d+)(?:\.b(?P<block>\d+))?)")
-_FRAME = re.compile(r"(?P<candidate>f\d+\.c\d+)/(?:(?P<tensor>[\w.%]+)@(?P<number>\d+)|goal)")
+_FRAME = re.compile(r"(?P<candidate>f\d+\.c\d+)/(?:(?P<tensor>[\w.%]+)@(?P<number>\d+)(?:\.(?P<eclass>e\d+))?|goal)")
 _ECLASS = re.compile(r"(?:(?P<candidate>f\d+\.c\d+)/)?(?P<name>c\d+)")
 _GRAPH = re.compile(r"f\d+(?:\.c\d+)?")
 
@@ -50,15 +51,21 @@ class TensorRef:
 
 @dataclass(frozen=True, slots=True)
 class FrameRef:
-    """One frame of the e-graph of a lemma."""
+    """One frame of the e-graph of a lemma, or a class in it."""
 
     candidate: str
     tensor: str
     number: int
+    eclass: str = ""
+    """A class in the frame, such as e7; empty for the frame as a whole."""
 
     def id_of(self, number: int) -> str:
-        """The id of a frame of the same lemma."""
-        return f"{self.candidate}/{self.tensor}@{number}"
+        """The id of a frame of the same lemma; a class stays in focus."""
+        return f"{self.candidate}/{self.tensor}@{number}{f'.{self.eclass}' if self.eclass else ''}"
+
+    def class_id(self, eclass: str) -> str:
+        """The id of a class in this frame; of the frame itself for an empty name."""
+        return replace(self, eclass=eclass).id_of(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,9 @@ def tensor_ref(ref: str) -> TensorRef | None:
 def frame_ref(ref: str) -> FrameRef | None:
     """Parse the id of an e-graph frame; None for another kind of id."""
     found = _FRAME.fullmatch(ref)
-    return FrameRef(found["candidate"], found["tensor"] or GOAL, int(found["number"] or 0)) if found else None
+    if found is None:
+        return None
+    return FrameRef(found["candidate"], found["tensor"] or GOAL, int(found["number"] or 0), found["eclass"] or "")
 
 
 def eclass_ref(ref: str) -> EClassRef | None:

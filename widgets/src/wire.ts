@@ -54,6 +54,15 @@ export type MapLook =
   | { readonly similar: boolean }
   | { readonly interval: readonly number[] };
 
+/** What the e-class panel shows: a mode, an axiom whose nodes are marked, more nodes, or the ends of a path. */
+export type EGraphLook =
+  | { readonly mode: string }
+  | { readonly rule: string }
+  | { readonly more: true }
+  | { readonly start: string }
+  | { readonly end: string }
+  | { readonly step: number };
+
 /** What the tuning panel shows: a chart, a number of trials, or an interval of an axis, or no interval. */
 export type TuningLook =
   | { readonly mode: string }
@@ -94,6 +103,7 @@ export type Look =
   | { readonly find: { readonly text: string; readonly position: number } }
   | { readonly filter: FilterLook }
   | { readonly tab: string }
+  | { readonly egraph: EGraphLook }
   | { readonly tuning: TuningLook }
   | { readonly compare: CompareLook }
   | { readonly search: string }

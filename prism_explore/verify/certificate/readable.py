@@ -7,8 +7,9 @@ regrouping, renaming) are merged with the previous line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from prism_explore.verify.certificate.derivation.congruence import Closure
 from prism_explore.verify.certificate.derivation.term_graph import Id, Node, Step
@@ -34,6 +35,8 @@ REARRANGING = frozenset(
     }
 )
 """Axioms that only rearrange terms."""
+_START, _END = "\ue000", "\ue001"
+"""Marks around a part of a text; no name has characters of the private use area."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,57 @@ class Line:
 
     expression: str
     axioms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A term on the way from one side of a lemma to the other: what was changed, by which axioms, and into what."""
+
+    before: str
+    """The text before the part that was changed."""
+    changed: str
+    """The part that was changed, as it is now."""
+    after: str
+    axioms: tuple[str, ...] = ()
+    """Several if the steps only rearranged one part; none for the first term."""
+    previous: tuple[str, str, str] = ("", "", "")
+    """The term before, in the same three parts."""
+
+    @property
+    def text(self) -> str:
+        """The complete term."""
+        return f"{self.before}{self.changed}{self.after}"
+
+
+def rewrites(statement: str) -> tuple[Rewrite, ...]:
+    """Every term from the left side of a lemma to its right side, each with the part that changed.
+
+    Consecutive steps that only rearrange are one step. A lemma without steps has one term, or two equal ones. Empty
+    where the lemma is too long or too deep.
+    """
+    try:
+        return _rewritten(statement) if statement else ()
+    except RecursionError:
+        return ()
+
+
+def _rewritten(statement: str) -> tuple[Rewrite, ...]:
+    terms, closure, left, right = _closure(ParsedLemma(parse(statement)))
+    found: list[tuple[Id, tuple[str, ...]]] = [(left, ())]
+    for count, (axiom, e) in enumerate(_rewrites(closure, terms, left, right, lambda e: e)):
+        if count >= MAX_REWRITES:
+            return ()
+        last, axioms = found[-1]
+        if axiom in REARRANGING and axioms and REARRANGING.issuperset(axioms):
+            found[-1] = e, tuple(dict.fromkeys((*axioms, axiom)))
+        elif e != last:
+            found.append((e, (axiom,)))
+    out = [Rewrite(terms.notation(left), "", "")]
+    for (old, _), (new, axioms) in pairwise(found):
+        path = terms.difference(old, new)
+        now, then = terms.marked(new, path), terms.marked(old, path)
+        out.append(Rewrite(*now, axioms, then))
+    return tuple(out)
 
 
 def equation_chain(statement: str) -> tuple[Line, ...]:
@@ -56,15 +110,7 @@ def _chain(statement: str) -> tuple[Line, ...]:
     reading = ParsedLemma(parse(statement))
     if not reading.steps:
         return ()
-    terms = _Terms()
-    names: dict[str, Id] = {}
-    for name, e in reading.terms:
-        names[name] = terms.intern(e, names)
-    left, right = terms.intern(reading.left, names), terms.intern(reading.right, names)
-    steps = [Step(axiom, terms.intern(a, names), terms.intern(b, names)) for axiom, a, b in reading.steps]
-    closure = Closure(terms.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
-    for s in steps:
-        closure.unite(s.left, s.right, s)
+    terms, closure, left, right = _closure(reading)
     groups: list[tuple[Id, list[str]]] = []
     for count, (axiom, expression) in enumerate(_rewrites(closure, terms, left, right, lambda e: e)):
         if count >= MAX_REWRITES:
@@ -78,6 +124,20 @@ def _chain(statement: str) -> tuple[Line, ...]:
         (_, first), (expression, second) = groups[n : n + 2]
         groups[n : n + 2] = [(expression, list(dict.fromkeys((*first, *second))))]
     return (Line(terms.notation(left)), *(Line(terms.notation(e), tuple(axioms)) for e, axioms in groups))
+
+
+def _closure(reading: ParsedLemma) -> tuple[_Terms, Closure, Id, Id]:
+    """The terms of a lemma, their classes after its steps, and both sides."""
+    terms = _Terms()
+    names: dict[str, Id] = {}
+    for name, e in reading.terms:
+        names[name] = terms.intern(e, names)
+    left, right = terms.intern(reading.left, names), terms.intern(reading.right, names)
+    steps = [Step(axiom, terms.intern(a, names), terms.intern(b, names)) for axiom, a, b in reading.steps]
+    closure = Closure(terms.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
+    for s in steps:
+        closure.unite(s.left, s.right, s)
+    return terms, closure, left, right
 
 
 def _rewrites(
@@ -105,7 +165,8 @@ class _Terms:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._ids: dict[Node, Id] = {}
-        self._trees: dict[Id, Tree] = {}
+        self._mark: tuple[int, ...] | None = None
+        """The path from the present term to the part that `marked` marks; None where it is elsewhere."""
 
     def make(self, op: str, label: str, inside: tuple[Id, ...]) -> Id:
         """The number of the term with this operator, label and arguments."""
@@ -125,11 +186,46 @@ class _Terms:
             label = _leaf(term.op, term.label, tuple(map(_index, term.indices)))
         return self.make(term.op, label, tuple(self.intern(x, names) for x in term.arguments))
 
+    def difference(self, a: Id, b: Id) -> tuple[int, ...]:
+        """The path to the smallest part that has all differences of two terms."""
+        path: list[int] = []
+        while a != b:
+            one, other = self.nodes[a], self.nodes[b]
+            same = (one.op, one.label, len(one.arguments)) == (other.op, other.label, len(other.arguments))
+            differing = [n for n, (x, y) in enumerate(zip(one.arguments, other.arguments, strict=False)) if x != y]
+            if not same or len(differing) != 1:
+                break
+            path.append(differing[0])
+            a, b = one.arguments[differing[0]], other.arguments[differing[0]]
+        return tuple(path)
+
+    def marked(self, e: Id, path: tuple[int, ...]) -> tuple[str, str, str]:
+        """The notation of a term in three parts: before the part at a path, the part, and after it."""
+        self._mark = path
+        try:
+            text = self.notation(e)
+        finally:
+            self._mark = None
+        before, _, rest = text.partition(_START)
+        part, _, after = rest.partition(_END)
+        return before, part, after
+
     def notation(self, e: Id) -> str:
         """A term in mathematical notation."""
+        mark, node = self._mark, self.nodes[e]
+        texts: list[tuple[str, str, str]] = []
+        for n, x in enumerate(node.arguments):
+            self._mark = mark[1:] if mark and mark[0] == n else None
+            plain = self.notation(x)
+            texts.append((plain, self._parenthesized(x, plain), self._atom(x, plain)))
+        self._mark = mark
+        text = self._notation(e, texts)
+        return f"{_START}{text}{_END}" if mark == () else text
+
+    def _notation(self, e: Id, texts: Sequence[tuple[str, str, str]]) -> str:
+        """A term, from the texts of its arguments: plain, as a factor, and as the argument of a root."""
         node = self.nodes[e]
-        inside = [self.notation(x) for x in node.arguments]
-        factors = [self._parenthesized(x) for x in node.arguments]
+        inside, factors, atoms = ([t[k] for t in texts] for k in range(3))
         match node.op:
             case "add":
                 return f"{inside[0]} + {inside[1]}"
@@ -138,9 +234,9 @@ class _Terms:
             case "mul":
                 return f"{factors[0]} {factors[1]}"
             case "inv":
-                return f"{self._atom(node.arguments[0])}⁻¹"
+                return f"{atoms[0]}⁻¹"
             case "sqrt":
-                return f"√{self._atom(node.arguments[0])}"
+                return f"√{atoms[0]}"
             case "exp" | "bottom":
                 return f"{node.op}({inside[0]})"
             case "call":
@@ -159,18 +255,17 @@ class _Terms:
             case _:
                 return node.label
 
-    def _parenthesized(self, e: Id) -> str:
+    def _parenthesized(self, e: Id, text: str) -> str:
         """The notation of a factor: in parentheses where a product needs them."""
-        node = self.nodes[e]
-        needs_parentheses = node.op in ("add", "mul", "sum", "most", "upto")
-        return f"({self.notation(e)})" if needs_parentheses and not self._is_plain_product(e) else self.notation(e)
+        needs_parentheses = self.nodes[e].op in ("add", "mul", "sum", "most", "upto")
+        return f"({text})" if needs_parentheses and not self._is_plain_product(e) else text
 
-    def _atom(self, e: Id) -> str:
+    def _atom(self, e: Id, text: str) -> str:
         """The notation of the argument of a root or an inverse: in parentheses where these need them."""
         node = self.nodes[e]
         is_leaf = not node.arguments and (node.op == "at" or node.label.isalnum())
         is_closed = is_leaf or node.op in ("exp", "bottom", "call", "greater", "rescaled", "sqrt")
-        return self.notation(e) if is_closed else f"({self.notation(e)})"
+        return text if is_closed else f"({text})"
 
     def _is_plain_product(self, e: Id) -> bool:
         """Whether a term is a product without a minus sign."""

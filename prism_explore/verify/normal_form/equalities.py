@@ -159,6 +159,25 @@ class Equalities:
             return Growth(tensor, obligation.operation, obligation.value, stop, make_frames(steps))
         raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
 
+    def derivation(self, tensor: str) -> str:
+        """The lemma of a tensor as a text with the steps of a derivation; empty where there is no lemma or derivation.
+
+        It is what a certificate has; nothing has replayed it.
+
+        Args:
+            tensor: one of `tensors`.
+
+        Returns:
+            The text, in the notation of certificates.
+        """
+        if isinstance(self._obligations, NoNormalForm):
+            return ""
+        stated = next((x.statement for x in self._obligations if x.tensor == tensor), None)
+        if stated is None:
+            return ""
+        found = None if stated.is_trivial else derive(stated)
+        return stated.text if stated.is_trivial else "" if found is None else found.text
+
     def text(self) -> str:
         """The classes with their tensors, and the first tensors that differ.
 

@@ -137,6 +137,10 @@ STYLES: dict[str, Style] = {
         # e-graph
         Style("eclass", "surface", "line"),
         Style("eclass-shared", "surface", "ink", 2.5),
+        Style("eclass-merged", "surface", "ink", 3.0, "8 2"),
+        Style("eclass-focus", "surface", "select", 3.0),
+        Style("enode-new", "surface", "ink", 2.0, "4 2"),
+        Style("enode-marked", "band", "ink", 2.5),
         Style("of-program", "tensor", "kernel-line"),
         Style("of-candidate", "block", "block-line"),
         Style("edge-member", stroke="line", width=1.2),

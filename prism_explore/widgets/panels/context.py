@@ -25,6 +25,7 @@ from prism_explore.support.caches import memoize
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.targets import GPUS, Target
 from prism_explore.tune.space.figures import guess_sizes
+from prism_explore.verify.certificate.readable import Rewrite, rewrites
 from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
 from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
@@ -42,6 +43,7 @@ from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.code_listing import Listing
 from prism_explore.widgets.views.egraph_frames import lemma_growth
+from prism_explore.widgets.views.egraph_view import EGraphView
 from prism_explore.widgets.views.event_lanes import EventLanes
 from prism_explore.widgets.views.graph import GraphView, program_scene, sgraph_scene
 from prism_explore.widgets.views.listings import listing
@@ -159,6 +161,7 @@ class ViewState:
     """The panel that was shown last on request."""
     tab_request: int = 0
     """Number of requests to show a panel so far, so that a page follows each once."""
+    egraph: EGraphView = field(default_factory=EGraphView)
     cursor: int = 0
     """Number of events that are shown, for an earlier state of the search; 0 for all."""
 
@@ -259,8 +262,12 @@ class Memo:
         self.size_sliders = lru_cache(64)(sliders_of)
         self.equalities = lru_cache(32)(equalities)
         self.growth = lru_cache(32)(self._growth)
+        self.rewrites = lru_cache(64)(self._rewrites)
         self.work_model = lru_cache(256)(work_model)
         self._patterns: tuple[object, Patterns] | None = None
+
+    def _rewrites(self, program: TensorProgram, graph: SGraph, tensor: str) -> tuple[Rewrite, ...]:
+        return rewrites(self.equalities(program, graph).derivation(tensor))
 
     def patterns(self, tree: SearchTree, root: str) -> Patterns:
         """The shapes of the subtrees at a node and below it, or of all; those of the last call are kept."""

@@ -13,6 +13,7 @@ from prism_explore.widgets.jupyter.commands import COMMANDS, STEERING, Command
 from prism_explore.widgets.panels.bookmarks import bookmarks_panel
 from prism_explore.widgets.panels.code import code_panel
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
+from prism_explore.widgets.panels.eclasses import eclasses_panel
 from prism_explore.widgets.panels.families import families_panel
 from prism_explore.widgets.panels.filters import filter_panel, shown_rows, with_dimmed
 from prism_explore.widgets.panels.find import find_panel
@@ -20,7 +21,6 @@ from prism_explore.widgets.panels.graph import graph_panel
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.ledger import ledger_panel
 from prism_explore.widgets.panels.map import map_panel
-from prism_explore.widgets.panels.proof import eclasses_panel
 from prism_explore.widgets.panels.questions import questions_panel
 from prism_explore.widgets.panels.reads import record
 from prism_explore.widgets.panels.result_card import result_card

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism_explore.diagnose.evidence import steps_of
-from prism_explore.events.format import verdict_text
 from prism_explore.events.kinds import VerdictReached
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import Custom, Input, Load, Node, Store, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show_node
-from prism_explore.verify.egraph.frames import Growth
+from prism_explore.verify.egraph.frames import Frame, Growth
 from prism_explore.verify.egraph.limits import explain
 from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.panels.answers import EVIDENCE, step_row
+from prism_explore.widgets.panels.cards import MAX_LINKS
 from prism_explore.widgets.panels.context import Context, graph_of
-from prism_explore.widgets.panels.sections import Card, Cell, Column, EClasses, Inspector, Link, Pair, Row, Table
+from prism_explore.widgets.panels.sections import Card, Inspector, Link, Pair
 from prism_explore.widgets.refs import (
     GOAL,
     FrameRef,
@@ -29,46 +29,14 @@ from prism_explore.widgets.refs import (
     tensor_name,
     tensor_ref,
 )
-from prism_explore.widgets.views.egraph import egraph_scene
+from prism_explore.widgets.views.egraph_drawing import node_text
 from prism_explore.widgets.views.egraph_frames import (
     frame_number_text,
-    frame_scene,
     frame_text,
+    merge_reason,
     merge_texts,
     only_frame_text,
 )
-
-_LEMMA_COLUMNS = (
-    Column("tensor", "tensor", mono=True),
-    Column("operation", "operation", mono=True),
-    Column("value", "equals", mono=True),
-    Column("axioms", "by axioms"),
-    Column("replayed", "egglog"),
-)
-
-
-# ---------------------------------------------------------------- the panel
-def eclasses_panel(context: Context) -> EClasses:
-    """The e-classes of the candidate, or the selected e-graph frame of one of its lemmas; and the lemmas."""
-    candidate, width = context.candidate, float(context.view.dock_px)
-    if missing := context.missing_text:
-        return EClasses(context.subject, f"{missing}, so there are no e-classes.", None, _lemma_table(context))
-    lemmas = _lemma_table(context)
-    frame = frame_ref(context.view.selection)
-    if frame is not None and frame.candidate == candidate and (growth := _growth(frame, context)) is not None:
-        scene = frame_scene(frame, growth, width)
-        return EClasses(candidate, scene.title, scene, lemmas)
-    found = classes_of(candidate, context)
-    if found is None:
-        text = f"{context.subject_text}: {candidate} has no verdict yet, so there are no e-classes."
-        return EClasses(candidate, text, None, lemmas)
-    verdict, disagreement = found
-    count = len(verdict.classes)
-    classes = "1 class" if count == 1 else f"{count} classes"
-    caption = f"{context.subject_text}: {classes}, {verdict_text(verdict)}"
-    caption += f"; {disagreement}" if disagreement else ""
-    labels = tensor_labels(context.search.program, graph_of(candidate, context.events))
-    return EClasses(candidate, caption, egraph_scene(verdict, width, labels) if count else None, lemmas)
 
 
 def classes_of(candidate: str, context: Context) -> tuple[VerdictReached, str] | None:
@@ -81,27 +49,6 @@ def classes_of(candidate: str, context: Context) -> tuple[VerdictReached, str] |
     found = context.memo.equalities(context.search.program, graph)
     classes = tuple((c.id, c.term, c.members) for c in found.classes)
     return replace(verdict, classes=classes), "" if found.disagreement is None else str(found.disagreement)
-
-
-def _lemma_table(context: Context) -> Table:
-    candidate = context.candidate
-    certificate = context.events.certificates.get(candidate)
-    rows: list[Row] = []
-    for tensor, operation, value, axioms, replayed, note in certificate.lemmas if certificate else ():
-        state = Cell("replayed", kind="proved") if replayed else Cell(f"not replayed: {note}", kind="unknown")
-        cells = (tensor, operation, Cell(value, math=to_mathml(value)), ", ".join(axioms) or "definition", state)
-        rows.append(Row(member_ref(candidate, tensor), cells))
-    return Table(_LEMMA_COLUMNS, tuple(rows), "" if rows else f"No lemmas: {_why_uncertified(context)}.")
-
-
-def _why_uncertified(context: Context) -> str:
-    candidate = context.candidate
-    verdict = context.events.verdicts.get(candidate)
-    if verdict is None:
-        return context.missing_text or f"{candidate} has no verdict yet"
-    if verdict.verdict != "proved":
-        return f"{candidate} is {verdict.verdict}, and only a proof has lemmas"
-    return f"{candidate} is proved, and its proof was not replayed in egglog; the command Certify does that"
 
 
 def tensor_labels(program: TensorProgram, graph: SGraph | None) -> dict[str, str]:
@@ -118,7 +65,8 @@ def _operator(node: Node) -> str:
     return node.op.name if isinstance(node.op, Input) else op_name(node.op)
 
 
-def _growth(frame: FrameRef, context: Context) -> Growth | None:
+def growth_of(frame: FrameRef, context: Context) -> Growth | None:
+    """The e-graph of the lemma of a frame; None if there is no such lemma."""
     graph = graph_of(frame.candidate, context.events)
     return None if graph is None else context.memo.growth(context.search.program, graph, frame.tensor)
 
@@ -129,7 +77,7 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
     frame = frame_ref(ref)
     if frame is None or frame.candidate not in context.events.candidates:
         return None
-    growth, own = _growth(frame, context), frame.id_of(frame.number)
+    growth, own = growth_of(frame, context), frame.id_of(frame.number)
     back = _tensor_links(frame)
     if growth is None:
         if tensor_inspector(member_ref(frame.candidate, frame.tensor), context) is None:
@@ -141,6 +89,8 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
     last = len(growth.frames) - 1
     shown = growth.frames[min(frame.number, last)]
     number = shown.number
+    if frame.eclass:
+        return _class_inspector(frame, growth, shown)
     targets = {number - 1: "previous frame", number + 1: "next frame", 0: "first frame", last: "last frame"}
     only = only_frame_text(growth)
     how = "The axioms are applied one at a time, so that the axiom of each merge is known."
@@ -159,6 +109,42 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
         links=(
             *(Link(frame.id_of(n), label) for n, label in targets.items() if 0 <= n <= last and n != number),
             *back,
+        ),
+    )
+
+
+def _class_inspector(ref: FrameRef, growth: Growth, frame: Frame) -> Inspector | None:
+    """A class of the e-graph in one frame: its nodes, what merged it, and links to the classes next to it."""
+    own = next((c for c in frame.classes if c.id == ref.eclass), None)
+    later = [(f, m) for f in growth.frames for m in f.merged if ref.eclass in m.absorbed]
+    if own is None:
+        if not later:
+            return None
+        at, merge = later[0]
+        text = f"{ref.eclass} was merged into {merge.survivor} in frame {at.number}, {merge_reason(merge)}."
+        link = Link(replace(ref, number=at.number).class_id(merge.survivor), f"{merge.survivor} in frame {at.number}")
+        return Inspector(ref.id_of(ref.number), f"{ref.eclass}: merged", description=(text,), links=(link,))
+    merges = [(f, m) for f in growth.frames[: frame.number + 1] for m in f.merged if m.survivor == own.id]
+    below = dict.fromkeys(child for node in own.nodes for child in node.children)
+    above = [c.id for c in frame.classes if any(own.id in node.children for node in c.nodes)]
+    sides = [side for side, root in zip(("left", "right"), frame.roots, strict=True) if root == own.id]
+    is_new = own.id in frame.added and bool(frame.axiom)
+    return Inspector(
+        ref.id_of(ref.number),
+        f"{own.id}: a class of the e-graph",
+        "proved" if len(sides) == 2 else "expanded",
+        " and ".join((*sides, *(("new",) if is_new else ()))) or "class",
+        (f"Terms that are equal by the axioms applied up to {frame_number_text(frame, growth)}.",),
+        (
+            *((f"merged in frame {f.number}", f"{', '.join(m.absorbed)}, {merge_reason(m)}") for f, m in merges),
+            ("nodes", f"{len(own.nodes):,}"),
+        ),
+        "\n".join(f"{node.id}: {node_text(node)}" for node in own.nodes),
+        links=(
+            *(Link(ref.class_id(c), f"argument {c}") for c in below),
+            *(Link(ref.class_id(c), f"used by {c}") for c in above[:MAX_LINKS]),
+            *_tensor_links(ref),
+            Link(ref.class_id(""), "the frame as a whole"),
         ),
     )
 

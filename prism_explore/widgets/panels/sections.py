@@ -70,6 +70,15 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several ways to show a panel."""
+
+    name: str
+    label: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
     """A button that selects something else."""
 
@@ -276,15 +285,6 @@ class TimeBrush:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One of several ways to show a panel."""
-
-    name: str
-    label: str
-    tip: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class MapSection:
     """The search map in one of several modes, and the pruning reasons."""
 
@@ -482,13 +482,67 @@ class Inspector:
 
 
 @dataclass(frozen=True, slots=True)
+class PathStep:
+    """A term on the way to an equal one, in three parts: the middle one was changed."""
+
+    ref: str
+    """The tensor whose lemma has the step."""
+    before: str
+    changed: str
+    after: str
+    replaced: str
+    """The changed part as it was; empty where nothing was changed."""
+    why: str
+    """The axioms, or what the term is."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermPath:
+    """How one term becomes an equal one."""
+
+    start: str
+    end: str
+    tensors: tuple[Choice, ...]
+    """The tensors of the class; any two are start and end."""
+    steps: tuple[PathStep, ...]
+    step: int
+    """The step that is shown, from 0."""
+    note: str
+    """What supports the steps, or why there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSlider:
+    """The frames of an e-graph."""
+
+    lemma: str
+    """The id of a frame up to its number."""
+    focus: str
+    """The rest of the id after the number: the class in focus, or empty."""
+    number: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class EClasses:
-    """The e-classes of a candidate, and the lemmas of its certificate."""
+    """The e-classes of a candidate, the e-graph of a lemma, or a path; and the lemmas of its certificate."""
 
     subject: str
     caption: str
     scene: Scene | None
     lemmas: Table
+    modes: tuple[Choice, ...] = ()
+    mode: str = ""
+    frame_ref: str = ""
+    """The frame that the mode of the e-graph begins with."""
+    slider: FrameSlider | None = None
+    rules: tuple[Choice, ...] = ()
+    """The axioms that changed the e-graph, with their matches."""
+    rule: str = ""
+    """The axiom whose nodes are marked."""
+    more: str = ""
+    """The label of the button that draws more nodes; empty if all are drawn."""
+    path: TermPath | None = None
 
 
 @dataclass(frozen=True, slots=True)

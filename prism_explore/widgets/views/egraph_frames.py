@@ -1,23 +1,27 @@
 """The e-graph of one lemma, frame by frame: its classes after each application of an axiom.
 
-Input: the growth of the e-graph, a list of frames. Output: a `Scene` of one frame, with buttons that select the
-frame before and the frame after.
+Input: the growth of the e-graph, a list of frames. Output: a `Scene` of one frame. `egraph_layout` places the classes,
+and `egraph_drawing` draws them.
 """
 
 from __future__ import annotations
 
-from prism_explore.verify.egraph.frames import ClassFrame, Frame, Growth
+from collections.abc import Mapping
+
+from prism_explore.verify.egraph.frames import Frame, Growth, Merge
 from prism_explore.verify.egraph.limits import explain
 from prism_explore.verify.normal_form.equalities import Equalities
 from prism_explore.widgets.drawing.charts import empty_scene
-from prism_explore.widgets.drawing.text_metrics import shorten, width_px, wrap_text
+from prism_explore.widgets.drawing.text_metrics import width_px, wrap_text
 from prism_explore.widgets.refs import FrameRef
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
+from prism_explore.widgets.views.egraph_drawing import draw_frame, marked_nodes
+from prism_explore.widgets.views.egraph_layout import choose_classes, place_classes
+from prism_explore.widgets.views.egraph_view import EGraphView
 
-MAX_CLASSES = 60
-"""Largest number of rows: first the two sides, then new and merged classes, then by name."""
-ROW_PX = 26.0
-BUTTON_PX = 96.0
+MAX_LINES = 6
+"""Lines of text for which every frame keeps room."""
+ROW_PX = 22.0
 LETTER_PX = width_px("n", "small")
 
 
@@ -29,37 +33,62 @@ def lemma_growth(found: Equalities, tensor: str) -> Growth | None:
         return None
 
 
-def frame_scene(ref: FrameRef, growth: Growth, width: float = 560.0) -> Scene:
-    """Draw one frame: a row per class with its nodes.
+def frame_scene(
+    ref: FrameRef,
+    growth: Growth,
+    width: float = 560.0,
+    view: EGraphView | None = None,
+    inputs: Mapping[str, str] | None = None,
+) -> Scene:
+    """Draw one frame: classes with their nodes, and edges from the nodes to the classes of their arguments.
 
     Args:
-        ref: the frame; a number past the end means the last frame.
+        ref: the frame, and the class in focus; a number past the end means the last frame.
         growth: the e-graph of the lemma, from the first frame to the last.
         width: width of the picture. Units: px.
+        view: the axiom whose nodes are marked, and the number of nodes that are drawn.
+        inputs: per input of the program, the id of its tensor.
     """
     if not growth.frames:
         return empty_scene("egraph", f"no e-graph of {ref.tensor}: {explain(growth.stop)}", width)
+    view = view or EGraphView()
     frame = growth.frames[min(ref.number, len(growth.frames) - 1)]
-    items: list[Item] = [*_buttons(ref, frame, growth, width)]
-    y = ROW_PX + 8
-    sentences = (only_frame_text(growth) or frame_text(frame), *merge_texts(frame))
-    for line in (line for text in sentences for line in wrap_text(text, int(width // LETTER_PX), 3)):
-        text = (Text(0, y + 14, line, "small", "start"),)
-        items.append(Shape(f"line{len(items)}", "text", "plain", 0, y, width, 18, "none", text, tip=line))
-        y += 18
-    y += 6
-    rows = _rows(frame)
-    for c in rows:
-        items.append(_row(c, frame, y, width))
-        y += ROW_PX + 4
-    omitted = f"{len(rows)} of {len(frame.classes)} classes are drawn." if len(rows) < len(frame.classes) else ""
-    if omitted:
+    head = (Text(0, 15, f"{ref.tensor}, {frame_number_text(frame, growth)}", "heading", "start"),)
+    items: list[Item] = [Shape("head", "text", "plain", 0, 0, width, ROW_PX, "none", head)]
+    sentences, lines = _sentences(frame, growth), _lines(frame, growth, width)
+    shown = lines if len(lines) <= MAX_LINES else [*lines[: MAX_LINES - 1], f"… and {len(lines) - MAX_LINES + 1} more"]
+    for n, line in enumerate(shown):
+        text = (Text(0, ROW_PX + 18 * n + 14, line, "small", "start"),)
+        tip = "\n".join(sentences)
+        items.append(Shape(f"line{n}", "text", "plain", 0, ROW_PX + 18 * n, width, 18, "none", text, tip=tip))
+    chosen = choose_classes(growth, view.nodes, ref.eclass)
+    layout = place_classes(growth, chosen, width)
+    # Every frame keeps room for the most lines of any frame, so that the classes stay where they are.
+    most = max(len(_lines(f, growth, width)) for f in growth.frames)
+    top = ROW_PX + 18 * min(MAX_LINES, most) + 8
+    items += draw_frame(ref, frame, layout, marked_nodes(growth, frame.number, view.rule), inputs or {}, top)
+    y = top + layout.height + 6
+    drawn = sum(len(c.nodes) for c in frame.classes if c.id in layout.slots)
+    omitted = ""
+    if drawn < frame.nodes:
+        near = f"those near {ref.eclass}" if ref.eclass else "first those below both sides"
+        omitted = f"{drawn:,} of {frame.nodes:,} e-nodes are drawn: {near}."
         text = (Text(0, y + 14, omitted, "muted", "start"),)
         items.append(Shape("omitted", "text", "plain", 0, y, width, 20, "none", text))
         y += 22
     title = f"e-graph of {ref.candidate}/{ref.tensor}, {frame_number_text(frame, growth)}"
     desc = f"{title}: {' '.join(sentences)}. {omitted}".strip()
-    return Scene("egraph", title, desc, width, y, tuple(items), omitted)
+    return Scene("egraph", title, desc, layout.width, y, tuple(items), omitted)
+
+
+def _sentences(frame: Frame, growth: Growth) -> tuple[str, ...]:
+    return (only_frame_text(growth) or frame_text(frame), *merge_texts(frame))
+
+
+def _lines(frame: Frame, growth: Growth, width: float) -> list[str]:
+    """The sentences of a frame, broken into lines."""
+    room = int(width // LETTER_PX)
+    return [line for text in _sentences(frame, growth) for line in wrap_text(text, room, 3)]
 
 
 def frame_number_text(frame: Frame, growth: Growth) -> str:
@@ -91,46 +120,9 @@ def frame_text(frame: Frame) -> str:
 
 def merge_texts(frame: Frame) -> list[str]:
     """The merges of a frame, a sentence each."""
-    return [
-        f"{m.survivor} merges with {', '.join(m.absorbed)} {'by congruence' if m.is_congruence else f'by “{m.axiom}”'}"
-        for m in frame.merged
-    ]
+    return [f"{m.survivor} merges with {', '.join(m.absorbed)} {merge_reason(m)}" for m in frame.merged]
 
 
-def _buttons(ref: FrameRef, frame: Frame, growth: Growth, width: float) -> list[Shape]:
-    buttons = ((0.0, frame.number - 1, "‹ previous"), (width - BUTTON_PX, frame.number + 1, "next ›"))
-    out = [
-        Shape(
-            f"to{n}", "box", "op", x, 0, BUTTON_PX, ROW_PX, "pill", (Text(x + BUTTON_PX / 2, 17, label),), ref.id_of(n)
-        )
-        for x, n, label in buttons
-        if 0 <= n < len(growth.frames)
-    ]
-    title = (Text(width / 2, 17, f"{ref.tensor}, {frame_number_text(frame, growth)}", "heading"),)
-    return [*out, Shape("head", "text", "plain", BUTTON_PX, 0, width - 2 * BUTTON_PX, ROW_PX, "none", title)]
-
-
-def _rows(frame: Frame) -> tuple[ClassFrame, ...]:
-    """The classes to draw."""
-    changed = {*frame.added, *(m.survivor for m in frame.merged)}
-    first = sorted(frame.classes, key=lambda c: (c.id not in frame.roots, c.id not in changed))
-    kept = {c.id for c in first[:MAX_CLASSES]}
-    return tuple(c for c in frame.classes if c.id in kept)
-
-
-def _row(c: ClassFrame, frame: Frame, y: float, width: float) -> Shape:
-    sides = [side for side, root in zip(("left", "right"), frame.roots, strict=True) if root == c.id]
-    merged = any(m.survivor == c.id for m in frame.merged)
-    kind = "eclass-shared" if sides else "accum" if merged else "family" if c.id in frame.added else "eclass"
-    nodes = [" ".join((n.label, *((f"({', '.join(n.children)})",) if n.children else ()))) for n in c.nodes]
-    new = set(frame.added_nodes)
-    marks = ("*" if n.id in new and frame.axiom else "" for n in c.nodes)
-    shown = " = ".join(f"{node}{mark}" for node, mark in zip(nodes, marks, strict=True))
-    name = f"{c.id} {' and '.join(sides)}".strip()
-    room = int((width - 24 - 130) // width_px("x", "mono"))
-    texts = (
-        Text(10, y + 17, name, "mono-muted", "start"),
-        Text(130, y + 17, shorten(shown, room), "mono", "start"),
-    )
-    tip = "\n".join((name, *(f"{n.id}: {text}" for n, text in zip(c.nodes, nodes, strict=True))))
-    return Shape(c.id, "box", kind, 0, y, width, ROW_PX, "rect", texts, tip=tip)
+def merge_reason(merge: Merge) -> str:
+    """By what classes were merged."""
+    return "by congruence" if merge.is_congruence else f"by “{merge.axiom}”"

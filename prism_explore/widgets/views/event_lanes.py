@@ -88,6 +88,7 @@ class EventLanes:
         return min(self._count, self._limit)
 
     version = count
+    """Two views of one journal with the same version are equal."""
 
     def lane(self, name: LaneName) -> Lane:
         """A lane with its data; events from `count` on are to be ignored."""

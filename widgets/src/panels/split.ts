@@ -1,6 +1,6 @@
 // A picture with a table next to it.
 
-import { h } from "../lib/dom.ts";
+import { h, mark } from "../lib/dom.ts";
 import { Stage } from "../lib/stage.ts";
 import { TableView } from "../lib/table.ts";
 import type { Table } from "../sections.ts";
@@ -12,6 +12,11 @@ export class SplitPanel {
   readonly frame: Frame;
   readonly stage: Stage;
   readonly table: TableView;
+  /** Why the table is empty. */
+  readonly hint = h("span", { class: "pe-muted" });
+  private readonly split: HTMLElement;
+  /** The part with the picture. */
+  readonly left: HTMLElement;
   private readonly empty = h("p", { class: "pe-empty" });
 
   constructor(
@@ -34,8 +39,9 @@ export class SplitPanel {
       tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
       tool("fit", "fit into the panel (0)", () => this.stage.fit()),
     ]);
-    const left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
-    this.frame.body.append(h("div", { class: "pe-split" }, left, this.table.element));
+    this.left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
+    this.split = h("div", { class: "pe-split" }, this.left, this.table.element);
+    this.frame.body.append(this.split);
     this.element = this.frame.element;
   }
 
@@ -46,6 +52,9 @@ export class SplitPanel {
     this.empty.textContent = scene === null ? caption || this.emptyText : "";
     if (scene) this.stage.update(scene);
     this.table.update(table);
+    // Without rows, the picture has the whole width, and the reason is written above it.
+    mark(this.split, "data-single", table.rows.length === 0);
+    this.hint.textContent = table.rows.length === 0 ? table.empty_text : "";
   }
 
   select(refs: readonly string[]): void {

@@ -20,7 +20,9 @@ export class TuningPanel extends SplitPanel implements Panel<Tuning> {
     this.modes = new Chooser("charts", (mode) => host.look({ tuning: { mode } }));
     this.brush = new Brush(this.stage, (brush) => host.look({ tuning: { brush } }));
     this.tops.addEventListener("change", () => host.look({ tuning: { top: Number(this.tops.value) } }));
-    this.frame.body.prepend(h("div", { class: "pe-choices" }, this.modes.element, this.tops, this.intervals));
+    this.frame.body.prepend(
+      h("div", { class: "pe-choices" }, this.modes.element, this.tops, this.intervals, this.hint),
+    );
   }
 
   update(data: Tuning): void {
