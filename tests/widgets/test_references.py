@@ -57,6 +57,7 @@ KINDS: Mapping[str, str] = {
     "question": r"q\d+",
     "e-class": r"f\d+\.c\d+/c\d+",
     "frame": r"f\d+\.c\d+/[\w.%]+@\d+",
+    "class of an e-graph": r"f\d+\.c\d+/[\w.%]+@\d+\.e\d+",
     "tensor": r"f[\d.c]+/k\d+(\.b\d+)?",
     "tensor of the program in a proof": r"f[\d.c]+/program\.%\d+",
     "tensor of the program": r"program\.%\d+",

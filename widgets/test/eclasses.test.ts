@@ -100,7 +100,7 @@ describe("a path between two terms", () => {
   it("marks what changed in each term, as text, and names the axiom and the tensor", () => {
     const { panel, selected } = shown({ path: PATH, scene: null });
     const rows = [...panel.element.querySelectorAll(".pe-path > li")];
-    (rows[1]?.querySelector(".pe-link") as HTMLElement).click();
+    rows[1]?.querySelector<HTMLElement>(".pe-link")?.click();
 
     expect(rows).toHaveLength(3);
     expect(rows[1]?.querySelector("mark")?.textContent).toBe("<y>");

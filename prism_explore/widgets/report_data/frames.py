@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from prism_explore.widgets.panels.context import Context, Folds, graph_of
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS
-from prism_explore.widgets.refs import FrameRef
+from prism_explore.widgets.refs import FrameRef, frame_ref
 from prism_explore.widgets.report_data.moments import Recorder
+from prism_explore.widgets.scene import Item, Scene
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,22 @@ def record_frames(recorder: Recorder, candidate: str, folds: Folds, limit: int) 
     return FrameCount(candidate, stored, lemmas, len(tensors))
 
 
+def without_class_refs(scene: Scene) -> Scene:
+    """A frame whose classes cannot be selected: a page has no inspector of each class in each frame."""
+
+    def plain(item: Item) -> Item:
+        found = frame_ref(item.ref)
+        return replace(item, ref="") if found is not None and found.eclass else item
+
+    return replace(scene, items=tuple(map(plain, scene.items)))
+
+
 def _record_frame(recorder: Recorder, ref: str, moment: int, folds: Folds) -> None:
     owner = ref.partition("/")[0]
     view = replace(recorder.view, selection=ref, subject=owner)
     context = Context.of(recorder.search, folds, view, recorder.memo)
     panel = PANELS["eclasses"](context)
-    recorder.versions.record(f"frame/{ref}", moment, replace(panel, lemmas=replace(panel.lemmas, rows=())))
+    scene = panel.scene and without_class_refs(panel.scene)
+    panel = replace(panel, scene=scene, lemmas=replace(panel.lemmas, rows=()))
+    recorder.versions.record(f"frame/{ref}", moment, panel)
     recorder.versions.record(f"inspector/{ref}", moment, inspect(ref, context))

@@ -203,6 +203,8 @@ export class Folded {
     panels.code = of("code", selection) ?? panels.code;
     const frame = of<EClasses>("frame", selection);
     if (frame) panels.eclasses = { ...frame, lemmas: (panels.eclasses as EClasses).lemmas };
+    // What a page has is shown; other modes and marks would need Python.
+    panels.eclasses = { ...(panels.eclasses as EClasses), modes: [], rules: [], more: "" } satisfies EClasses;
     return panels;
   }
 }
@@ -222,8 +224,10 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
         trail: [],
         scene: null,
       } satisfies GraphSection;
-    case "eclasses":
-      return { subject, caption, scene: null, lemmas: table } satisfies EClasses;
+    case "eclasses": {
+      const nothing = { modes: [], mode: "classes", frame_ref: "", slider: null, rules: [], rule: "" };
+      return { subject, caption, scene: null, lemmas: table, ...nothing, more: "", path: null } satisfies EClasses;
+    }
     case "sizes": {
       const nothing = {
         forms: [],

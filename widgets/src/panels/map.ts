@@ -20,6 +20,7 @@ export class MapPanel implements Panel<MapSection> {
     class: "pe-chip",
     title: "mark everything with the same operators and reasons as the selection (s)",
   });
+  private readonly choices: HTMLElement;
   private readonly interval = h("span", { class: "pe-chooser" });
   private readonly preview = s("rect", { class: "pe-brush", visibility: "hidden" });
   private selected: readonly string[] = [];
@@ -42,8 +43,8 @@ export class MapPanel implements Panel<MapSection> {
     this.similar.textContent = "mark similar";
     this.similar.addEventListener("click", () => this.look({ similar: !this.marksSimilar }));
     this.element = this.picture.frame.element;
-    const choices = h("div", { class: "pe-choices" }, this.modes.element, this.similar, this.interval);
-    this.picture.frame.body.prepend(choices);
+    this.choices = h("div", { class: "pe-choices" }, this.modes.element, this.similar, this.interval);
+    this.picture.frame.body.prepend(this.choices);
     this.picture.frame.body.append(this.reasons.element);
     this.stage.overlay.append(this.preview);
     this.stage.element.addEventListener("pointerdown", (event) => this.drag(event), { capture: true });
@@ -59,6 +60,7 @@ export class MapPanel implements Panel<MapSection> {
     this.modes.update(data.modes, data.mode);
     this.marksSimilar = data.similar;
     mark(this.similar, "aria-pressed", String(data.similar));
+    this.choices.hidden = data.modes.length === 0;
     this.brush = data.brush;
     this.showInterval(data.brush);
     this.stage.update(data.scene);
