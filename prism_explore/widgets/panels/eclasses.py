@@ -64,7 +64,8 @@ def eclasses_panel(context: Context) -> EClasses:
     frame = frame_ref(context.view.selection)
     own_frame = frame if frame is not None and frame.candidate == candidate else None
     growth = growth_of(own_frame, context) if own_frame is not None else None
-    panel = EClasses(candidate, "", None, lemmas, _MODES, "classes", _first_frame(context))
+    modes = _MODES if context.view.interactive else ()
+    panel = EClasses(candidate, "", None, lemmas, modes, "classes", _first_frame(context))
     if context.view.egraph.path and found is not None:
         return _path_panel(panel, found[0], context)
     if own_frame is not None and growth is not None:
@@ -122,8 +123,9 @@ def _frame_panel(panel: EClasses, frame: FrameRef, growth: Growth, context: Cont
     last = max(0, len(growth.frames) - 1)
     number = min(frame.number, last)
     slider = FrameSlider(f"{frame.candidate}/{frame.tensor}@", f".{frame.eclass}" if frame.eclass else "", number, last)
-    more = f"draw up to {2 * view.nodes:,} e-nodes" if scene.omitted and view.nodes < MAX_NODES else ""
-    rules = _rules(growth, number)
+    has_more = bool(scene.omitted) and view.nodes < MAX_NODES and context.view.interactive
+    more = f"draw up to {2 * view.nodes:,} e-nodes" if has_more else ""
+    rules = _rules(growth, number) if context.view.interactive else ()
     rule = view.rule if any(r.name == view.rule for r in rules) else ""
     return replace(
         panel, caption=scene.title, scene=scene, mode="egraph", slider=slider, rules=rules, rule=rule, more=more

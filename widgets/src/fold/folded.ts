@@ -203,8 +203,6 @@ export class Folded {
     panels.code = of("code", selection) ?? panels.code;
     const frame = of<EClasses>("frame", selection);
     if (frame) panels.eclasses = { ...frame, lemmas: (panels.eclasses as EClasses).lemmas };
-    // What a page has is shown; other modes and marks would need Python.
-    panels.eclasses = { ...(panels.eclasses as EClasses), modes: [], rules: [], more: "" } satisfies EClasses;
     return panels;
   }
 }
