@@ -167,6 +167,10 @@ export const SCENE_CSS = `
 .prism-scene .k-same>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:0.8px;}
 .prism-scene .k-eclass>.body{fill:var(--pe-surface);stroke:var(--pe-line);stroke-width:1.5px;}
 .prism-scene .k-eclass-shared>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2.5px;}
+.prism-scene .k-eclass-merged>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:3px;stroke-dasharray:8 2;}
+.prism-scene .k-eclass-focus>.body{fill:var(--pe-surface);stroke:var(--pe-select);stroke-width:3px;}
+.prism-scene .k-enode-new>.body{fill:var(--pe-surface);stroke:var(--pe-ink);stroke-width:2px;stroke-dasharray:4 2;}
+.prism-scene .k-enode-marked>.body{fill:var(--pe-band);stroke:var(--pe-ink);stroke-width:2.5px;}
 .prism-scene .k-of-program>.body{fill:var(--pe-tensor);stroke:var(--pe-kernel-line);stroke-width:1.5px;}
 .prism-scene .k-of-candidate>.body{fill:var(--pe-block);stroke:var(--pe-block-line);stroke-width:1.5px;}
 .prism-scene .k-edge-member>.body{fill:none;stroke:var(--pe-line);stroke-width:1.2px;}

@@ -332,12 +332,48 @@ export interface Table {
   readonly omitted: string;
 }
 
-/** The e-classes of a candidate, and the lemmas of its certificate. */
+/** The frames of an e-graph. */
+export interface FrameSlider {
+  readonly lemma: string;
+  readonly focus: string;
+  readonly number: number;
+  readonly last: number;
+}
+
+/** A term on the way to an equal one, in three parts: the middle one was changed. */
+export interface PathStep {
+  readonly ref: string;
+  readonly before: string;
+  readonly changed: string;
+  readonly after: string;
+  readonly replaced: string;
+  readonly why: string;
+}
+
+/** How one term becomes an equal one. */
+export interface TermPath {
+  readonly start: string;
+  readonly end: string;
+  readonly tensors: readonly Choice[];
+  readonly steps: readonly PathStep[];
+  readonly step: number;
+  readonly note: string;
+}
+
+/** The e-classes of a candidate, the e-graph of a lemma, or a path; and the lemmas of its certificate. */
 export interface EClasses {
   readonly subject: string;
   readonly caption: string;
   readonly scene: Scene | null;
   readonly lemmas: Table;
+  readonly modes: readonly Choice[];
+  readonly mode: string;
+  readonly frame_ref: string;
+  readonly slider: FrameSlider | null;
+  readonly rules: readonly Choice[];
+  readonly rule: string;
+  readonly more: string;
+  readonly path: TermPath | null;
 }
 
 /** An axis on which values can be selected by dragging. Units: px in the scene. */

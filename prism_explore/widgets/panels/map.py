@@ -35,8 +35,7 @@ def map_panel(context: Context) -> MapSection:
         summary += f"; {len(same):,} with the shape of {view.selection}"
         summary += "" if chosen.mode == "similar" else f", {shown:,} of them in view"
     reasons = reasons_scene(ledger, float(view.map_px))
-    modes = _MODES if view.interactive else ()
-    return MapSection(summary, modes, chosen.mode, chosen.similar, brush, scene, reasons)
+    return MapSection(summary, _MODES, chosen.mode, chosen.similar, brush, scene, reasons)
 
 
 def _scene(context: Context, root: str, patterns: Patterns | None) -> tuple[Scene, TimeBrush | None]:

@@ -224,7 +224,15 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
       } satisfies GraphSection;
     case "eclasses": {
       const nothing = { modes: [], mode: "classes", frame_ref: "", slider: null, rules: [], rule: "" };
-      return { subject, caption, scene: null, lemmas: table, ...nothing, more: "", path: null } satisfies EClasses;
+      return {
+        subject,
+        caption,
+        scene: null,
+        lemmas: table,
+        ...nothing,
+        more: "",
+        path: null,
+      } satisfies EClasses;
     }
     case "sizes": {
       const nothing = {
