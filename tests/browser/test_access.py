@@ -1,4 +1,4 @@
-"""Access: axe-core finds nothing serious in the widget and the report, and the keyboard alone reaches everything."""
+"""Access: axe-core finds nothing serious in the widget and the report, and Tab reaches every control."""
 
 from __future__ import annotations
 
@@ -90,4 +90,36 @@ def test_axe_finds_nothing_serious_in_a_report(
     page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
     page.goto(report(tmp_path).as_uri())
     assert violations(page, axe) == []
+    page.close()
+
+
+WALKED = """() => {
+  const e = document.activeElement;
+  if (!e || !e.closest(".prism-explore")) return null;
+  e.setAttribute("data-walked", "");
+  return true;
+}"""
+NOT_WALKED = """() => [...document.querySelectorAll(
+    ".prism-explore :is(button, select, input, textarea, summary, svg[tabindex])")]
+  .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !e.hasAttribute("data-walked"))
+  .map((e) => e.outerHTML.slice(0, 120))"""
+
+
+def test_tab_reaches_every_control_and_escape_closes_the_filter(harness: str, chromium: Browser) -> None:
+    page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(harness)
+    page.wait_for_selector(".prism-explore [data-ref]")
+    page.locator(".prism-explore").focus()
+    for _ in range(250):
+        page.keyboard.press("Tab")
+        if page.evaluate(WALKED) is None:
+            break
+    assert page.evaluate(NOT_WALKED) == []
+
+    page.locator(".pe-search").focus()
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    assert page.evaluate("document.activeElement.name") == "status"
+    page.keyboard.press("Escape")
+    assert page.locator(".pe-filter[open]").count() == 0
     page.close()
