@@ -46,7 +46,14 @@ SESSIONS = {
 
 def look(selection: str, subject: str, cursor: int, root: str, map_px: int) -> dict[str, Any]:
     graph = {"collapsed": False, "entered": "", "program": False}
-    view = {"cursor": cursor, "root": root, "map_px": map_px, "closed": [], "map_mode": "icicle", "tuning": "curve"}
+    view: dict[str, Any] = {
+        "cursor": cursor,
+        "root": root,
+        "map_px": map_px,
+        "closed": [],
+        "map_mode": "icicle",
+        "tuning": "curve",
+    }
     return {"selection": selection, "subject": subject, **view, **graph}
 
 
