@@ -78,6 +78,8 @@ def references(value: object) -> Iterator[str]:
             found = getattr(value, f.name)
             if f.name == "ref" and found:
                 yield str(found)
+            elif f.name == "refs" and isinstance(found, str):
+                yield from found.split()
             yield from references(found)
     elif isinstance(value, Mapping):
         for inner in cast("Mapping[str, object]", value).values():
@@ -149,10 +151,9 @@ def not_of(ref: str, owner: str, panels: Mapping[str, Any], context: Context) ->
     others = {r for r in references(eclasses) if owner_of(r) not in own}
     if others:
         yield f"{ref}: the e-classes open {others}"
-    if code.source and context.events.candidate_of_trial[code.title.split()[0]] not in own:
+    shown = code.title.split()[0]
+    if context.events.candidate_of_trial.get(shown, shown) not in own:
         yield f"{ref}: the code is that of {code.title}"
-    if not code.source and not any(name in f"{code.title} {code.caption}" for name in own):
-        yield f"{ref}: the code says {code.caption}"
 
 
 def recorded(name: str, with_questions: bool) -> tuple[SearchInfo, Folds]:
