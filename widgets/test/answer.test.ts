@@ -121,7 +121,7 @@ describe("while an earlier state is shown", () => {
 
   it("commands that change the search are disabled, with the reason", () => {
     const { python, root } = past();
-    const reject = find(root, "[data-panel=families] [data-command=reject]");
+    const reject = find(root, "[data-panel=families] tr [data-command=reject]");
     click(reject);
     press(root, "x");
 
@@ -142,7 +142,7 @@ describe("while an earlier state is shown", () => {
 
   it("the banner leads back, and then everything is as before", () => {
     const { python, root } = past();
-    const reject = () => find(root, "[data-panel=families] [data-command=reject]");
+    const reject = () => find(root, "[data-panel=families] tr [data-command=reject]");
     click(labelled(find(root, ".pe-banner"), "Back to now"));
     expect(python.of("look").map((l) => l.cursor)).toEqual([0]);
     python.tell({ transport: recorded().transport });
