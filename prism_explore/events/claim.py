@@ -220,7 +220,7 @@ def _float_safety(book: Ledger) -> str:
         likewise = f"; {_list(e.family for e in others)} likewise" if others else ""
         sentences.append(
             f"{_count(len(unsafe), 'family', 'families')} equal over the reals {verb} unsafe in "
-            f"{_PRECISIONS.get(first.dtype, first.dtype)}: {first.family}, {first.reasons[0]}{likewise}."
+            f"{_PRECISIONS.get(first.dtype, first.dtype)}: {', '.join((first.family, *first.reasons[:1]))}{likewise}."
         )
     if withheld := [family for family in book.withheld if family not in rejected]:
         verb = "is" if len(withheld) == 1 else "are"

@@ -159,6 +159,15 @@ def find_runner_up(best: Trial, ledger: Ledger) -> Trial | None:
     return min((t for t in others if t is not None), key=lambda t: t.time_s or 0.0, default=None)
 
 
+def _margin(ratio: float, runner_up: str) -> str:
+    """How much faster it was than the runner-up; the best is chosen in rounds that both run, not by their trials."""
+    if ratio < 0.995:
+        return f"its trial took {1 / ratio:.3g}× the time of the runner-up {runner_up}; it was chosen in common rounds"
+    if ratio < 1.005:
+        return f"no slower than the runner-up {runner_up} in their trials"
+    return f"{ratio:.3g}× as fast as the runner-up {runner_up} in their trials"
+
+
 def _why_best(best: Trial, runner_up: Trial | None, context: Context) -> str:
     """One sentence: the differences in work from the program, then the margin over the runner-up."""
     ledger, event = context.ledger, context.events.candidates.get(best.candidate)
@@ -166,8 +175,7 @@ def _why_best(best: Trial, runner_up: Trial | None, context: Context) -> str:
     work = work_differences(search.program.graph, event.sgraph, search.shapes) if event else ()
     margin = "no other family was timed"
     if runner_up is not None and runner_up.time_s and best.time_s:
-        ratio = runner_up.time_s / best.time_s
-        margin = f"{ratio:.3g}× as fast as the runner-up {runner_up.candidate} in their trials"
+        margin = _margin(runner_up.time_s / best.time_s, runner_up.candidate)
     difference = ", ".join(work) or "the same work as the program; tile sizes and code make the difference"
     torch = ledger.faster_baseline
     prefix = f"{torch.baseline.name} was faster, so best() runs it. " if torch is not None else ""

@@ -39,7 +39,7 @@ def transport(context: Context) -> Transport:
     finished = search.state == "finished" and not cursor
     total = max(search.count, events.count)
     past = (
-        f"Earlier state, event {events.count:,} of {total:,}: {last}. "
+        f"Earlier state, event {events.count:,} of {total:,}: {last.rstrip('.')}. "
         "The search itself is not changed, and steering is disabled."
     )
     return Transport(
