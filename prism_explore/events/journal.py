@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from prism_explore.errors import JournalVersionError
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.event_stream import is_event_stream, read_event_stream
 from prism_explore.events.kinds import KINDS, Event, Reason
+from prism_explore.support.caches import memoize
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.support.plain_data import Hook, PlainData
 
@@ -172,7 +173,7 @@ def _reason(data: object) -> Reason:
     return _reason_of(json.dumps(data))
 
 
-@lru_cache(4096)
+@memoize(4096)
 def _reason_of(text: str) -> Reason:
     return _plain_reasons().read(Reason, json.loads(text))
 

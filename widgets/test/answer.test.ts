@@ -170,7 +170,7 @@ describe("without a kernel", () => {
     );
 
   it("nothing looks alive after a restart, and the banner says what can be done", () => {
-    const { python, root } = shown(changed({ saved_as: "/home/me/run.prism" }));
+    const { python, root } = shown(changed({ saved_as: "/data/run.prism" }));
     python.liveChanged();
     vi.advanceTimersByTime(1001);
     const sent = python.commands.length;
@@ -179,7 +179,7 @@ describe("without a kernel", () => {
 
     const banner = find(root, ".pe-banner").textContent ?? "";
     expect(banner).toContain("restarted or has ended");
-    expect(banner).toContain('px.load("/home/me/run.prism")');
+    expect(banner).toContain('px.load("/data/run.prism")');
     expect(buttons(root).filter((b) => !isDisabled(b))).toEqual([]);
     expect(python.commands).toHaveLength(sent);
   });

@@ -87,10 +87,11 @@ def test_an_open_question_can_be_taken_back_and_is_not_asked_twice(sess) -> None
 def test_a_what_if_counts_what_reopens_and_leads_there(sess) -> None:
     found = sess.what_if(rules_off=("expr.unreachable",))
     asked = Question("q1", "what_if", "", "sess.what_if(...)", "answered", found)
-    (card,) = answer_cards(asked)
+    card, adopt = answer_cards(asked)
     (row,) = (r for r in found.rows if r.rule == "expr.unreachable")
 
     assert f"what if: {len(found.reopened):,} regions reopen" == card.title
+    assert "adopt" in adopt.title.lower()
     assert any(
         f"{len(row.reopened):,} of {row.regions:,} reopen" in says for rule, says in card.details if rule == row.rule
     )
