@@ -73,7 +73,9 @@ def test_a_reader_steps_rejects_undoes_runs_to_the_end_and_reads_the_best_kernel
     explorer.get_by_role("tab", name="Tuning").click()
     explorer.get_by_role("tab", name="E-classes").click()
     explorer.get_by_role("tab", name="Code").click()
-    expect(explorer.locator(".pe-source")).to_contain_text("parallel for")
+    code = explorer.locator("[data-panel=code]")
+    code.get_by_role("button", name="CPU source").click()
+    expect(code.locator(".pe-listing")).to_contain_text("parallel for")
     assert float(lab_page.python("small.best().error")) < 1e-4
     assert lab_page.page_errors == []
 

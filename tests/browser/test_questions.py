@@ -69,10 +69,10 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     select(lab_page, f"{proved}/{tensor}@0")
     eclasses = explorer.locator("[data-panel=eclasses]")
     expect(eclasses).to_contain_text("frame 0 of", timeout=30_000)
-    eclasses.locator("g.item", has_text="next").first.click()
+    eclasses.get_by_role("button", name=re.compile("next")).click()
     expect(eclasses).to_contain_text("frame 1 of")
     expect(inspector).to_contain_text("round 1")
-    eclasses.locator("g.item", has_text="previous").first.click()
+    eclasses.get_by_role("button", name=re.compile("previous")).click()
     expect(eclasses).to_contain_text("frame 0 of")
 
     # An audit of a cut, and a what-if from the form; both are listed, and their answers lead on.

@@ -204,7 +204,7 @@ describe("bookmarks", () => {
   it("lead back to the moment and the id", () => {
     const { python, root } = shown(marked());
     row(root)?.querySelector<HTMLElement>(".pe-link")?.click();
-    expect(python.of("look").at(-1)).toEqual({ kind: "look", cursor: 12 });
+    expect(python.of("look").at(-1)).toMatchObject({ kind: "look", cursor: 12 });
     expect(python.commands.at(-1)).toEqual(["select", { id: "f2" }]);
   });
 
