@@ -57,6 +57,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The serial phase imports only files with a serial test; to collect all of them takes most of a minute."""
+    is_test = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
+    if config.getoption("--phase") == "serial" and is_test:
+        return True if "mark.serial" not in collection_path.read_text(encoding="utf-8") else None
+    return None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Select one phase of the run, and start with the files that hold slow tests, so that no worker ends late."""
     phase = config.getoption("--phase")
