@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from prism_explore.diagnose.shadow_run import FoundFamily, ShadowRun
+from prism_explore.events.format import count_text
 from prism_explore.events.kinds import ExplorationFinished, RegionPruned
 from prism_explore.generate.region_replay import ReopenedRegion
 
@@ -79,14 +80,14 @@ def _judge_lost(searched: SearchedRegion) -> Judgement:
         return Judgement(
             "wrong",
             f"{name} was pruned wrongly: {searched.setting}, it has "
-            f"{_count(len(lost), 'proved family', 'proved families')} that the search lacks, "
+            f"{count_text(len(lost), 'proved family', 'proved families')} that the search lacks, "
             f"{_list(f.family for f in lost[:MAX_NAMED])} of the shadow run first. {reason.rule} is declared "
             f"{reason.soundness}, and lost them.",
         )
     state = "has not ended" if end is None else "stopped at its budget" if end.stop == "budget" else "was cancelled"
     return Judgement(
         "undecided",
-        f"{name} has {_count(len(lost), 'proved family', 'proved families')} that the search lacks, but the search "
+        f"{name} has {count_text(len(lost), 'proved family', 'proved families')} that the search lacks, but the search "
         f"{state}, so it may not have reached them yet. Let it end, then audit again.",
     )
 
@@ -118,7 +119,7 @@ def _judge_searched(searched: SearchedRegion) -> Judgement:
     name, reopened, shadow = searched.region.region, searched.reopened, searched.shadow
     amount = f"{searched.setting}, {_amount(reopened.nodes, shadow)}"
     excluded = [f for f in shadow.found if f.status == "excluded"]
-    many = _count(len(excluded), "proved family is", "proved families are")
+    many = count_text(len(excluded), "proved family is", "proved families are")
     also = f" {many} outside the stated space: {excluded[0].explanation}." if excluded else ""
     if budget := searched.spent_budget:
         return Judgement(
@@ -131,8 +132,8 @@ def _judge_searched(searched: SearchedRegion) -> Judgement:
         return Judgement(
             "undecided",
             f"{name} was searched to its end: {amount}. "
-            f"{_count(len(shadow.undecided), 'family is', 'families are')} unknown, neither proved nor refuted, and "
-            f"the search lacks {'it' if len(shadow.undecided) == 1 else 'them'}.{also}",
+            f"{count_text(len(shadow.undecided), 'family is', 'families are')} unknown, neither proved nor refuted, "
+            f"and the search lacks {'it' if len(shadow.undecided) == 1 else 'them'}.{also}",
         )
     if len(reopened.taken) < len(reopened.steps):
         return Judgement(
@@ -141,7 +142,7 @@ def _judge_searched(searched: SearchedRegion) -> Judgement:
             f"No proved family was found there that the search lacks.{also}",
         )
     inside = sum(isinstance(e, RegionPruned) for e in shadow.journal.events)
-    others = f" The other rules were on and pruned {_count(inside, 'region', 'regions')} inside." if inside else ""
+    others = f" The other rules were on and pruned {count_text(inside, 'region', 'regions')} inside." if inside else ""
     return Judgement(
         "right",
         f"{name} was pruned rightly: it was searched to its end, {amount}, and has no proved family that the search "
@@ -155,10 +156,10 @@ def judge_left_out(subject: str, shadow: ShadowRun, spent_budget: str, nodes: in
     amount = _amount(nodes, shadow)
     end = f", where the audit's own budget of {spent_budget} was spent" if spent_budget else ", searched to its end"
     if lost:
-        count = _count(len(lost), "proved family", "proved families")
+        count = count_text(len(lost), "proved family", "proved families")
         return Judgement("gained", f"{subject} has {count} that the search lacks: {amount}{end}.")
     if spent_budget or shadow.undecided:
-        count = _count(len(shadow.undecided), "family is", "families are")
+        count = count_text(len(shadow.undecided), "family is", "families are")
         unknown = f"; {count} unknown" if shadow.undecided else ""
         return Judgement(
             "undecided", f"{subject} has no proved family yet that the search lacks: {amount}{end}{unknown}."
@@ -167,11 +168,7 @@ def judge_left_out(subject: str, shadow: ShadowRun, spent_budget: str, nodes: in
 
 
 def _amount(nodes: int, shadow: ShadowRun) -> str:
-    return f"{_count(nodes, 'node', 'nodes')} and {_count(shadow.candidates, 'candidate', 'candidates')}"
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
+    return f"{count_text(nodes, 'node', 'nodes')} and {count_text(shadow.candidates, 'candidate', 'candidates')}"
 
 
 def _list(words: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias
 
 from prism_explore.diagnose.merged_tree import MergedTree
 from prism_explore.events import kinds
-from prism_explore.events.format import seconds_text
+from prism_explore.events.format import count_text, seconds_text
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event
 from prism_explore.events.ledger import FamilyRow, Ledger, ledger
@@ -121,8 +121,10 @@ class RunComparison:
         both = len(self.pairs) - only_a - only_b
         differing = sum(line.differs for line in self.settings)
         sentences = [
-            f"{_many(both, 'family', 'families')} in both, {only_a} only in A, {only_b} only in B.",
-            f"{_many(differing, 'setting differs', 'settings differ')}." if differing else "The settings are the same.",
+            f"{count_text(both, 'family', 'families')} in both, {only_a} only in A, {only_b} only in B.",
+            f"{count_text(differing, 'setting differs', 'settings differ')}."
+            if differing
+            else "The settings are the same.",
         ]
         if self.first_difference is None and self.event_counts[0] == self.event_counts[1]:
             sentences.append(f"All {self.event_counts[0]:,} events are the same.")
@@ -289,8 +291,6 @@ def _event_name(event: Event | None) -> str:
 
 
 # ---------------------------------------------------------------- lines
-def _many(count: int, one: str, several: str) -> str:
-    return f"{count} {one if count == 1 else several}"
 
 
 def _pair_lines(one: dict[str, str], other: dict[str, str]) -> tuple[Line, ...]:

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from prism_explore.events.format import seconds_text
+from prism_explore.events.format import count_text, seconds_text
 from prism_explore.events.kinds import MISSING_OPERATORS, TIME_SPENT, Event, ExplorationStarted, Soundness
 from prism_explore.events.ledger import Ledger, Stop, fastest_baseline, ledger
 
@@ -57,12 +57,12 @@ def _best(book: Ledger) -> str:
         time = seconds_text(book.best_s or best.time_s)
         return f"Best of {which} proved {families}{some}, {within}: {best.candidate} at {time}."
     if proved:
-        return f"{_count(len(proved), 'family', 'families')} proved {within}; {why_untimed(book)}."
+        return f"{count_text(len(proved), 'family', 'families')} proved {within}; {why_untimed(book)}."
     if shown:
         which = "The only family" if len(shown) == 1 else f"All {len(shown)} families"
         return f"{which} proved {within} {'was' if len(shown) == 1 else 'were'} rejected by you."
     if book.families:
-        return f"{_count(len(book.families), 'family', 'families')} found {within}; none has been proved."
+        return f"{count_text(len(book.families), 'family', 'families')} found {within}; none has been proved."
     return f"No family found {within}."
 
 
@@ -81,7 +81,7 @@ def _trials(book: Ledger) -> str:
     if not proved:
         return ""
     text = f"Beside {'its proof' if len(proved) == 1 else 'their proofs'}, "
-    text += f"{_count(len(proved), 'candidate', 'candidates')} survived random trials in float64"
+    text += f"{count_text(len(proved), 'candidate', 'candidates')} survived random trials in float64"
     if not exact:
         return f"{text}; none had one in exact arithmetic."
     which = "it" if len(proved) == 1 else "all of them" if len(exact) == len(proved) else f"{len(exact)} of them"
@@ -149,7 +149,7 @@ def _excluded(book: Ledger) -> str:
     by_hand = book.steering.named("rejected")
     except_for = [f"{_list(by_hand)} by you"] if by_hand else []
     if not book.steering.standing and not book.steering.undone and (n := counts["user", "region"]):
-        except_for.append(f"{_count(n, 'region', 'regions')} by you")
+        except_for.append(f"{count_text(n, 'region', 'regions')} by you")
     words: tuple[tuple[Soundness, str], ...] = (("budget", "by budget"), ("heuristic", "by heuristic rules"))
     for soundness, word in words:
         for what, one, many in (
@@ -158,10 +158,12 @@ def _excluded(book: Ledger) -> str:
             ("family", "proved family", "proved families"),
         ):
             if n := counts[soundness, what]:
-                except_for.append(f"{_count(n, one, many)} {word}")
+                except_for.append(f"{count_text(n, one, many)} {word}")
     sound = counts["sound", "region"] + counts["sound", "maps"]
     text = (
-        f"Nothing was excluded but by sound rules ({_count(sound, 'cut', 'cuts')})" if sound else "Nothing was excluded"
+        f"Nothing was excluded but by sound rules ({count_text(sound, 'cut', 'cuts')})"
+        if sound
+        else "Nothing was excluded"
     )
     return f"{text}, except {_list(except_for)}." if except_for else f"{text}."
 
@@ -176,11 +178,11 @@ def _undecided(book: Ledger) -> str:
         left = sum(bool(v.budget) for v in book.verdicts.values())
         spent = f"; the time for proofs was spent before {left:,} of them" if left else ""
         sentences.append(
-            f"{_count(unknown, 'candidate', 'candidates')} {verb} unknown: neither proved nor refuted{spent}."
+            f"{count_text(unknown, 'candidate', 'candidates')} {verb} unknown: neither proved nor refuted{spent}."
         )
     if waiting > 0:
         verb = "has" if waiting == 1 else "have"
-        sentences.append(f"{_count(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
+        sentences.append(f"{count_text(waiting, 'candidate', 'candidates')} {verb} no verdict yet.")
     return " ".join(sentences)
 
 
@@ -191,11 +193,11 @@ def _near_misses(book: Ledger, stop: Stop | None) -> str:
     f = book.funnel
     rules = ", ".join(f"{row.count:,} by {row.rule}" for row in book.prune_counts if row.what == "region")
     funnel = (
-        f"{_count(f.expanded, 'partial graph', 'partial graphs')} kept, "
-        f"{_count(f.pruned, 'region', 'regions')} cut{f' ({rules})' if rules else ''}, "
-        f"{_count(f.families, 'family', 'families')}, "
-        f"{_count(f.maps_rejected, 'choice of maps', 'choices of maps')} forbidden, "
-        f"{_count(f.candidates, 'candidate', 'candidates')}, {f.refuted:,} refuted, {f.unknown:,} unknown, 0 proved"
+        f"{count_text(f.expanded, 'partial graph', 'partial graphs')} kept, "
+        f"{count_text(f.pruned, 'region', 'regions')} cut{f' ({rules})' if rules else ''}, "
+        f"{count_text(f.families, 'family', 'families')}, "
+        f"{count_text(f.maps_rejected, 'choice of maps', 'choices of maps')} forbidden, "
+        f"{count_text(f.candidates, 'candidate', 'candidates')}, {f.refuted:,} refuted, {f.unknown:,} unknown, 0 proved"
     )
     nearest = "; ".join(
         f"{miss.subject}, {miss.description}{f' (reopens if {miss.reopens})' if miss.reopens else ''}"
@@ -219,7 +221,7 @@ def _float_safety(book: Ledger) -> str:
         first, *others = unsafe
         likewise = f"; {_list(e.family for e in others)} likewise" if others else ""
         sentences.append(
-            f"{_count(len(unsafe), 'family', 'families')} equal over the reals {verb} unsafe in "
+            f"{count_text(len(unsafe), 'family', 'families')} equal over the reals {verb} unsafe in "
             f"{_PRECISIONS.get(first.dtype, first.dtype)}: {', '.join((first.family, *first.reasons[:1]))}{likewise}."
         )
     if withheld := [family for family in book.withheld if family not in rejected]:
@@ -230,7 +232,7 @@ def _float_safety(book: Ledger) -> str:
         by = "you accepted it" if best.family in book.steering.named("accepted") else "unsafe families were allowed"
         sentences.append(f"The best is unsafe in floating point: {by}.")
     if unassessed:
-        count = _count(len(unassessed), "family was", "families were")
+        count = count_text(len(unassessed), "family was", "families were")
         sentences.append(f"{count} not assessed in floating point: {unassessed[0].family}, {unassessed[0].detail}.")
     return " ".join(sentences)
 
@@ -239,18 +241,20 @@ def _tuning(book: Ledger) -> str:
     """How many trials were timed, and how many candidates and families were not timed and why."""
     if not book.funnel.measured:
         return _restricted(book)
-    text = f"Numbers were chosen by {_count(book.funnel.measured, 'timed trial', 'timed trials')}, not by trying all"
+    text = (
+        f"Numbers were chosen by {count_text(book.funnel.measured, 'timed trial', 'timed trials')}, not by trying all"
+    )
     if n := book.funnel.bounded:
         verb = "was" if n == 1 else "were"
         bound = "its modelled bound is" if n == 1 else "their modelled bounds are"
-        one = _count(n, "proved candidate", "proved candidates")
+        one = count_text(n, "proved candidate", "proved candidates")
         rates = any(row.what == "candidate" and row.soundness == "heuristic" for row in book.prune_counts)
         limits = ", if the machine's measured rates are its limits" if rates else ""
         text += f"; {one} {verb} not timed because {bound} no better than the best time{limits}"
     dominated = [f.family for f in book.families if f.dominated_by and f.status == "proved" and f.best_s is None]
     if dominated and not any(row.what == "family" for row in book.prune_counts):
         verb = "was" if len(dominated) == 1 else "were"
-        families = _count(len(dominated), "proved family", "proved families")
+        families = count_text(len(dominated), "proved family", "proved families")
         text += f"; {families} that cost no less than another in the model came behind it and {verb} not timed"
     return f"{text}. {_restricted(book)}".strip()
 
@@ -280,10 +284,6 @@ def _which_budget(book: Ledger) -> str:
     codes |= {v.budget for v in book.verdicts.values()}
     spent = [word for code, word in (("budget.nodes", "nodes"), (TIME_SPENT, "time")) if code in codes]
     return f" of {_list(spent)}" if spent else ""
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def _list(words: Iterable[str]) -> str:

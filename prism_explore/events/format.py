@@ -5,6 +5,15 @@ from __future__ import annotations
 from prism_explore.events.kinds import SearchForked, VerdictReached
 
 
+def count_text(count: int, one: str, several: str) -> str:
+    """A number with its noun.
+
+    >>> count_text(1, "family", "families"), count_text(1200, "family", "families")
+    ('1 family', '1,200 families')
+    """
+    return f"{count:,} {one if count == 1 else several}"
+
+
 def verdict_text(event: VerdictReached) -> str:
     """The verdict and the method that decided it, such as `proved by normal form`."""
     return f"{event.verdict} by {event.method}" if event.method else event.verdict

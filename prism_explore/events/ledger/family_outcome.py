@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from prism_explore.events.format import seconds_text
+from prism_explore.events.format import count_text, seconds_text
 from prism_explore.events.kinds import Reason
 from prism_explore.events.ledger.rows import FamilyRow, Ledger
 
@@ -100,7 +100,7 @@ def _rejected(row: FamilyRow, book: Ledger) -> Outcome | None:
 def _impossible(row: FamilyRow, _: Ledger) -> Outcome | None:
     if row.status != "impossible":
         return None
-    count = _count(row.maps_rejected, "choice of maps is", "choices of maps are")
+    count = count_text(row.maps_rejected, "choice of maps is", "choices of maps are")
     text = f"It has no candidate: {count} forbidden, and no other is left."
     example = row.forbidden
     if example is None:
@@ -131,7 +131,7 @@ def _unknown(row: FamilyRow, _: Ledger) -> Outcome | None:
     if row.status != "unknown" or row.verdict is None:
         return None
     short = "not proved: time spent" if row.verdict.budget else "not proved"
-    count = _count(row.unknown, "candidate is", "candidates are")
+    count = count_text(row.unknown, "candidate is", "candidates are")
     text = f"Only proved families are timed. {count} neither proved nor refuted; it may still be equal."
     return Outcome("unknown", short, text, row.verdict.candidate, ((row.verdict.candidate, row.verdict.detail),))
 
@@ -224,8 +224,8 @@ def _not_reached(row: FamilyRow, book: Ledger) -> Outcome:
     if book.finished is None:
         return Outcome("not reached", "not timed yet", "It is proved, and no kernel of it has been timed yet.")
     others = sum(f.best is not None for f in book.families)
-    measured = _count(book.funnel.measured, "kernel", "kernels")
-    timed = f"{measured} of {_count(others, 'other family', 'other families')} were timed"
+    measured = count_text(book.funnel.measured, "kernel", "kernels")
+    timed = f"{measured} of {count_text(others, 'other family', 'other families')} were timed"
     details = (("its lower bound", f"{seconds_text(row.floor_s)} modelled"),) if row.floor_s is not None else ()
     text = f"It is proved and was not timed: {_end(book)}. {timed if others else 'No kernel of this search was timed'}."
     return Outcome("not reached", "not timed: budget", text, book.best.trial if book.best is not None else "", details)
@@ -266,10 +266,6 @@ def _end(book: Ledger, exhausted: str = "the budget of tuning was spent before i
 
 def _all(count: int) -> str:
     return "its one candidate is" if count == 1 else f"all {count:,} candidates are"
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def _inner(sentence: str) -> str:
