@@ -302,21 +302,32 @@ def _prunings_table(book: Ledger) -> Table:
 
 
 def _families_table(book: Ledger) -> Table:
-    columns = ("id", "status", "candidates", "proved", "floats", "best (measured)", "lower bound (modelled)", "why not")
+    columns = (
+        "id",
+        "status",
+        "candidates",
+        "proved",
+        "floats",
+        "trial time",
+        "final race",
+        "lower bound (modelled)",
+        "why not",
+    )
     table = _table("\nfamilies", *columns)
     for row in best_first(book):
-        time_s = seconds_text(row.best_s) if row.best_s is not None else "-"
+        times_s = (row.best.time_s, row.best.race_s) if row.best is not None else (None, None)
+        times = (seconds_text(s) if s is not None else "-" for s in times_s)
         bound = seconds_text(row.floor_s) if row.floor_s is not None else "-"
-        cells = (row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", time_s, bound)
+        cells = (row.family, row.status, str(row.candidates), str(row.proved), row.floats or "-", *times, bound)
         _add_row(table, *cells, outcome(row, book).short)
     return table
 
 
 def _trials_table(book: Ledger) -> Table:
-    table = _table("\nfastest trials", "candidate", "time", "p20", "p80", "error", "parameters")
+    table = _table("\nfastest trials", "candidate", "trial time", "p20", "p80", "error", "parameters")
     timed = sorted((t for t in book.trials if t.time_s is not None), key=lambda t: t.time_s or 0.0)
     for t in timed[:5]:
-        time = t.kernel_time
+        time = t.trial_time
         spread = [seconds_text(s) for s in (time.time_s, time.p20_s, time.p80_s)] if time is not None else []
         parameters = ", ".join(f"{k}={v}" for k, v in t.parameters)
         _add_row(table, t.candidate, *spread, f"{t.error:.0e}", parameters)

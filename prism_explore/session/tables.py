@@ -1,7 +1,8 @@
 """`sess.table(name)`: the data of a search as rows of plain values, for `json`, `csv` or pandas.
 
 One function per table, in `TABLES`. A row is a dict of texts, numbers, None and tuples of those; a number has its unit
-in its name. Times of trials are those of the tuning run, and `time_s` is the one time that the explorer shows.
+in its name. `time_s` is the one time of a kernel: in the final race, else in its trial. `tuning_time_s` is that of its
+trial, which is comparable with other trials.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def _families(_: Entries, book: Ledger) -> Iterator[Row]:
         yield {
             **_fields(f, without=("best", "dominated", "verdict", "bound", "forbidden", "failure")),
             "time_s": f.best_s,
+            "tuning_time_s": best.time_s if best is not None else None,
             "best_candidate": best.candidate if best is not None else "",
             "best_trial": best.trial if best is not None else "",
             "outcome": why_not.code,

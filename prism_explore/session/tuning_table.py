@@ -58,7 +58,7 @@ class Tuning(Sequence[Trial]):
             rows.append(
                 {
                     **row,
-                    "time_s": t.kernel_s,
+                    "time_s": None if time is None else time.time_s,
                     "time_source": "" if time is None else time.source,
                     "tuning_time_s": t.time_s,
                     "parameters": dict(t.parameters),
@@ -76,7 +76,7 @@ class Tuning(Sequence[Trial]):
             lines[0] += f"; the model orders them with a rank correlation of {correlation:.2f}"
         for t in timed[:5]:
             values = ", ".join(f"{k}={v}" for k, v in t.parameters)
-            measured = seconds_text(t.kernel_time.time_s) if t.kernel_time is not None else ""
+            measured = seconds_text(t.time_s) if t.time_s is not None else ""
             modelled = f", modelled {seconds_text(t.modelled_s)}" if t.modelled_s is not None else ""
             lines.append(f"  {t.trial} {t.candidate}: {measured} measured{modelled}: {values}")
         return "\n".join(lines)

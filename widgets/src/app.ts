@@ -11,7 +11,8 @@ import { h, mark } from "./lib/dom.ts";
 import type { Direction } from "./lib/draw.ts";
 import { icon } from "./lib/glyph.ts";
 import { Press } from "./lib/press.ts";
-import { ancestors, familyOf, isNode } from "./lib/refs.ts";
+import { familyOf, isNode } from "./lib/refs.ts";
+import { Relations } from "./lib/related.ts";
 import { Lock } from "./lock.ts";
 import type { BookmarksPanel } from "./panels/bookmarks.ts";
 import type { LedgerPanel } from "./panels/dock.ts";
@@ -22,7 +23,7 @@ import { ResultView } from "./panels/result.ts";
 import { TransportBar } from "./panels/transport.ts";
 import { makePanels, type Panels } from "./registry.ts";
 import { SCENE_CSS } from "./scene.ts";
-import type { Sections, ShapeSizes } from "./sections.ts";
+import type { Row, Sections, ShapeSizes } from "./sections.ts";
 import { copyText, StatusLine } from "./status.ts";
 import { type Args, type Connection, type Look, type Model, type Reply, Wire } from "./wire.ts";
 
@@ -67,6 +68,7 @@ export class App implements Host {
   /** Number of the last request of Python to show a panel. */
   private request = 0;
   private readonly press: Press;
+  private readonly relations = new Relations();
 
   constructor(model: Model) {
     this.bar = new TransportBar(this);
@@ -145,7 +147,8 @@ export class App implements Host {
   }
 
   hover(ref: string | null): void {
-    for (const panel of this.panels.values()) panel.hover(ref);
+    const refs = ref ? [ref, ...this.relations.above(ref), ...this.relations.below(ref)] : [];
+    for (const panel of this.panels.values()) panel.hover(refs);
   }
 
   copy(text: string, what: string): void {
@@ -245,6 +248,8 @@ export class App implements Host {
     for (const [name, panel] of this.panels) give(name, (data) => panel.update(data as never));
     give("script", (data) => (this.panels.get("ledger") as LedgerPanel | undefined)?.showScript(data));
     give("error", (data) => this.banner.set({ error: data ?? "" }));
+    give("families", (data) => this.relate("families", data.rows));
+    give("tuning", (data) => this.relate("tuning", data.trials.rows));
     give("view", (data) => {
       if (this.selecting === null) this.applySelection(data.selection);
       const { tab = "", request = 0 } = data;
@@ -281,12 +286,17 @@ export class App implements Host {
     return reason === "";
   }
 
+  private relate(table: string, rows: readonly Row[]): void {
+    if (this.relations.update(table, rows)) this.applySelection(this.selection);
+  }
+
   private applySelection(ref: string): void {
     this.selection = ref;
-    const refs = ref ? [ref, ...ancestors(ref)] : [];
-    for (const panel of this.panels.values()) panel.select(ref ? [ref] : []);
-    // The table of families marks f1 for f1.c2 too.
-    if (refs.length > 1) this.panels.get("families")?.select(refs);
+    const above = this.relations.above(ref);
+    const related = [...above, ...this.relations.below(ref)];
+    for (const panel of this.panels.values()) panel.select(ref ? [ref] : [], related);
+    // The table of families selects the row of f1 for f1.c2 and its trials.
+    if (above.length > 0) this.panels.get("families")?.select([ref, ...above], related);
   }
 
   private foot(): HTMLElement {

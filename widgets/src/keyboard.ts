@@ -49,6 +49,8 @@ export function keyTable(app: App): readonly Key[] {
     key("b", "b", "bookmark the selection and, in an earlier state, the moment", () => app.bookmark()),
     key("m", "m", "maximise the panel, or restore it", () => app.maximise(app.layout.current())),
     key("0", "0", "fit the picture into its panel", () => stage()?.fit()),
+    key("+", "+ −", "zoom into the picture, and out again", () => stage()?.zoom(1.25)),
+    key("-", "", "", () => stage()?.zoom(1 / 1.25)),
     key("t", "t", "show the picture as a table", () => app.toggleTable()),
     ...DOCKED.map((_, n) =>
       key(String(n + 1), n ? "" : `1 … ${DOCKED.length}`, n ? "" : "show a tab of the dock", tab(n)),

@@ -322,6 +322,7 @@ export interface Row {
   readonly ref: string;
   readonly cells: readonly (string | Cell)[];
   readonly kind?: "" | "rejected" | "undone";
+  readonly related?: readonly string[];
 }
 
 /** A table that the user can sort. */

@@ -1,21 +1,14 @@
-// Separators between panels: dragged, or moved with the arrow keys; a double click resets them.
+// The separators between the panels, and the one at the lower edge of the widget.
 
-import { h, mark } from "./lib/dom.ts";
+import { mark } from "./lib/dom.ts";
+import { type SeparatorRow, separator } from "./lib/separator.ts";
 import { readStored, writeStored } from "./stored.ts";
 
 type Name = "map" | "inspector" | "dock" | "height";
 
-interface Row {
+interface Row extends SeparatorRow {
   readonly name: Name;
-  readonly label: string;
-  readonly axis: "x" | "y";
-  /** Percent of the space, or px for the height of the widget. */
-  readonly unit: "%" | "px";
-  readonly least: number;
-  readonly most: number;
   readonly initial: number;
-  /** Whether the part that it sizes lies after it, so that it shrinks when it moves right or down. */
-  readonly after: boolean;
 }
 
 /** One row per separator. */
@@ -27,7 +20,7 @@ const ROWS = [
     unit: "%",
     least: 12,
     most: 55,
-    initial: 30,
+    initial: 33,
     after: false,
   },
   {
@@ -37,7 +30,7 @@ const ROWS = [
     unit: "%",
     least: 15,
     most: 65,
-    initial: 35,
+    initial: 34,
     after: true,
   },
   {
@@ -47,7 +40,7 @@ const ROWS = [
     unit: "%",
     least: 12,
     most: 85,
-    initial: 36,
+    initial: 34,
     after: true,
   },
   {
@@ -64,7 +57,7 @@ const ROWS = [
 
 /** The graph keeps at least this share of the width. */
 const LEAST_GRAPH = 12;
-const STEP = { "%": 2, px: 40 } as const;
+const NAMES = ROWS.map((row) => row.name);
 
 export class Splitters {
   readonly elements: Readonly<Record<Name, HTMLElement>>;
@@ -97,68 +90,19 @@ export class Splitters {
   }
 
   private separator(row: Row): HTMLElement {
-    const element = h("div", {
-      class: `pe-splitter pe-splitter-${row.axis}`,
-      role: "separator",
-      tabindex: 0,
-      title: `drag or use the arrow keys to change the ${row.label}; a double click resets it`,
-      "aria-label": row.label,
-      "aria-orientation": row.axis === "x" ? "vertical" : "horizontal",
-      "aria-valuemin": row.least,
-      "aria-valuemax": row.most,
-      "data-splitter": row.name,
+    return separator(row, {
+      now: () => (row.name === "height" ? (this.root?.offsetHeight ?? row.initial) : this.value(row)),
+      space: () =>
+        row.unit === "px" ? 100 : row.axis === "x" ? this.main.clientWidth : this.main.clientHeight,
+      set: (value) => this.set(row, value),
+      reset: () => this.reset(row),
+      done: () => writeStored(NAMES, this.values),
     });
-    element.addEventListener("pointerdown", (event) => this.drag(row, element, event));
-    element.addEventListener("keydown", (event) => this.key(row, event));
-    element.addEventListener("dblclick", () => this.reset(row));
-    return element;
-  }
-
-  private drag(row: Row, element: HTMLElement, down: PointerEvent): void {
-    if (down.button !== 0) return;
-    down.preventDefault();
-    element.focus();
-    element.setPointerCapture?.(down.pointerId);
-    const from = row.axis === "x" ? down.clientX : down.clientY;
-    const start = row.name === "height" ? (this.root?.offsetHeight ?? row.initial) : this.value(row);
-    const space = row.unit === "px" ? 100 : row.axis === "x" ? this.main.clientWidth : this.main.clientHeight;
-    const move = (event: PointerEvent): void => {
-      const by = ((row.axis === "x" ? event.clientX : event.clientY) - from) * (100 / Math.max(1, space));
-      this.set(row, row.after ? start - by : start + by);
-    };
-    const up = (): void => {
-      element.removeEventListener("pointermove", move);
-      element.removeEventListener("pointerup", up);
-      element.removeEventListener("pointercancel", up);
-      writeStored(this.values);
-    };
-    element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", up);
-    element.addEventListener("pointercancel", up);
-  }
-
-  private key(row: Row, event: KeyboardEvent): void {
-    const [less, more] = row.axis === "x" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
-    const step = STEP[row.unit] * (row.after ? -1 : 1);
-    const now = row.name === "height" ? (this.root?.offsetHeight ?? this.value(row)) : this.value(row);
-    const to = new Map([
-      [less, now - step],
-      [more, now + step],
-      ["Home", row.least],
-      ["End", row.most],
-    ]).get(event.key);
-    if (event.key === "Enter") this.reset(row);
-    else if (to !== undefined) this.set(row, to);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-    writeStored(this.values);
   }
 
   private reset(row: Row): void {
     this.values.delete(row.name);
     this.show(row);
-    writeStored(this.values);
     this.changed();
   }
 

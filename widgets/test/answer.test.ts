@@ -258,14 +258,14 @@ describe("separators", () => {
     expect(map(first.root).getAttribute("role")).toBe("separator");
     press(map(first.root), "ArrowRight");
     press(map(first.root), "ArrowRight");
-    expect(share(first.root)).toBe("34fr");
-    expect(map(first.root).getAttribute("aria-valuenow")).toBe("34");
+    expect(share(first.root)).toBe("37fr");
+    expect(map(first.root).getAttribute("aria-valuenow")).toBe("37");
     cleanUp?.();
 
     const second = shown();
-    expect(share(second.root)).toBe("34fr");
+    expect(share(second.root)).toBe("37fr");
     map(second.root).dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
-    expect(share(second.root)).toBe("30fr");
+    expect(share(second.root)).toBe("33fr");
     expect(JSON.parse(localStorage.getItem("prism_explore.layout") ?? "")).toEqual({});
   });
 
@@ -290,7 +290,7 @@ describe("separators", () => {
     drag("pointerup", 420);
     drag("pointermove", 900);
 
-    expect(share(root)).toBe("40fr");
+    expect(share(root)).toBe("43fr");
   });
 
   it.each(["not json", "[1]", '{"map":"wide"}', '{"map":1e9,"dock":-4}', "null"])(
@@ -299,7 +299,7 @@ describe("separators", () => {
       localStorage.setItem("prism_explore.layout", stored);
       const { root } = shown();
 
-      expect(share(root)).toBe("30fr");
+      expect(share(root)).toBe("33fr");
       expect(find(root, ".pe-main").style.getPropertyValue("--dock")).toBe("36fr");
     },
   );
@@ -314,7 +314,7 @@ describe("separators", () => {
     const { root } = shown();
     press(map(root), "ArrowLeft");
 
-    expect(share(root)).toBe("28fr");
+    expect(share(root)).toBe("31fr");
   });
 
   it("size the widget too", () => {

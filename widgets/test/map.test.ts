@@ -43,7 +43,35 @@ function shown(change: Partial<MapSection> = {}) {
 const press = (element: Element, key: string) =>
   element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 
-afterEach(() => document.body.replaceChildren());
+afterEach(() => {
+  document.body.replaceChildren();
+  localStorage.clear();
+});
+
+describe("the pruning reasons below the map", () => {
+  const head = (panel: MapPanel) => panel.element.querySelector(".pe-strip-head") as HTMLElement;
+  const chart = (panel: MapPanel) => panel.element.querySelector(".pe-strip > .pe-stage") as HTMLElement;
+  const separator = (panel: MapPanel) => panel.element.querySelector("[data-splitter=reasons]") as Element;
+
+  it("are one line in a low panel, and open by a click, which is remembered", () => {
+    const first = shown().panel;
+    expect([head(first).getAttribute("aria-expanded"), chart(first).hidden]).toEqual(["false", true]);
+    expect(head(first).textContent).toContain("expr.unreachable");
+
+    head(first).click();
+    expect([head(first).getAttribute("aria-expanded"), chart(first).hidden]).toEqual(["true", false]);
+    expect(shown().panel.element.querySelector(".pe-strip-head")?.getAttribute("aria-expanded")).toBe("true");
+  });
+
+  it("are resized with the arrow keys, and collapse when they are too low", () => {
+    const { panel } = shown();
+    press(separator(panel), "ArrowUp");
+    expect(chart(panel).style.height).toBe("40px");
+    press(separator(panel), "ArrowDown");
+    expect(chart(panel).hidden).toBe(true);
+    expect(separator(panel).getAttribute("aria-valuenow")).toBe("0");
+  });
+});
 
 describe("the search map", () => {
   it("offers its modes, marks the one that is shown, and asks for another", () => {

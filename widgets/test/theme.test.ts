@@ -49,6 +49,17 @@ describe("themeAround", () => {
 });
 
 describe("followTheme", () => {
+  it("waits until the element is in the page", async () => {
+    const element = document.createElement("div");
+    const release = followTheme(element);
+    expect(element.dataset.theme).toBeUndefined();
+
+    inside({ "data-jp-theme-light": "true" }).append(element);
+    document.documentElement.className = "changed";
+    await vi.waitFor(() => expect(element.dataset.theme).toBe("light"));
+    release();
+  });
+
   it("changes with the page until it is released", async () => {
     const element = inside({});
     const release = followTheme(element);

@@ -1,8 +1,8 @@
 """The time of a kernel: one number, with its spread, its source, and warnings about its quality.
 
 A kernel can be timed twice: in its trial, against the kernel that was best then, and, if it is the best of the search,
-in the final race against the baselines. Everything that shows the time of a kernel shows its `KernelTime`, so that one
-kernel has one time everywhere.
+in the final race against the baselines. What shows one kernel shows its `KernelTime`. What compares kernels, such as a
+table or a chart of trials, orders and places them by the times of their trials, and shows the race separately.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ SOURCE_TEXT: dict[TimeSource, str] = {"race": "in the final race", "trial": "in 
 class KernelTime:
     """The time of a kernel: that of the final race if it took part, else that of its trial.
 
-    `Trial.kernel_time` computes it. To show it: `seconds_text(t.time_s)`, `t.spread_text`, `t.source_text`, and a mark
-    with `t.warning` as its text unless that is empty.
+    `Trial.kernel_time` computes it; `Trial.trial_time` is always that of the trial. To show it:
+    `seconds_text(t.time_s)`, `t.spread_text`, `t.source_text`, and a mark with `t.warning` as its text unless that is
+    empty.
 
     Example:
         >>> raced = KernelTime(300e-6, 290e-6, 310e-6, 24, "race", trial_s=100e-6)

@@ -42,7 +42,7 @@ class Trial:
     modelled_s: float | None = None
     """The time by the cost model."""
     time_s: float | None = None
-    """Median in tuning, comparable with other trials; `kernel_time` is the time to show."""
+    """Median in tuning, comparable with other trials; `kernel_time` is the time to show of one kernel."""
     p20_s: float | None = None
     p80_s: float | None = None
     samples: int = 0
@@ -58,19 +58,24 @@ class Trial:
 
     @property
     def kernel_time(self) -> KernelTime | None:
-        """The one time of this kernel, wherever it is shown; None if it was not timed."""
-        if self.time_s is None:
-            return None
-        if self.race is not None:
+        """The one time of this kernel: that of the race, else that of the trial; None if it was not timed."""
+        if self.time_s is not None and self.race is not None:
             r = self.race
             return KernelTime(r.time_s, r.p20_s, r.p80_s, r.samples, "race", self.time_s, self.waited)
+        return self.trial_time
+
+    @property
+    def trial_time(self) -> KernelTime | None:
+        """The time in its trial, which is comparable with that of other trials; None if it was not timed."""
+        if self.time_s is None:
+            return None
         p20_s, p80_s = self.p20_s or self.time_s, self.p80_s or self.time_s
         return KernelTime(self.time_s, p20_s, p80_s, self.samples, "trial", self.time_s, self.waited)
 
     @property
-    def kernel_s(self) -> float | None:
-        """The median of `kernel_time`, to place the kernel in a chart; None if it was not timed."""
-        return self.kernel_time.time_s if self.kernel_time is not None else None
+    def race_s(self) -> float | None:
+        """The median in the final race; None if it did not take part."""
+        return self.race.time_s if self.race is not None else None
 
 
 @dataclass(frozen=True, slots=True)

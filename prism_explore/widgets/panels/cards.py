@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import Reason, Soundness
-from prism_explore.events.ledger import KernelTime
+from prism_explore.events.ledger import KernelTime, Trial
 from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.jupyter.commands import COMMAND, Value, parse_call
 from prism_explore.widgets.panels.sections import Action, Card, Cell, Definition, Pair
@@ -33,11 +33,16 @@ STATUS_KIND: Mapping[str, str] = {
     "refuted": "refuted",
     "impossible": "pruned-sound",
 }
-TIME_TIP = (
-    "median time: that of the final race, marked (race), for a kernel that was raced against the baselines, "
-    "else that of its trial; point at a cell for the 20th to the 80th percentile"
+TRIAL_TIME_TIP = (
+    "median time in tuning, where the kernels were timed alike: compare and sort by this one; point at a cell for the "
+    "20th to the 80th percentile"
 )
-"""Tooltip of a column of times."""
+"""Tooltip of a column of the times of trials."""
+RACE_TIP = (
+    "median time in the final race of the best kernel against the baselines; the machine may have been faster or "
+    "slower then, so it is not comparable with the times of trials"
+)
+"""Tooltip of a column of the times in the final race."""
 MAX_LINKS = 24
 """Largest number of links in a panel."""
 
@@ -116,13 +121,22 @@ def seconds_cell(seconds: float | None) -> Cell:
     return Cell("–") if seconds is None else Cell(seconds_text(seconds), seconds)
 
 
-def time_cell(time: KernelTime | None) -> Cell:
-    """The time of a kernel as a table cell, with the word race if it was measured there; a mark if it is doubtful."""
+def trial_time_cell(trial: Trial | None) -> Cell:
+    """The time of a trial as a table cell, comparable with that of other trials; a mark if it is doubtful."""
+    return _time_cell(trial.trial_time if trial is not None else None)
+
+
+def race_cell(trial: Trial | None) -> Cell:
+    """The time of a kernel in the final race; a dash if it did not take part."""
+    time = trial.kernel_time if trial is not None else None
+    return _time_cell(time if time is not None and time.source == "race" else None)
+
+
+def _time_cell(time: KernelTime | None) -> Cell:
     if time is None:
         return Cell("–")
-    text = seconds_text(time.time_s) + (" (race)" if time.source == "race" else "")
     tip = " ".join(filter(None, (f"{time}, median of {time.samples}.", time.warning)))
-    return Cell(text, time.time_s, "warning" if time.warning else "", tip)
+    return Cell(seconds_text(time.time_s), time.time_s, "warning" if time.warning else "", tip)
 
 
 def time_details(time: KernelTime) -> list[Pair]:

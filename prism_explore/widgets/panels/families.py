@@ -12,17 +12,19 @@ from prism_explore.events.ledger import Outcome, OutcomeCode, best_first, outcom
 from prism_explore.widgets.panels.answers import EVIDENCE, evidence_cards, part_card
 from prism_explore.widgets.panels.cards import (
     MAX_LINKS,
+    RACE_TIP,
     STATUS_KIND,
     STATUS_TEXT,
-    TIME_TIP,
+    TRIAL_TIME_TIP,
     action,
     error_cell,
+    race_cell,
     reason_card,
     seconds_cell,
     steering_actions,
     time_cards,
-    time_cell,
     time_details,
+    trial_time_cell,
 )
 from prism_explore.widgets.panels.context import Context, QuestionList
 from prism_explore.widgets.panels.questions import cancel_actions, question_cards
@@ -35,20 +37,21 @@ MAX_REASONS = 4
 
 _COLUMNS = (
     Column("family", "family", width_ch=8),
-    Column("status", "status", width_ch=14),
-    Column("choice", "you", width_ch=12),
-    Column("time", "best time (measured)", "right", tip=TIME_TIP, width_ch=12),
+    Column("status", "status", width_ch=13),
+    Column("time", "trial time (measured)", "right", tip=TRIAL_TIME_TIP, width_ch=11),
+    Column("race", "final race (measured)", "right", tip=RACE_TIP, width_ch=11),
     Column(
         "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
     ),
+    Column("choice", "you", width_ch=10),
     Column(
         "floor",
         "lower bound (modelled)",
         "right",
         tip="the roofline: no kernel of it is faster in the cost model",
-        width_ch=15,
+        width_ch=13,
     ),
-    Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total"),
+    Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total", width_ch=15),
     Column(
         "error", "error", "right", tip="largest deviation from the float64 reference, relative to its largest value"
     ),
@@ -82,14 +85,15 @@ def families_panel(context: Context) -> Table:
         cells: tuple[str | Cell, ...] = (
             Cell(f.family, kind="badge-best" if f.is_best else ""),
             Cell(family_status(f), kind=STATUS_KIND[f.status], tip="\n".join(filter(None, tips))),
-            Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
-            time_cell(f.time),
+            trial_time_cell(f.best),
+            race_cell(f.best),
             Cell(found.short, kind=OUTCOME_KIND[found.code], tip=found.sentence),
+            Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
             seconds_cell(f.floor_s),
             Cell(f"{f.proved} / {f.unknown} / {f.refuted} of {f.candidates}", f.proved),
             error_cell(f.best.error if f.best is not None else None),
         )
-        rows.append(Row(f.family, cells, "rejected" if f.choice == "rejected" else ""))
+        rows.append(Row(f.family, cells, "rejected" if f.choice == "rejected" else "", (f.node,)))
     return Table(_COLUMNS, tuple(rows), "No family is complete yet. Press . for one step, or Space to run the search.")
 
 

@@ -55,6 +55,8 @@ class Row:
     ref: str
     cells: tuple[str | Cell, ...]
     kind: Literal["", "rejected", "undone"] = ""
+    related: tuple[str, ...] = ()
+    """Ids that it belongs to, marked in other panels: the candidate of a trial, the node of a family."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ def _roofline(
 def _trial_point(trial: Trial, choice: SizeChoice, forms: Forms, costs: Costs[Recorded]) -> RooflinePoint | None:
     sizes = {**dict(choice.numbers), **dict(trial.parameters)}
     tip = f"{trial.trial}: {parameters_text(trial.parameters)}"
-    return _point(trial.trial, sizes, trial.kernel_s, forms, costs, tip)
+    return _point(trial.trial, sizes, trial.time_s, forms, costs, tip)
 
 
 def _point(

@@ -56,7 +56,16 @@ def family_status(row: FamilyRow) -> str:
 
 def families_table(book: Ledger) -> TextTable:
     """One row per family, the best one first."""
-    numbers = ("candidates", "proved", "unknown", "refuted", "trials", "best", "lower bound (modelled)")
+    numbers = (
+        "candidates",
+        "proved",
+        "unknown",
+        "refuted",
+        "trials",
+        "trial time",
+        "final race",
+        "lower bound (modelled)",
+    )
     rows = tuple(
         (
             f.family + (" ★" if f.is_best else ""),
@@ -67,7 +76,8 @@ def families_table(book: Ledger) -> TextTable:
             f"{f.unknown:,}",
             f"{f.refuted:,}",
             f"{f.trials:,}",
-            _time(f.best_s),
+            _time(f.best.time_s if f.best is not None else None),
+            _time(f.best.race_s if f.best is not None else None),
             _time(f.floor_s),
             outcome(f, book).short,
         )
@@ -88,7 +98,7 @@ def pruned_table(book: Ledger) -> TextTable:
 
 def trials_table(book: Ledger) -> TextTable:
     """One row per trial."""
-    numbers = ("estimate (modelled)", "measured", "p20", "p80", "error")
+    numbers = ("estimate (modelled)", "trial time", "p20", "p80", "final race", "error")
     best = book.best
     rows = tuple(
         (
@@ -96,7 +106,8 @@ def trials_table(book: Ledger) -> TextTable:
             t.candidate,
             parameters_text(t.parameters),
             _time(t.modelled_s),
-            *((_time(k.time_s), _time(k.p20_s), _time(k.p80_s)) if (k := t.kernel_time) is not None else ("", "", "")),
+            *((_time(k.time_s), _time(k.p20_s), _time(k.p80_s)) if (k := t.trial_time) is not None else ("", "", "")),
+            _time(t.race_s),
             f"{t.error:.1e}" if t.error is not None else "",
             "best ★" if best is not None and t.trial == best.trial else "timed" if t.time_s is not None
             else f"{t.failure.code}: {t.failure.sentence}" if t.failure else "pending",

@@ -9,14 +9,16 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.ledger import Ledger, Trial
 from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.panels.cards import (
-    TIME_TIP,
+    RACE_TIP,
+    TRIAL_TIME_TIP,
     action,
     error_cell,
+    race_cell,
     reason_card,
     seconds_cell,
     time_cards,
-    time_cell,
     time_details,
+    trial_time_cell,
 )
 from prism_explore.widgets.panels.context import Context, graph_of
 from prism_explore.widgets.panels.sections import (
@@ -42,11 +44,12 @@ from prism_explore.widgets.views.tuning_view import CANDIDATE, MODES, TIME, TOP_
 
 _COLUMNS = (
     Column("trial", "trial"),
-    Column("time", "time (measured)", "right", tip=TIME_TIP),
+    Column("time", "trial time (measured)", "right", tip=TRIAL_TIME_TIP),
     Column("difference", "unlike the best", mono=True, tip="the parameters whose values differ from the best trial's"),
     Column("parameters", "tuning parameters", mono=True, wide=True, tip="point at a cell to read what each one does"),
     Column("model", "predicted time (modelled)", "right", tip="by the cost model, before the kernel was timed"),
-    Column("spread", "p20 to p80", "right", tip="20th to 80th percentile of the measured times"),
+    Column("spread", "p20 to p80", "right", tip="20th to 80th percentile of the times measured in its trial"),
+    Column("race", "final race (measured)", "right", tip=RACE_TIP),
     Column("error", "error", "right", tip="largest deviation from the float64 reference, over its largest value"),
     Column("outcome", "outcome"),
     Column("candidate", "candidate"),
@@ -131,12 +134,12 @@ def _roofline(context: Context, width: float, height: float) -> Scene:
         if model is None or (t.time_s is None and t.failure is None):
             continue
         tip = f"{t.trial} of {t.candidate}: {parameters_text(t.parameters)}"
-        tip += f"\n{t.kernel_time}, measured" if t.kernel_time is not None else ""
+        tip += f"\n{t.trial_time}, measured" if t.trial_time is not None else ""
         tip += f"\n{t.failure.code}: {t.failure.sentence}" if t.failure else ""
         is_best = t.trial == best
         kind = "trial-best" if is_best else "trial-failed" if t.time_s is None else "trial"
         outline = "star" if is_best else "cross" if t.time_s is None else "circle"
-        rate = model.flops / t.kernel_s if t.kernel_s else None
+        rate = model.flops / t.time_s if t.time_s else None
         label = f"{t.trial}, best" if is_best else ""
         intensity = model.intensity(dict(t.parameters))
         points.append(RooflinePoint(t.trial, intensity, rate, t.trial, label, tip, kind, outline))
@@ -178,22 +181,24 @@ def _difference(trial: Trial, best: Trial | None) -> Cell:
 
 def _row(t: Trial, best: Trial | None) -> Row:
     is_best = best is not None and t.trial == best.trial
-    time = t.kernel_time
+    time = t.trial_time
     spread = Cell("–") if time is None else Cell(time.spread_text, time.p80_s - time.p20_s)
     outcome = "best so far" if is_best else "measured" if t.time_s is not None else "proposed"
     return Row(
         t.trial,
         (
             Cell(t.trial, kind="badge-best" if is_best else ""),
-            time_cell(time),
+            trial_time_cell(t),
             _difference(t, best),
             Cell(parameters_text(t.parameters), tip=_parameters_tip(t)),
             seconds_cell(t.modelled_s),
             spread,
+            race_cell(t),
             error_cell(t.error),
             Cell(t.failure.sentence, kind="trial-failed") if t.failure else outcome,
             t.candidate,
         ),
+        related=(t.candidate,),
     )
 
 

@@ -167,7 +167,7 @@ def _line(
 def _end(trial: Trial, axis: Axis, inside: bool, is_best: bool) -> Shape:
     """The mark of a trial on the time axis; a cross above it for a trial without a time."""
     size = MARK_PX + 5 if is_best else MARK_PX
-    time_s = trial.kernel_s
+    time_s = trial.time_s
     timed = time_s is not None
     y = axis.y(time_s) if time_s is not None and axis.name == TIME else TOP_PX - 12
     kind = "trial-best" if is_best else "trial" if timed else "trial-failed"
@@ -226,6 +226,6 @@ def _constant_text(trials: Sequence[Trial], axes: Sequence[Axis]) -> str:
 
 def _trial_text(trial: Trial) -> str:
     what = f"{trial.trial} of {trial.candidate}: {parameters_text(trial.parameters)}"
-    if trial.kernel_time is not None:
-        return f"{what}\n{trial.kernel_time}, measured"
+    if trial.trial_time is not None:
+        return f"{what}\n{trial.trial_time}, measured"
     return f"{what}\n{trial.failure.code}: {trial.failure.sentence}" if trial.failure else what

@@ -1,9 +1,9 @@
 """The tuning chart: measured trials, the best time so far, the baselines, and the roofline bound.
 
 Time runs upwards on a logarithmic axis. A point is a measured trial, with a line from its 20th to its 80th
-percentile; the best one is drawn at its time in the final race. The line of the best time so far is that of tuning. A
-cross on the x axis is a trial without a timed kernel. Baselines are solid lines. Modelled times, such as the roofline
-bound, are dashed and labelled as modelled.
+percentile. A cross on the x axis is a trial without a timed kernel. Solid lines are times of the final race: those of
+the baselines, and that of the best kernel, which can differ from its time in tuning. Modelled times, such as the
+roofline bound, are dashed and labelled as modelled.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
     labels = [text for text, _ in baselines] + ([f"roofline {seconds_text(bound)} (modelled)"] if bound else [])
     right = max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
     chart = Chart(width, height, "trial", "time", right, log_y=True)
-    shown = [t.kernel_time for t in ended if t.kernel_time is not None and t.kernel_time.time_s > 0]
-    times = [s for t in shown for s in (t.time_s, t.trial_s)]
+    shown = [t.trial_time for t in ended if t.trial_time is not None and t.trial_time.time_s > 0]
+    times = [t.time_s for t in shown]
     spreads = [s for t in shown for s in (t.p20_s, t.p80_s) if s > 0]
     levels = [*times, *spreads, *(s for _, s in baselines), *([bound] if bound else [])]
     chart.x_range(0.5, len(ended) + 0.5)
@@ -48,7 +48,7 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
             "baseline",
             seconds,
             shorten(text, 48),
-            f"{text}, measured alternately with the best kernel",
+            f"{text}, measured in the final race, alternately with the best kernel",
         )
     if bound:
         text = f"roofline {seconds_text(bound)} (modelled)"
@@ -61,9 +61,9 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
 
 def _baseline_text(baseline: BaselineMeasured) -> str:
     if baseline.name == OURS:
-        return f"best kernel {seconds_text(baseline.time_s)} in the final race"
+        return f"race: best kernel {seconds_text(baseline.time_s)}"
     ratio = f", {baseline.ratio:.2f} × the best" if baseline.ratio > 0 else ""
-    return f"{shorten(baseline.name, 20)} {seconds_text(baseline.time_s)}{ratio}"
+    return f"race: {shorten(baseline.name, 20)} {seconds_text(baseline.time_s)}{ratio}"
 
 
 def _curve(chart: Chart, ended: list[Trial]) -> None:
@@ -95,8 +95,8 @@ def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
     head = f"{trial.trial} of {trial.candidate}: {parameters_text(trial.parameters)}"
     if trial.modelled_s is not None:
         head += f"\nestimate {seconds_text(trial.modelled_s)}, modelled"
-    time = trial.kernel_time
-    if time is None or time.time_s <= 0:
+    time, raced = trial.trial_time, trial.kernel_time
+    if time is None or raced is None or time.time_s <= 0:
         why = f"{trial.failure.code}: {trial.failure.sentence}" if trial.failure else "not timed"
         chart.mark(trial.trial, "trial-failed", "cross", number, None, trial.trial, f"{head}\n{why}")
         return
@@ -104,8 +104,8 @@ def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
         chart.whisker(f"{trial.trial}#spread", number, time.p20_s, time.p80_s)
     error = f", relative error {trial.error:.1e}" if trial.error is not None else ""
     tip = f"{head}\n{time}, measured, {time.samples} samples{error}"
-    tip += f"\n{seconds_text(time.trial_s)} in its trial" if time.source == "race" else ""
-    tip += f"\n{time.warning}" if time.warning else ""
+    tip += f"\n{raced}, measured" if raced.source == "race" else ""
+    tip += f"\n{raced.warning}" if raced.warning else ""
     if is_best:
         chart.mark(trial.trial, "trial-best", "star", number, time.time_s, trial.trial, f"{tip}\nthe best so far", 18)
     else:

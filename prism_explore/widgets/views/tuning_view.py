@@ -67,7 +67,7 @@ class TuningView:
 def axis_value(trial: Trial, name: str, candidates: Sequence[str]) -> float | None:
     """The value of a trial on an axis; None if it has none, as a failed trial has no time."""
     if name == TIME:
-        return trial.kernel_s
+        return trial.time_s
     if name == CANDIDATE:
         return float(candidates.index(trial.candidate)) if trial.candidate in candidates else None
     value = cast("Mapping[str, int]", dict(trial.parameters)).get(name)

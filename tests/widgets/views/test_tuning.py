@@ -77,7 +77,7 @@ def test_a_rivals_ratio_and_a_trials_waiting_are_said() -> None:
     slow = TrialMeasured("u99", "f1.c1", (("gx", 1),), 9e-4, 9e-4, 9e-4, 5, 0.0, 0.31)
     scene = tuning_scene(ledger([*EVENTS, rival, slow]))
 
-    assert "torch 500 µs, 1.57 × the best" in [t.text for s in scene.shapes for t in s.texts]
+    assert "race: torch 500 µs, 1.57 × the best" in [t.text for s in scene.shapes for t in s.texts]
     assert "its threads waited for a core 31% of the time" in next(s.tip for s in scene.shapes if s.id == "u99")
 
 
@@ -98,15 +98,17 @@ def test_only_failures_make_a_picture_too() -> None:
     assert {("trial-failed", "cross")} == set(marks(scene).values())
 
 
-def test_the_best_is_drawn_at_its_time_in_the_race_and_both_times_are_said() -> None:
+def test_the_best_is_drawn_at_its_time_in_tuning_and_both_times_are_said() -> None:
     best = ledger(EVENTS).best
     assert best is not None and best.time_s is not None
     raced = BaselineMeasured("ours", 2 * best.time_s, best.time_s, 3 * best.time_s, 9, ratio=1.0)
     scene = tuning_scene(ledger([*EVENTS, raced]))
     star = next(s for s in scene.shapes if s.id == best.trial)
+    marks_of_trials = [s for s in scene.shapes if s.role == "mark" and s.kind in ("trial", "trial-best")]
 
+    assert star.y + star.h / 2 == max(s.y + s.h / 2 for s in marks_of_trials), "the best trial is the lowest one"
     assert f"{seconds_text(2 * best.time_s)} (p20 to p80" in star.tip
-    assert f"{seconds_text(best.time_s)} in its trial" in star.tip
+    assert "in its trial, measured" in star.tip
     assert "a factor of 2" in star.tip
     assert f"{seconds_text(2 * best.time_s)} (p20" in scene.desc
-    assert f"best kernel {seconds_text(2 * best.time_s)} in the final race" in scene.desc
+    assert f"race: best kernel {seconds_text(2 * best.time_s)}" in scene.desc

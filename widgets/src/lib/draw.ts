@@ -68,7 +68,7 @@ export class Drawing {
   }
 
   /** Give the items of these refs, and only those, a class. */
-  highlight(name: "selected" | "hovered" | "filtered", refs: readonly string[]): void {
+  highlight(name: "selected" | "related" | "hovered" | "filtered", refs: readonly string[]): void {
     const chosen = new Set(refs.flatMap((ref) => this.byRef.get(ref) ?? []));
     for (const element of this.element.querySelectorAll(`.item.${name}`)) {
       if (!chosen.has(element as SVGGElement)) element.classList.remove(name);

@@ -43,6 +43,7 @@ export class Stage {
   /** Whether the user moved it; otherwise it is fitted again when its size changes. */
   private moved = false;
   private selected: readonly string[] = [];
+  private related: readonly string[] = [];
   private filtered: readonly string[] = [];
   private dragged = false;
 
@@ -95,14 +96,17 @@ export class Stage {
     this.desc.textContent = scene.desc;
     this.drawing.update(scene);
     this.drawing.highlight("selected", this.selected);
+    this.drawing.highlight("related", this.related);
     this.drawing.highlight("filtered", this.filtered);
     if (this.pattern) this.drawing.find(this.pattern, scene);
     if (grew && !this.moved) this.fit();
   }
 
-  select(refs: readonly string[]): void {
+  select(refs: readonly string[], related: readonly string[] = []): void {
     this.selected = refs;
+    this.related = related;
     this.drawing.highlight("selected", refs);
+    this.drawing.highlight("related", related);
     const shape = this.current();
     mark(this.svg, "aria-activedescendant", shape ? this.drawing.elementId(shape.id) : null);
   }
@@ -113,8 +117,8 @@ export class Stage {
     this.drawing.highlight("filtered", refs);
   }
 
-  hover(ref: string | null): void {
-    this.drawing.highlight("hovered", ref === null ? [] : [ref]);
+  hover(refs: readonly string[]): void {
+    this.drawing.highlight("hovered", refs);
   }
 
   find(pattern: ((item: Item) => boolean) | null): number {

@@ -46,6 +46,7 @@ export class TableView {
   private text = "";
   private sorted: { readonly key: string; readonly down: boolean } | null = null;
   private selected: readonly string[] = [];
+  private related: readonly string[] = [];
 
   constructor(
     label: string,
@@ -89,16 +90,19 @@ export class TableView {
     this.draw();
   }
 
-  select(refs: readonly string[]): void {
+  select(refs: readonly string[], related: readonly string[] = []): void {
     this.selected = refs;
+    this.related = related;
     for (const row of this.body.querySelectorAll("tr")) {
-      mark(row, "aria-selected", refs.includes(row.getAttribute("data-ref") ?? "") ? "true" : "false");
+      const ref = row.getAttribute("data-ref") ?? "";
+      mark(row, "aria-selected", refs.includes(ref) ? "true" : "false");
+      row.classList.toggle("related", related.includes(ref));
     }
   }
 
-  hover(ref: string | null): void {
+  hover(refs: readonly string[]): void {
     for (const row of this.body.querySelectorAll("tr")) {
-      row.classList.toggle("hovered", ref !== null && row.getAttribute("data-ref") === ref);
+      row.classList.toggle("hovered", refs.includes(row.getAttribute("data-ref") ?? ""));
     }
   }
 
@@ -157,7 +161,7 @@ export class TableView {
     if (rows.length === 0) {
       add(this.body, h("tr", {}, h("td", { class: "pe-empty", colspan: this.span(data) }, data.empty_text)));
     }
-    this.select(this.selected);
+    this.select(this.selected, this.related);
     if (focused === null || focusedRef === null) return;
     const drawn = [...this.body.querySelectorAll<HTMLElement>("tr[data-ref]")];
     const same = drawn.filter((row) => row.getAttribute("data-ref") === focusedRef);

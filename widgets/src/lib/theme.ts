@@ -28,6 +28,8 @@ export function themeAround(element: Element): Theme {
 /** Keep `data-theme` of an element equal to the theme around it; returns a function that ends this. */
 export function followTheme(element: HTMLElement): () => void {
   const update = () => {
+    // Before it is in the page, nothing around it tells the theme.
+    if (!element.isConnected) return;
     const theme = themeAround(element);
     if (element.dataset.theme !== theme) element.dataset.theme = theme;
   };
@@ -35,8 +37,12 @@ export function followTheme(element: HTMLElement): () => void {
   for (const root of [document.documentElement, document.body]) observer.observe(root, { attributes: true });
   const system = matchMedia("(prefers-color-scheme: dark)");
   system.addEventListener("change", update);
+  // An element that is put into the page gets a size.
+  const size = new ResizeObserver(update);
+  size.observe(element);
   update();
   return () => {
+    size.disconnect();
     observer.disconnect();
     system.removeEventListener("change", update);
   };

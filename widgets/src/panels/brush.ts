@@ -1,6 +1,7 @@
 // The brush of parallel coordinates: drag along an axis to select an interval; two handles per axis for the keyboard.
 
-import { mark, refill, s } from "../lib/dom.ts";
+import { refill, s } from "../lib/dom.ts";
+import { dragInterval } from "../lib/drag.ts";
 import type { Stage } from "../lib/stage.ts";
 import type { BrushAxis } from "../sections.ts";
 
@@ -84,35 +85,17 @@ export class Brush {
     if (!axis) return;
     const [bottom = 0, top = 0] = [axis.ys[0], axis.ys.at(-1)];
     if (start.y > bottom + 12 || start.y < top - 12) return;
-    let end = start;
-    let moved = false;
-    const move = (event: PointerEvent) => {
-      end = this.stage.at(event);
-      moved ||= Math.abs(end.y - start.y) > 4;
-      if (!moved) return;
-      mark(this.preview, "visibility", "visible");
-      mark(this.preview, "x", String(axis.x - 10));
-      mark(this.preview, "width", "20");
-      mark(this.preview, "y", String(Math.min(start.y, end.y)));
-      mark(this.preview, "height", String(Math.abs(end.y - start.y)));
-    };
-    const up = (event: PointerEvent) => {
-      move(event);
-      for (const [name, listener] of listeners) window.removeEventListener(name, listener);
-      mark(this.preview, "visibility", "hidden");
-      if (!moved || event.type === "pointercancel") return;
-      const [a, b] = [Math.min(start.y, end.y) - 4, Math.max(start.y, end.y) + 4];
-      const inside = axis.ys.flatMap((y, i) => (y >= a && y <= b ? [i] : []));
-      const [low, high] = [inside[0], inside.at(-1)];
-      if (low !== undefined && high !== undefined) this.send(axis, low, high);
-    };
-    const listeners = [
-      ["pointermove", move],
-      ["pointerup", up],
-      ["pointercancel", up],
-    ] as const;
-    for (const [name, listener] of listeners) window.addEventListener(name, listener);
-    // A press on a line or a mark still selects it: the drag begins only when the pointer moves.
-    down.stopPropagation();
+    dragInterval(
+      this.stage,
+      this.preview,
+      down,
+      "y",
+      (low, high) => ({ x: axis.x - 10, y: low, width: 20, height: high - low }),
+      (low, high) => {
+        const inside = axis.ys.flatMap((y, i) => (y >= low - 4 && y <= high + 4 ? [i] : []));
+        const [first, last] = [inside[0], inside.at(-1)];
+        if (first !== undefined && last !== undefined) this.send(axis, first, last);
+      },
+    );
   }
 }

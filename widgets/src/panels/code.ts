@@ -66,9 +66,13 @@ export class CodePanel implements Panel<Code> {
     this.markLines(this.selected !== before);
   }
 
-  hover(ref: string | null): void {
+  hover(refs: readonly string[]): void {
     this.rows.forEach((row, n) => {
-      mark(row, "data-hovered", ref !== null && hasRef(this.lines[n], ref));
+      mark(
+        row,
+        "data-hovered",
+        refs.some((ref) => hasRef(this.lines[n], ref)),
+      );
     });
   }
 

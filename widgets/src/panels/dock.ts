@@ -34,13 +34,13 @@ export class FamiliesPanel implements Panel<Table> {
     this.showChosen();
   }
 
-  select(refs: readonly string[]): void {
-    this.table.select(refs);
+  select(refs: readonly string[], related?: readonly string[]): void {
+    this.table.select(refs, related);
     if (refs[0]) this.anchor = refs[0];
   }
 
-  hover(ref: string | null): void {
-    this.table.hover(ref);
+  hover(refs: readonly string[]): void {
+    this.table.hover(refs);
   }
 
   close(): void {}
@@ -205,8 +205,8 @@ export class LedgerPanel implements Panel<LedgerSection> {
     for (const table of Object.values(this.tables)) table.select(refs);
   }
 
-  hover(ref: string | null): void {
-    for (const table of Object.values(this.tables)) table.hover(ref);
+  hover(refs: readonly string[]): void {
+    for (const table of Object.values(this.tables)) table.hover(refs);
   }
 
   close(): void {}

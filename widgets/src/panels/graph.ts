@@ -84,8 +84,8 @@ export class GraphPanel implements Panel<GraphSection> {
     this.picture.stage.select(refs);
   }
 
-  hover(ref: string | null): void {
-    this.picture.stage.hover(ref);
+  hover(refs: readonly string[]): void {
+    this.picture.stage.hover(refs);
   }
 
   close(): void {

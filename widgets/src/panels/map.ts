@@ -1,19 +1,21 @@
 // The search map in one of several modes, and the bar chart of the pruning reasons below it.
 
 import { h, mark, s } from "../lib/dom.ts";
-import { Stage } from "../lib/stage.ts";
+import { dragInterval } from "../lib/drag.ts";
+import type { Stage } from "../lib/stage.ts";
 import type { MapSection, TimeBrush } from "../sections.ts";
 import type { MapLook } from "../wire.ts";
 import { Chooser } from "./chooser.ts";
 import type { Host, Panel } from "./panel.ts";
 import { Picture } from "./picture.ts";
+import { ReasonsStrip } from "./reasons_strip.ts";
 
 export class MapPanel implements Panel<MapSection> {
   readonly name = "map";
   readonly element: HTMLElement;
   private readonly picture: Picture;
   readonly stage: Stage;
-  private readonly reasons: Stage;
+  private readonly reasons: ReasonsStrip;
   private readonly modes: Chooser;
   private readonly similar = h("button", {
     type: "button",
@@ -31,19 +33,13 @@ export class MapPanel implements Panel<MapSection> {
   constructor(private readonly host: Host) {
     this.picture = new Picture("map", "Search map", "tree", host);
     this.stage = this.picture.stage;
-    this.reasons = new Stage("reasons", "listbox", {
-      select: (ref) => host.select(ref),
-      enter: (ref) => host.enter(ref),
-      hover: (ref) => host.hover(ref),
-    });
-    this.reasons.element.classList.add("pe-strip");
     this.stage.scroll = true;
-    this.reasons.scroll = true;
     this.modes = new Chooser("modes of the search map", (mode) => this.look({ mode }));
     this.similar.textContent = "mark similar";
     this.similar.addEventListener("click", () => this.look({ similar: !this.marksSimilar }));
     this.element = this.picture.frame.element;
     this.choices = h("div", { class: "pe-choices" }, this.modes.element, this.similar, this.interval);
+    this.reasons = new ReasonsStrip(host, this.picture.frame.body);
     this.picture.frame.body.prepend(this.choices);
     this.picture.frame.body.append(this.reasons.element);
     this.stage.overlay.append(this.preview);
@@ -60,6 +56,7 @@ export class MapPanel implements Panel<MapSection> {
     this.modes.update(data.modes, data.mode);
     this.marksSimilar = data.similar;
     mark(this.similar, "aria-pressed", String(data.similar));
+    this.showSimilar();
     this.choices.hidden = data.modes.length === 0;
     this.brush = data.brush;
     this.showInterval(data.brush);
@@ -72,20 +69,26 @@ export class MapPanel implements Panel<MapSection> {
     this.picture.frame.caption.textContent = data.summary;
   }
 
-  select(refs: readonly string[]): void {
+  select(refs: readonly string[], related?: readonly string[]): void {
     this.selected = refs;
-    this.stage.select(refs);
+    this.showSimilar();
+    this.stage.select(refs, related);
     this.reasons.select(refs);
   }
 
-  hover(ref: string | null): void {
-    this.stage.hover(ref);
-    this.reasons.hover(ref);
+  hover(refs: readonly string[]): void {
+    this.stage.hover(refs);
+    this.reasons.hover(refs);
   }
 
   close(): void {
     this.stage.close();
     this.reasons.close();
+  }
+
+  /** Without a selection, nothing is similar to it. */
+  private showSimilar(): void {
+    this.similar.hidden = this.selected.length === 0 && !this.marksSimilar;
   }
 
   private look(map: MapLook): void {
@@ -146,34 +149,26 @@ export class MapPanel implements Panel<MapSection> {
     if (!brush || down.button !== 0) return;
     const start = this.stage.at(down).x;
     if (start < brush.left || start > brush.right) return;
-    let end = start;
-    let moved = false;
+    const clamped = (x: number) => Math.min(brush.right, Math.max(brush.left, x));
     const number = (x: number) =>
-      Math.round(brush.first + ((x - brush.left) / (brush.right - brush.left)) * (brush.end - brush.first));
-    const move = (event: PointerEvent) => {
-      end = Math.min(brush.right, Math.max(brush.left, this.stage.at(event).x));
-      moved ||= Math.abs(end - start) > 4;
-      if (!moved) return;
-      mark(this.preview, "visibility", "visible");
-      mark(this.preview, "x", String(Math.min(start, end)));
-      mark(this.preview, "width", String(Math.abs(end - start)));
-      mark(this.preview, "y", "0");
-      mark(this.preview, "height", String(this.stage.shown?.height ?? 0));
-    };
-    const up = (event: PointerEvent) => {
-      move(event);
-      for (const [name, listener] of listeners) window.removeEventListener(name, listener);
-      mark(this.preview, "visibility", "hidden");
-      const [first, last] = [number(Math.min(start, end)), number(Math.max(start, end)) - 1];
-      if (moved && event.type === "pointerup" && last > first) this.look({ interval: [first, last] });
-    };
-    const listeners = [
-      ["pointermove", move],
-      ["pointerup", up],
-      ["pointercancel", up],
-    ] as const;
-    for (const [name, listener] of listeners) window.addEventListener(name, listener);
-    // The picture does not move; a press on a mark still selects it.
-    down.stopPropagation();
+      Math.round(
+        brush.first + ((clamped(x) - brush.left) / (brush.right - brush.left)) * (brush.end - brush.first),
+      );
+    dragInterval(
+      this.stage,
+      this.preview,
+      down,
+      "x",
+      (low, high) => ({
+        x: clamped(low),
+        y: 0,
+        width: clamped(high) - clamped(low),
+        height: this.stage.shown?.height ?? 0,
+      }),
+      (low, high) => {
+        const [first, last] = [number(low), number(high) - 1];
+        if (last > first) this.look({ interval: [first, last] });
+      },
+    );
   }
 }

@@ -38,8 +38,9 @@ export interface Panel<T> {
   /** Its picture, if it has one. */
   readonly stage?: Stage;
   update(data: T): void;
-  select(refs: readonly string[]): void;
-  hover(ref: string | null): void;
+  /** `related`: what the selection belongs to, and what belongs to it. */
+  select(refs: readonly string[], related?: readonly string[]): void;
+  hover(refs: readonly string[]): void;
   close(): void;
   /** Open what is selected in the panel; by default, the graph of a family. */
   enter?(): void;

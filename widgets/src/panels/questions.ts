@@ -47,8 +47,8 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
     this.table.select(refs);
   }
 
-  hover(ref: string | null): void {
-    this.table.hover(ref);
+  hover(refs: readonly string[]): void {
+    this.table.hover(refs);
   }
 
   close(): void {}

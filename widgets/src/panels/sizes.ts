@@ -70,8 +70,8 @@ export class SizesPanel implements Panel<SizesSection> {
     this.regions.select(refs[0] ?? "");
   }
 
-  hover(ref: string | null): void {
-    this.stage.hover(ref);
+  hover(refs: readonly string[]): void {
+    this.stage.hover(refs);
   }
 
   close(): void {

@@ -57,14 +57,14 @@ export class SplitPanel {
     this.hint.textContent = table.rows.length === 0 ? table.empty_text : "";
   }
 
-  select(refs: readonly string[]): void {
-    this.stage.select(refs);
-    this.table.select(refs);
+  select(refs: readonly string[], related?: readonly string[]): void {
+    this.stage.select(refs, related);
+    this.table.select(refs, related);
   }
 
-  hover(ref: string | null): void {
-    this.stage.hover(ref);
-    this.table.hover(ref);
+  hover(refs: readonly string[]): void {
+    this.stage.hover(refs);
+    this.table.hover(refs);
   }
 
   close(): void {
