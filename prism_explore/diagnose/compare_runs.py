@@ -176,6 +176,11 @@ class RunComparison:
             return self.window()._repr_mimebundle_()
         return {"text/plain": repr(self), "text/html": self.html}
 
+    def _ipython_display_(self) -> None:
+        if self.window is None:
+            raise NotImplementedError  # IPython shows the bundle then
+        self.window()._ipython_display_()
+
     @property
     def html(self) -> str:
         """All lines as HTML tables, with differing lines first and in bold."""

@@ -373,6 +373,9 @@ class Record:
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.widget._repr_mimebundle_(**kwargs)
 
+    def _ipython_display_(self) -> None:
+        self.widget._ipython_display_()
+
     def __repr__(self) -> str:
         return (
             f"<recorded search: {len(self.journal)} events>{self._lineage_text}\n{self.claim}{_unfinished_text(self)}"

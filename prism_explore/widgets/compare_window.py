@@ -53,8 +53,16 @@ class CompareWindow(PublishedWidget):
             self._searches = ComparedSearches(self._found)
         return {"compare": to_data(self._searches.section(self._view))}
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-        self._publisher.start()
-        scene = merged_scene(self._found.tree, self._view.kinds, STATIC_PX)
-        return {**data, "text/plain": repr(self._found), "image/svg+xml": to_svg(scene)}, metadata
+    @property
+    def text(self) -> str:
+        """What a terminal shows."""
+        return repr(self._found)
+
+    @property
+    def page(self) -> str:
+        """The tables of the comparison, as HTML."""
+        return self._found.html
+
+    def svg(self) -> str:
+        """The merged search map as SVG."""
+        return to_svg(merged_scene(self._found.tree, self._view.kinds, STATIC_PX))

@@ -22,26 +22,20 @@ from typing import Any
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.commands import MAX_TEXT_CHARACTERS
 from prism_explore.widgets.jupyter.compare_tab import CompareTab
-from prism_explore.widgets.jupyter.display import display_mode, frame
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.published import PublishedWidget
 from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
-from prism_explore.widgets.panels.graph import graph_panel
 from prism_explore.widgets.panels.lineage import lineage_section, relatives
 from prism_explore.widgets.panels.look import TABS, changed_view, view_line
-from prism_explore.widgets.panels.map import map_panel
 from prism_explore.widgets.panels.panels import PANELS, compute
 from prism_explore.widgets.panels.sections import Script, Sections, to_data
 from prism_explore.widgets.report import report_page
-from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.static_picture import WIDTH_PX, static_picture
 
 MAX_PAGES = 8
 """Largest number of pages whose hidden panels are kept."""
 MAX_SCRIPT_LINES = 200
 """Largest number of commands that are kept as lines of Python."""
-GAP_PX = 12.0
-STATIC_PX = 900.0
-"""Width of the pictures on pages that cannot show a widget."""
 
 
 class Explorer(PublishedWidget):
@@ -264,45 +258,25 @@ class Explorer(PublishedWidget):
         super().close()
 
     # ------------------------------------------------------------ without a widget
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        text = {"text/plain": repr(self._session)}
-        match display_mode():
-            case "text":
-                return text, {}
-            case "svg":
-                return {**text, "image/svg+xml": self.svg()}, {}
-            case "html":
-                return {**text, "text/html": frame(report_page(self._session))}, {}
-            case "widget":
-                data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
-                self._publisher.start()
-                return {**data, **text, "image/svg+xml": self.svg()}, metadata
+    @property
+    def text(self) -> str:
+        """What a terminal shows."""
+        return repr(self._session)
+
+    @property
+    def page(self) -> str:
+        """The report, as an HTML page."""
+        return report_page(self._session)
 
     def svg(self) -> str:
-        """The search map and the sGraph as one SVG."""
+        """The result card, the search map and the sGraph as one SVG."""
         with self._folding:
             folds = self._current_folds()
-            view = select(ViewState(map_px=int(STATIC_PX)), self._session.selection or "", folds.events)
-            context = Context.of(search_info(self._session), folds, view, self._memo)
-            scenes = (map_panel(context).scene, graph_panel(context).scene)
-        return stack_scenes([scene for scene in scenes if scene is not None])
+            view = select(
+                ViewState(map_px=int(WIDTH_PX), interactive=False), self._session.selection or "", folds.events
+            )
+            return to_svg(static_picture(Context.of(search_info(self._session), folds, view, self._memo)))
 
 
 def _clamp(minimum: int, px: int) -> int:
     return max(minimum, min(2400, px))
-
-
-def stack_scenes(scenes: list[Scene]) -> str:
-    """Draw scenes below one another as one SVG."""
-    y = 0.0
-    parts: list[str] = []
-    for scene in scenes:
-        parts.append(to_svg(scene).replace("<svg ", f'<svg x="0" y="{y:g}" ', 1))
-        y += scene.height + GAP_PX
-    width = max(s.width for s in scenes)
-    height = y - GAP_PX
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
-        f'viewBox="0 0 {width:g} {height:g}">'
-    )
-    return "\n".join([head, *parts, "</svg>"])

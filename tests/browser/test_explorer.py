@@ -40,6 +40,7 @@ def test_a_reader_steps_rejects_undoes_runs_to_the_end_and_reads_the_best_kernel
     explorer.scroll_into_view_if_needed()
     state = explorer.locator(".pe-state")
     expect(state).to_have_text(re.compile("^ready"))
+    expect(page.locator(".prism-explore-picture").last).to_be_hidden()
 
     # Step: one family, and the search waits.
     explorer.get_by_label("size of one step").select_option("family")

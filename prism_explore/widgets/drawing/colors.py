@@ -10,6 +10,7 @@ Source: Okabe and Ito, "Color universal design", 2008.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 LIGHT: dict[str, str] = {
@@ -228,11 +229,15 @@ def ink_of(pattern: str) -> str:
     return "ink-status" if on_status else "ink-hatch"
 
 
-def css(scope: str = ".prism-scene") -> str:
+def css(scope: str = ".prism-scene", kinds: Collection[str] = frozenset(STYLES)) -> str:
     """The style sheet of scenes: variables for light and dark, then one rule per kind.
 
     The theme of the notebook selects light or dark; without one, the setting of the system does. The attribute
     `data-theme` of the scope itself, which the explorer sets from the page around it, overrides both.
+
+    Args:
+        scope: selector of the element around a scene.
+        kinds: the kinds of items that it is for.
     """
     light = "".join(f"--pe-{k}:{v};" for k, v in {**LIGHT, **STATUS}.items())
     dark = "".join(f"--pe-{k}:{v};" for k, v in DARK.items())
@@ -257,7 +262,7 @@ def css(scope: str = ".prism-scene") -> str:
         f"{scope} .item.band>.body{{stroke:none;}}",
     ]
     lines += [_text_rule(scope, t) for t in TEXTS.values()]
-    lines += [rule for s in STYLES.values() for rule in _rules(scope, s)]
+    lines += [rule for s in STYLES.values() if s.kind in kinds for rule in _rules(scope, s)]
     return "\n".join(lines)
 
 

@@ -38,7 +38,7 @@ def to_svg(scene: Scene, selected: Iterable[str] = ()) -> str:
         f'height="{height}" viewBox="0 0 {width} {height}" aria-labelledby="{prefix}-t {prefix}-d">',
         f'<title id="{prefix}-t">{escape(scene.title)}</title>',
         f'<desc id="{prefix}-d">{escape(scene.desc)}</desc>',
-        f"<style>{css()}</style>",
+        f"<style>{css(kinds={i.kind for i in scene.items})}</style>",
         f"<defs>{''.join(_pattern(prefix, name) for name in used)}</defs>" if used else "",
         f'<rect class="page" width="{width}" height="{height}"/>',
     ]
@@ -66,6 +66,8 @@ def _open(item: Shape | Edge, classes: str, marked: bool) -> str:
     ref = f' data-ref="{escape(item.ref)}"' if item.ref else ""
     tip = f"<title>{escape(item.tip)}</title>" if item.tip else ""
     more = " selected" if marked else ""
+    if not (item.id or ref or isinstance(item, Edge)):
+        return f'<g class="k-{item.kind}">{tip}'  # nothing can select it, and no rule is about its role
     return f'<g class="item {classes} k-{item.kind}{more}" data-id="{escape(item.id)}"{ref}>{tip}'
 
 

@@ -1,4 +1,9 @@
-"""An anywidget whose panels a publisher sends: what the explorer and the window of a comparison share."""
+"""An anywidget whose panels a publisher sends: what the explorer and the window of a comparison share.
+
+A cell that shows it has two outputs: the widget, and a static picture, which the widget hides. Where no widget runs
+(a page of nbconvert without a network, GitHub, a notebook whose kernel has ended, an untrusted one), the picture is
+left. One output with both types would not do: nbconvert shows the widget of a stored state even if nothing can run it.
+"""
 
 # pyright: basic
 # ipywidgets and anywidget are only partly typed.
@@ -8,10 +13,12 @@ from __future__ import annotations
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anywidget
 import traitlets
 
+from prism_explore.widgets.jupyter.display import display_mode, frame, picture_html
 from prism_explore.widgets.jupyter.wire import Message, Publisher
 
 
@@ -22,9 +29,11 @@ class PublishedWidget(anywidget.AnyWidget):
     _esm = (Path(__file__).parent.parent / "static" / "explorer.js").read_text(encoding="utf-8")
     snapshot = traitlets.Dict().tag(sync=True)
     """The last panels, stored in the notebook; the browser shows them until Python answers."""
+    picture_id = traitlets.Unicode().tag(sync=True)
+    """The id of the pictures that the browser hides while it shows the widget."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(picture_id=uuid4().hex)
         self._browser_context = copy_context()
         """The context of the last message from the browser."""
         self._publisher = Publisher(self._render, self._send_message, self._save_snapshot)
@@ -35,6 +44,50 @@ class PublishedWidget(anywidget.AnyWidget):
 
     def _render(self, everything: bool = True, /) -> dict[str, Any]:
         raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """What a terminal shows."""
+        raise NotImplementedError
+
+    @property
+    def page(self) -> str:
+        """What the display mode `html` shows."""
+        raise NotImplementedError
+
+    def svg(self) -> str:
+        """The static picture."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        text = {"text/plain": self.text}
+        match display_mode():
+            case "text":
+                return text, {}
+            case "svg":
+                return {**text, "image/svg+xml": self.svg()}, {}
+            case "html":
+                return {**text, "text/html": frame(self.page)}, {}
+            case "widget":
+                data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+                self._publisher.start()
+                return {**data, **text, "image/svg+xml": self.svg()}, metadata
+
+    def _ipython_display_(self) -> None:
+        """Show the widget and its picture as two outputs; IPython calls this before `_repr_mimebundle_`.
+
+        Raises:
+            NotImplementedError: this is not the place or the mode for a widget; IPython shows the bundle instead.
+        """
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+
+        if display_mode() != "widget" or not hasattr(get_ipython(), "kernel"):
+            raise NotImplementedError
+        data, metadata = self._repr_mimebundle_()
+        picture = picture_html(self.picture_id, data.pop("image/svg+xml"), self.text)
+        display(data, metadata=metadata, raw=True)
+        display({"text/html": picture}, raw=True)
 
     def _hello(self, have: object) -> None:
         """Answer a browser that says which message it has."""
