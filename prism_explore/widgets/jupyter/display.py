@@ -24,8 +24,8 @@ def display_mode(mode: Mode | None = None) -> Mode:
 
     `widget` is the live explorer; its cell also has a picture, which is seen where no widget runs, such as in a page of
     nbconvert without a network. `html` is the report in a frame, for hosts that block widgets; it cannot steer. `svg`
-    is the picture alone. `text` is plain text. The environment variable PRISM_EXPLORE_DISPLAY sets the mode at the start
-    of a process.
+    is the picture alone. `text` is plain text. The environment variable PRISM_EXPLORE_DISPLAY sets the mode at the
+    start of a process.
 
     Args:
         mode: the new mode; by default it stays.
