@@ -13,13 +13,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 from prism_explore.frontend import trace
 from prism_explore.frontend.workloads import Workload, workload
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.text import parse
+from prism_explore.ir.text import parse, parse_program, show
 from tests.verify.law_programs import LAWS
+
+TRACED = Path(__file__).resolve().parents[1] / "goldens" / "traced"
 
 SMALL: dict[str, int] = {
     "b": 6,
@@ -81,12 +84,25 @@ def row_of(name: str) -> Workload:
     return LAWS[name] if name in LAWS else workload(name)
 
 
-@cache
-def program_of(name: str, tiny: bool = False) -> TensorProgram:
-    """The traced program at the published shape, or at the small one."""
+def traced(name: str, tiny: bool) -> TensorProgram:
+    """The program at the published shape, or at the small one, as torch exports it now."""
     row = row_of(name)
     row = small(row) if tiny and row.shapes else row
     return trace(row.code, row.inputs, name).program
+
+
+def recorded(name: str) -> str:
+    """The text of `tests/goldens/traced/<name>.txt`: the program at the published shape, then at the small one."""
+    return "\n\n".join(show(traced(name, tiny)) for tiny in (False, True))
+
+
+@cache
+def program_of(name: str, tiny: bool = False) -> TensorProgram:
+    """The recorded program: to export all of them takes a minute, and a test of the recordings does it once."""
+    path = TRACED / f"{name}.txt"
+    if not path.exists():
+        return traced(name, tiny)
+    return parse_program(path.read_text(encoding="utf-8").split("\n\n")[tiny])
 
 
 def sgraph_of(entry: Entry, tiny: bool = False) -> SGraph:

@@ -16,6 +16,7 @@ from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Refuted, Unknown, Verified
 from prism_explore.verify.prover import Prover
+from tests.verify.candidates import recorded
 from tests.verify.corpus import candidate
 from tests.verify.workloads import ENTRIES, OPEN, RIGHT, WRONG, Entry, program_of, sgraph_of
 
@@ -52,6 +53,11 @@ def differs(entry: Entry) -> bool:
         found = [evaluate(graph, inputs, numbers_for(graph, symbols, turn)) for turn in (0, 1)]
     assert np.isfinite(wanted).all()
     return any(not np.allclose(wanted, f, rtol=1e-9, atol=1e-11) for f in found)
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(e.workload for e in ENTRIES))
+def test_the_recorded_programs_are_what_torch_exports(name, golden):
+    golden(f"traced/{name}", recorded(name))
 
 
 def test_names_are_different():
