@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import re
 import shutil
 from collections import defaultdict
 from pathlib import Path
@@ -17,6 +18,9 @@ settings.load_profile("any machine")
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDENS = ROOT / "tests" / "goldens"
+
+ALL_SERIAL = re.compile(r"^pytestmark = .*mark\.serial", re.MULTILINE)
+"""In files of which every test is serial."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NO_BROWSER = f"no browser ({', '.join(BROWSERS)}): on Debian, apt-get install chromium"
@@ -58,11 +62,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The serial phase imports only files with a serial test; to collect all of them takes most of a minute."""
-    is_test = collection_path.suffix == ".py" and collection_path.name.startswith("test_")
-    if config.getoption("--phase") == "serial" and is_test:
-        return True if "mark.serial" not in collection_path.read_text(encoding="utf-8") else None
-    return None
+    """A phase imports only files that have a test for it: to import all of them takes most of a minute."""
+    phase = config.getoption("--phase")
+    if phase is None or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    none_here = "mark.serial" not in text if phase == "serial" else ALL_SERIAL.search(text)
+    return True if none_here else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
