@@ -27,9 +27,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield lab
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium(browser_path: str) -> Iterator[Browser]:
-    """One browser for all browser tests of a run."""
+    """One browser for the tests of a file: playwright's event loop must not run during the tests of other files."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser.lab import CHROMIUM_FLAGS

@@ -16,7 +16,7 @@ from tests.browser.test_report import report
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 AXE = ROOT / "widgets" / "node_modules" / "axe-core" / "axe.min.js"

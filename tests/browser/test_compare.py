@@ -15,7 +15,7 @@ from tests.generate.programs import rms_linear_small
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 PROGRAM = rms_linear_small()
 
 

@@ -20,7 +20,7 @@ from tests.widgets.recordings import story
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 HOSTILE = "</script><img src=x onerror=\"document.title='hurt'\"><script>document.title='hurt'</script><!--"
 
