@@ -233,7 +233,7 @@ def css(scope: str = ".prism-scene", kinds: Collection[str] = frozenset(STYLES))
     """The style sheet of scenes: variables for light and dark, then one rule per kind.
 
     The theme of the notebook selects light or dark; without one, the setting of the system does. The attribute
-    `data-theme` of the scope itself, which the explorer sets from the page around it, overrides both.
+    `data-theme` of the scope, or of one around it, which the explorer sets from the page around it, overrides both.
 
     Args:
         scope: selector of the element around a scene.
@@ -248,8 +248,8 @@ def css(scope: str = ".prism-scene", kinds: Collection[str] = frozenset(STYLES))
         f"@media (prefers-color-scheme:dark){{{scope}{{{dark}}}}}",
         f"[data-jp-theme-light='true'] {scope},.vscode-light {scope}{{{bright}}}",
         f"[data-jp-theme-light='false'] {scope},.vscode-dark {scope}{{{dark}}}",
-        f"{scope}{scope}[data-theme='light']{{{bright}}}",
-        f"{scope}{scope}[data-theme='dark']{{{dark}}}",
+        f"{scope}{scope}[data-theme='light'],{scope}[data-theme='light'] {scope}{{{bright}}}",
+        f"{scope}{scope}[data-theme='dark'],{scope}[data-theme='dark'] {scope}{{{dark}}}",
         f"@media (forced-colors:active){{{scope}{{{forced}}}{scope} svg,svg{scope}{{forced-color-adjust:none;}}}}",
         f"{scope} text{{fill:var(--pe-ink);stroke:none;pointer-events:none;white-space:pre;}}",
         f"{scope} .page{{fill:var(--pe-page);}}",

@@ -162,3 +162,11 @@ def test_the_style_sheet_knows_every_colour_it_names_in_light_and_dark() -> None
     assert set(LIGHT) == set(DARK)
     assert set(re.findall(r"var\(--pe-([\w-]+)\)", sheet)) <= set(LIGHT) | set(STATUS)
     assert "prefers-color-scheme:dark" in sheet
+
+
+def test_the_theme_of_the_explorer_holds_for_the_pictures_inside_it() -> None:
+    rules = css().splitlines()
+
+    for theme, values in (("light", LIGHT), ("dark", DARK)):
+        (rule,) = [r for r in rules if f".prism-scene[data-theme='{theme}'] .prism-scene" in r]
+        assert f"--pe-ink:{values['ink']};" in rule, "the picture would take the system's theme"
