@@ -20,7 +20,7 @@ import widget from "./explorer.js";
 const listeners = new Set();
 const model = {
   get: (name) => (name === "layout_name" ? LAYOUT : undefined),
-  on: (_, listener) => listeners.add(listener),
+  on: (event, listener) => event === "msg:custom" && listeners.add(listener),
   off: (_, listener) => listeners.delete(listener),
   send: (message) => window.toPython(JSON.stringify(message)),
 };

@@ -1,7 +1,8 @@
 // The filter: its conditions as chips that can be removed, and a form that adds conditions.
 
-import { add, h, refill } from "./lib/dom.ts";
+import { add, h } from "./lib/dom.ts";
 import { icon } from "./lib/glyph.ts";
+import { redraw } from "./lib/keep.ts";
 import type { Choice, FilterSection } from "./sections.ts";
 import type { FilterLook, Look } from "./wire.ts";
 
@@ -22,7 +23,6 @@ export class FilterBar {
     "Filter",
   );
   private data: FilterSection | null = null;
-  private options = "";
 
   constructor(private readonly look: (what: Look) => void) {
     this.element = h("details", { class: "pe-filter" }, this.summary, this.form);
@@ -49,8 +49,7 @@ export class FilterBar {
   update(data: FilterSection): void {
     this.data = data;
     this.chips.hidden = data.chips.length === 0;
-    refill(
-      this.chips,
+    redraw(this.chips, data.chips, () => [
       h("span", { class: "pe-muted" }, "Filter:"),
       ...data.chips.map(({ name, value, label }) => {
         const chip = h(
@@ -68,12 +67,9 @@ export class FilterBar {
         return chip;
       }),
       this.clearButton(),
-    );
-    const options = JSON.stringify([data.statuses, data.reasons]);
-    if (options === this.options) return;
+    ]);
     // The form is drawn again only if its choices changed, so that no input is lost.
-    this.options = options;
-    this.draw(data);
+    redraw(this.form, [data.statuses, data.reasons], () => this.fields(data));
   }
 
   private clearButton(): HTMLElement {
@@ -84,7 +80,7 @@ export class FilterBar {
     return clear;
   }
 
-  private draw(data: FilterSection): void {
+  private fields(data: FilterSection): readonly HTMLElement[] {
     const choice = (name: string, label: string, choices: readonly Choice[]): HTMLElement => {
       const select = h("select", { class: "pe-select", name }, h("option", { value: "" }, "any"));
       for (const { name: value, label: text, tip } of choices)
@@ -93,8 +89,7 @@ export class FilterBar {
     };
     const event = (name: string, label: string): HTMLElement =>
       h("label", {}, h("span", {}, label), h("input", { class: "pe-number", type: "number", min: 0, name }));
-    refill(
-      this.form,
+    return [
       choice("status", "status", data.statuses),
       choice("reason", "reason", data.reasons),
       h(
@@ -106,7 +101,7 @@ export class FilterBar {
       event("first", "from event"),
       event("last", "to event"),
       h("button", { type: "submit", class: "pe-button" }, "Add"),
-    );
+    ];
   }
 
   /** Add the conditions of the form to those in force. */

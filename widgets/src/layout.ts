@@ -1,6 +1,7 @@
 // The arrangement of the panels: three next to one another above the dock, or one at a time.
 
 import { fresh, h, mark } from "./lib/dom.ts";
+import { SizeReports } from "./lib/sizes.ts";
 import type { PanelName } from "./panels/panel.ts";
 import { DOCKED, PANELS, type Panels } from "./registry.ts";
 import { Splitters } from "./splitters.ts";
@@ -8,10 +9,6 @@ import type { Look } from "./wire.ts";
 
 /** Below this width the panels are tabs, and one is shown at a time. */
 const NARROW_PX = 900;
-/** Time without a change of size after which Python is told the sizes of the pictures. */
-const SIZES_MS = 150;
-/** Smallest change of size that Python is told. */
-const LEAST_CHANGE_PX = 8;
 const MARGIN_PX = 16;
 
 export class Layout {
@@ -28,8 +25,12 @@ export class Layout {
   private root: HTMLElement | null = null;
   /** The hidden panels that Python was told. */
   private hidden = "";
-  private sizes = { map: 0, dock: 0, high: 0 };
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly sizes = new SizeReports(
+    () => this.root,
+    (last) => this.pictureSizes(last),
+    ([map = 0, dock = 0, high = 0]) =>
+      this.look({ map_px: map - MARGIN_PX, dock_px: dock - MARGIN_PX, dock_high_px: high - MARGIN_PX }),
+  );
   private readonly resize = new ResizeObserver(() => this.measure());
 
   constructor(
@@ -67,7 +68,7 @@ export class Layout {
 
   close(): void {
     this.resize.disconnect();
-    clearTimeout(this.timer);
+    this.sizes.close();
   }
 
   /** Show a panel. */
@@ -102,7 +103,7 @@ export class Layout {
   measure(): void {
     const width = this.root?.clientWidth ?? 0;
     if (width === 0) return;
-    this.sendSizes();
+    this.sizes.measureAgain();
     const list = this.dock.querySelector<HTMLElement>(".pe-tabs");
     if (list) this.markScrollers(list);
     const narrow = width < NARROW_PX;
@@ -209,7 +210,7 @@ export class Layout {
     const dockVisible = only === null || DOCKED.includes(only);
     mark(this.dock, "hidden", !dockVisible && !this.narrow);
     mark(this.dock, "data-only-tabs", !dockVisible);
-    this.sendSizes();
+    this.sizes.measureAgain();
     if (!this.root) return;
     mark(this.root, "data-solo", only !== null);
     mark(this.root, "data-narrow", this.narrow);
@@ -224,29 +225,13 @@ export class Layout {
     this.look({ hidden });
   }
 
-  /** Send the sizes of the pictures to Python, once they no longer change. */
-  private sendSizes(): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.sendHidden();
-      const { map, dock, high } = this.sizes;
-      const box = DOCKED.map((name) => this.panels.get(name)?.stage?.element).find(
-        (e) => e !== undefined && e.clientWidth > 0,
-      );
-      const now = {
-        map: this.panels.get("map")?.stage?.element.clientWidth || map,
-        dock: box?.clientWidth ?? dock,
-        high: box?.clientHeight ?? high,
-      };
-      const change = Math.abs(now.map - map) + Math.abs(now.dock - dock) + Math.abs(now.high - high);
-      if (change < LEAST_CHANGE_PX) return;
-      this.sizes = now;
-      this.look({
-        map_px: now.map - MARGIN_PX,
-        dock_px: now.dock - MARGIN_PX,
-        dock_high_px: now.high - MARGIN_PX,
-      });
-    }, SIZES_MS);
+  /** The width of the map, and the size of a picture of the dock; those that are hidden keep their last size. */
+  private pictureSizes([map = 0, dock = 0, high = 0]: readonly number[]): readonly number[] {
+    this.sendHidden();
+    const docked = DOCKED.map((name) => this.panels.get(name)?.stage?.element);
+    const box = docked.find((element) => element !== undefined && element.clientWidth > 0);
+    const width = this.panels.get("map")?.stage?.element.clientWidth || map;
+    return [width, box?.clientWidth ?? dock, box?.clientHeight ?? high];
   }
 }
 

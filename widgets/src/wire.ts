@@ -127,6 +127,8 @@ export class Wire {
   private nextCursor: number | null = null;
   private readonly name = Math.random().toString(36).slice(2, 10);
   private readonly parts = new Map<string, (string | undefined)[]>();
+  /** Per section, the text that was reported last. Python sends a section again if it cannot know what arrived. */
+  private readonly texts = new Map<string, string>();
   private readonly onMessage = (content: unknown): void => this.receive(content);
   /** Jupyter closed or opened the connection: a restarted kernel does not answer. */
   private readonly onLive = (): void => this.hello("closed", RESTART_MS);
@@ -143,9 +145,7 @@ export class Wire {
     const snapshot = this.model.get("snapshot") as Snapshot | undefined;
     if (snapshot?.texts && snapshot.seq > 0) {
       this.have = snapshot.left_out.length === 0 ? snapshot.seq : 0;
-      this.listener.sections(
-        new Map(Object.entries(snapshot.texts).map(([k, text]) => [k, JSON.parse(text)])),
-      );
+      this.listener.sections(this.changed(Object.entries(snapshot.texts)));
     }
     this.hello();
   }
@@ -233,14 +233,22 @@ export class Wire {
     this.timer = undefined;
     this.waiting = false;
     this.have = message.seq;
-    const changed = new Map<string, unknown>();
-    for (const [section, index, of, text] of message.chunks) {
-      const full = this.join(section, index, of, text);
-      if (full !== null) changed.set(section, JSON.parse(full));
-    }
+    const full = message.chunks.map(([section, ...part]) => [section, this.join(section, ...part)] as const);
+    const changed = this.changed(full);
     this.listener.connection("open");
     if (changed.size > 0) this.listener.sections(changed);
     this.looked();
+  }
+
+  /** The sections whose text is another one than before, parsed. */
+  private changed(given: readonly (readonly [string, string | null])[]): Map<string, unknown> {
+    const changed = new Map<string, unknown>();
+    for (const [section, text] of given) {
+      if (text === null || text === this.texts.get(section)) continue;
+      this.texts.set(section, text);
+      changed.set(section, JSON.parse(text));
+    }
+    return changed;
   }
 
   /** The text of a section once its last chunk has arrived. */

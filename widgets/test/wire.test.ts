@@ -73,6 +73,25 @@ describe("the wire", () => {
     expect(python.of("hello")).toHaveLength(1);
   });
 
+  it("reports a section that comes again only if its text changed", () => {
+    const { python, received } = opened({ snapshot: { seq: 7, texts: { a: "1", b: "1" }, left_out: [] } });
+    python.receive(
+      part(8, 7, [
+        ["a", 0, 1, "1"],
+        ["b", 0, 1, "2"],
+      ]),
+    );
+    python.receive(
+      part(9, 7, [
+        ["a", 0, 1, "1"],
+        ["b", 0, 1, "2"],
+      ]),
+    );
+    python.receive(part(10, 9, [["b", 0, 1, "1"]]));
+
+    expect(received.changed).toEqual([{ a: 1, b: 1 }, { b: 2 }, { b: 1 }]);
+  });
+
   it("joins a section that came in parts", () => {
     const { python, received } = opened();
     python.receive(part(1, 0, [["a", 0, 3, '"lo']]));

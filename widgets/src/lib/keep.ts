@@ -1,33 +1,67 @@
-// Draw a panel again and keep its open folds, scroll positions and focus.
+// Draw a part of the page again. What did not change keeps its element, with its folds, scroll position and focus.
+
+import { type Child, refill } from "./dom.ts";
 
 /** A part of a panel: its data as text, and the function that draws it. */
 export type Part = readonly [data: string, draw: () => HTMLElement];
 
+/** The data that was drawn last, and its element. */
+type Kept<E extends Element> = readonly [data: string, element: E];
+
+const contents = new WeakMap<Element, string>();
+const lists = new WeakMap<Element, readonly Kept<Element>[]>();
+
+/** Draw the content of an element again if its data changed. */
+export function redraw(element: Element, data: unknown, draw: () => readonly Child[]): void {
+  const text = JSON.stringify(data);
+  if (contents.get(element) === text) return;
+  contents.set(element, text);
+  refill(element, ...draw());
+}
+
+/** Draw the content of an element as a list again; an item whose data did not change keeps its element. */
+export function redrawList<T>(parent: Element, items: readonly T[], draw: (item: T) => Element): void {
+  const parts = items.map((item) => [JSON.stringify(item), () => draw(item)] as const);
+  const now = match(lists.get(parent) ?? [], parts);
+  lists.set(parent, now);
+  place(parent, now);
+}
+
+/** Per part, the element with the same data, or a new one. */
+function match<E extends Element>(
+  before: readonly Kept<E>[],
+  parts: readonly (readonly [data: string, draw: () => E])[],
+): readonly Kept<E>[] {
+  const left = new Map<string, Kept<E>[]>();
+  for (const kept of [...before].reverse()) left.set(kept[0], [...(left.get(kept[0]) ?? []), kept]);
+  return parts.map(([data, draw]) => left.get(data)?.pop() ?? [data, draw()]);
+}
+
+/** Make these elements the children; an element in its place is not moved, because that loses its focus. */
+function place(parent: Element, list: readonly Kept<Element>[]): void {
+  const kept = new Set(list.map(([, element]) => element));
+  for (const child of [...parent.children]) if (!kept.has(child)) child.remove();
+  list.forEach(([, element], n) => {
+    const there = parent.children[n];
+    if (there !== element) parent.insertBefore(element, there ?? null);
+  });
+}
+
 /** The parts of a panel; a part whose data did not change keeps its element. */
 export class Parts {
   private subject = "";
-  private drawn: (readonly [data: string, element: HTMLElement])[] = [];
+  private drawn: readonly Kept<HTMLElement>[] = [];
 
   constructor(private readonly body: HTMLElement) {}
 
   /** Draw the parts that changed; for a new subject, draw all parts and scroll to the top. */
   draw(subject: string, parts: readonly Part[]): void {
     const same = subject === this.subject;
-    const left = same ? [...this.drawn] : [];
-    const now = parts.map(([data, draw]) => {
-      const at = left.findIndex(([known]) => known === data);
-      return left.splice(at, at < 0 ? 0 : 1)[0] ?? ([data, draw()] as const);
-    });
+    const now = match(same ? this.drawn : [], parts);
     const restore = same ? saved(this.body) : () => this.body.scrollTo(0, 0);
     this.subject = subject;
     this.drawn = now;
-    const kept = new Set<Element>(now.map(([, element]) => element));
-    for (const child of [...this.body.children]) if (!kept.has(child)) child.remove();
-    now.forEach(([, element], n) => {
-      const there = this.body.children[n];
-      // An element in its place is not moved, because moving it loses its focus and scroll position.
-      if (there !== element) this.body.insertBefore(element, there ?? null);
-    });
+    place(this.body, now);
     restore();
   }
 }

@@ -3,8 +3,9 @@
 // A long table draws only the rows near the visible part; two rows without content take the place of the others.
 
 import type { Cell, Row, Table } from "../sections.ts";
-import { add, h, mark, refill } from "./dom.ts";
+import { h, mark, refill } from "./dom.ts";
 import { glyph } from "./glyph.ts";
+import { redrawList } from "./keep.ts";
 import { typeset } from "./math.ts";
 import { answer, csvLines, type RowKey, type RowText } from "./reveal.ts";
 
@@ -18,6 +19,12 @@ const ROWS_ABOVE = 15;
 const WIDE_PX = 190;
 /** Height of a row until rows were measured. */
 const ROW_PX = 29;
+
+/** What one row of the page shows: a row, rows that are not drawn, or that there are none. */
+type Part =
+  | { readonly row: Row; readonly of: string }
+  | { readonly gap_px: number; readonly span: number }
+  | { readonly text: string; readonly span: number };
 
 export interface TableEvents {
   select(ref: string): void;
@@ -152,14 +159,13 @@ export class TableView {
     const had = this.body.contains(document.activeElement);
     const focused = had ? indexOf(document.activeElement) : null;
     const focusedRef = had ? (document.activeElement?.closest("tr")?.getAttribute("data-ref") ?? null) : null;
-    refill(
-      this.body,
-      this.gap(this.first),
-      ...rows.slice(this.first, end).map((row, i) => this.row(data, row, this.first + i)),
-      this.gap(rows.length - end),
+    redrawList(this.body, this.parts(data, end), (part) =>
+      "row" in part ? this.row(data, part.row) : blank(part),
     );
-    if (rows.length === 0) {
-      add(this.body, h("tr", {}, h("td", { class: "pe-empty", colspan: this.span(data) }, data.empty_text)));
+    const before = this.first > 0 ? 1 : 0;
+    for (let n = this.first; n < end; n += 1) {
+      const row = this.body.children[before + n - this.first];
+      if (row) mark(row, "aria-rowindex", String(n + 2));
     }
     this.select(this.selected, this.related);
     if (focused === null || focusedRef === null) return;
@@ -169,15 +175,16 @@ export class TableView {
     row.focus({ preventScroll: true });
   }
 
-  /** A row that takes the place of `count` rows. */
-  private gap(count: number): HTMLTableRowElement | null {
-    if (count === 0 || !this.data) return null;
-    const cell = h("td", { colspan: this.span(this.data), style: `height:${count * this.rowPx}px` });
-    return h("tr", { class: "pe-gap", "aria-hidden": "true" }, cell);
-  }
-
-  private span(data: Table): number {
-    return data.columns.length + (this.events.tools ? 1 : 0);
+  /** The rows from the first one that is drawn to `end`, and those that take the place of the others. */
+  private parts(data: Table, end: number): readonly Part[] {
+    const { rows, first } = this;
+    const span = data.columns.length + (this.events.tools ? 1 : 0);
+    const gap = (count: number): Part[] => (count > 0 ? [{ gap_px: count * this.rowPx, span }] : []);
+    // What a row shows depends on the columns too.
+    const of = data.columns.map((c) => [c.align, c.mono, c.wide]).join();
+    const drawn = rows.slice(first, end).map((row) => ({ row, of }));
+    const empty = rows.length === 0 ? [{ text: data.empty_text, span }] : [];
+    return [...gap(first), ...drawn, ...gap(rows.length - end), ...empty];
   }
 
   /** Draw other rows when the visible part nears the end of those that are drawn. */
@@ -276,7 +283,7 @@ export class TableView {
     return numbered.map((n) => n.row);
   }
 
-  private row(data: Table, row: Row, index: number): HTMLTableRowElement {
+  private row(data: Table, row: Row): HTMLTableRowElement {
     const cells = row.cells.map((cell, i) => {
       const column = data.columns[i];
       const given = typeof cell === "string" ? { text: cell } : cell;
@@ -297,8 +304,7 @@ export class TableView {
     });
     const tools = this.events.tools ? h("td", { class: "pe-tools" }, ...this.events.tools(row)) : null;
     const attributes = row.ref ? { "data-ref": row.ref, tabindex: -1, "aria-selected": "false" } : {};
-    const place = { "aria-rowindex": index + 2, class: row.kind ? `row-${row.kind}` : null };
-    return h("tr", { ...attributes, ...place }, ...cells, tools);
+    return h("tr", { ...attributes, class: row.kind ? `row-${row.kind}` : null }, ...cells, tools);
   }
 
   private walk(event: KeyboardEvent): void {
@@ -315,6 +321,13 @@ export class TableView {
     if (event.shiftKey) this.events.choose?.(ref, true);
     this.events.select(ref);
   }
+}
+
+/** A row without content: in place of rows that are not drawn, or of a table without rows. */
+function blank(part: Exclude<Part, { row: Row }>): HTMLTableRowElement {
+  if ("text" in part) return h("tr", {}, h("td", { class: "pe-empty", colspan: part.span }, part.text));
+  const cell = h("td", { colspan: part.span, style: `height:${part.gap_px}px` });
+  return h("tr", { class: "pe-gap", "aria-hidden": "true" }, cell);
 }
 
 /** Position among all rows of the row that an element is in; null outside of the rows. */

@@ -1,11 +1,11 @@
 // A row of buttons of which one is pressed: the charts of a panel, the modes of the map.
 
-import { h, mark, refill } from "../lib/dom.ts";
+import { h, mark } from "../lib/dom.ts";
+import { redraw } from "../lib/keep.ts";
 import type { Choice } from "../sections.ts";
 
 export class Chooser {
   readonly element: HTMLElement;
-  private drawn = "";
 
   constructor(
     label: string,
@@ -15,11 +15,7 @@ export class Chooser {
   }
 
   update(choices: readonly Choice[], chosen: string): void {
-    const text = JSON.stringify(choices);
-    if (text !== this.drawn) {
-      this.drawn = text;
-      refill(this.element, ...choices.map((choice) => this.button(choice)));
-    }
+    redraw(this.element, choices, () => choices.map((choice) => this.button(choice)));
     for (const button of this.element.children) {
       mark(button, "aria-pressed", String(button.getAttribute("data-choice") === chosen));
     }

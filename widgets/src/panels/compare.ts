@@ -1,8 +1,10 @@
 // Two searches side by side: their merged search tree, tables of what differs, and an inspector for each.
 
-import { h, mark, refill, rewrite } from "../lib/dom.ts";
+import { h, mark, rewrite } from "../lib/dom.ts";
 import type { Direction } from "../lib/draw.ts";
 import { glyph } from "../lib/glyph.ts";
+import { redraw, redrawList } from "../lib/keep.ts";
+import { SizeReports } from "../lib/sizes.ts";
 import { Stage } from "../lib/stage.ts";
 import { TableView } from "../lib/table.ts";
 import type { Item } from "../scene.ts";
@@ -25,8 +27,6 @@ const ARROWS: Readonly<Record<string, Direction>> = {
   ArrowUp: "up",
   ArrowDown: "down",
 };
-/** Time without a change of size after which Python is told the width of the map. */
-const SIZE_MS = 150;
 const MARGIN_PX = 16;
 
 export class ComparePanel implements Panel<CompareSection> {
@@ -67,9 +67,12 @@ export class ComparePanel implements Panel<CompareSection> {
     "Compare with its parent",
   );
   private readonly resize: ResizeObserver;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private readonly sizes = new SizeReports(
+    () => this.element,
+    () => (this.map.element.clientWidth > 0 ? [this.map.element.clientWidth] : null),
+    ([width = 0]) => this.change({ map_px: width - MARGIN_PX }),
+  );
   private tab: TableName = "steps";
-  private width = 0;
   private data: CompareSection | null = null;
 
   /** `chooses`: whether the other search is chosen here. */
@@ -97,7 +100,7 @@ export class ComparePanel implements Panel<CompareSection> {
     this.content = this.body();
     this.frame.body.append(...(chooses ? [this.form()] : []), this.status, this.content);
     this.element = this.frame.element;
-    this.resize = new ResizeObserver(() => this.measure());
+    this.resize = new ResizeObserver(() => this.sizes.measureAgain());
     this.resize.observe(this.map.element);
     this.showTab("steps");
   }
@@ -111,8 +114,8 @@ export class ComparePanel implements Panel<CompareSection> {
     if (data.scene === null) return;
     rewrite(this.summary, data.summary);
     rewrite(this.path, data.path);
-    refill(this.kinds, ...data.kinds.map((kind) => this.kindButton(kind)));
-    refill(this.first, ...this.moments(data));
+    redrawList(this.kinds, data.kinds, (kind) => this.kindButton(kind));
+    redraw(this.first, data.first, () => this.moments(data));
     this.map.update(data.scene);
     this.map.select(data.marked ? [data.marked] : []);
     data.sides.forEach((side, n) => {
@@ -133,7 +136,7 @@ export class ComparePanel implements Panel<CompareSection> {
   close(): void {
     this.map.close();
     this.resize.disconnect();
-    clearTimeout(this.timer);
+    this.sizes.close();
   }
 
   // ---- parts
@@ -159,15 +162,13 @@ export class ComparePanel implements Panel<CompareSection> {
   private updateForm(data: CompareSection): void {
     this.withParent.hidden = !data.parent;
     const chosen = this.runs.value;
-    const options = data.choices.map(([id, label]) =>
-      h("option", { value: id, selected: id === chosen }, label),
+    redraw(this.runs, data.choices, () =>
+      data.choices.length > 0
+        ? data.choices.map(([id, label]) => h("option", { value: id }, label))
+        : [h("option", { value: "" }, "no other live search")],
     );
-    if (this.runs.dataset.of === JSON.stringify(data.choices)) return;
-    this.runs.dataset.of = JSON.stringify(data.choices);
-    refill(
-      this.runs,
-      ...(options.length > 0 ? options : [h("option", { value: "" }, "no other live search")]),
-    );
+    const ids = data.choices.map(([id]) => id);
+    this.runs.value = ids.includes(chosen) ? chosen : (ids[0] ?? "");
   }
 
   private body(): HTMLElement {
@@ -291,15 +292,5 @@ export class ComparePanel implements Panel<CompareSection> {
       view.select(this.data?.marked ? [this.data.marked] : []);
       this.found.textContent = text ? `${count} in the map, ${rows.length} in the table` : "";
     }
-  }
-
-  private measure(): void {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      const width = this.map.element.clientWidth;
-      if (width === 0 || Math.abs(width - this.width) < 8) return;
-      this.width = width;
-      this.change({ map_px: width - MARGIN_PX });
-    }, SIZE_MS);
   }
 }

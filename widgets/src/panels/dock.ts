@@ -1,7 +1,8 @@
 // Panels of the dock: families, ledger.
 
-import { h, mark, refill, rewrite } from "../lib/dom.ts";
+import { h, mark, rewrite } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
+import { redraw } from "../lib/keep.ts";
 import { TableView } from "../lib/table.ts";
 import type { LedgerSection, Row, Script, Table } from "../sections.ts";
 import { Frame, type Host, type Panel } from "./panel.ts";
@@ -81,10 +82,7 @@ export class FamiliesPanel implements Panel<Table> {
     clear.addEventListener("click", () => this.clear());
     const many = `${ids.length} ${ids.length === 1 ? "family" : "families"}`;
     mark(this.bar, "aria-label", `${many} chosen`);
-    const text = ids.join();
-    if (this.bar.getAttribute("data-ids") === text) return;
-    mark(this.bar, "data-ids", text);
-    refill(this.bar, act(`Accept ${many}`, "accept"), act(`Reject ${many}`, "reject"), clear);
+    redraw(this.bar, ids, () => [act(`Accept ${many}`, "accept"), act(`Reject ${many}`, "reject"), clear]);
   }
 
   private clear(): void {
@@ -189,7 +187,8 @@ export class LedgerPanel implements Panel<LedgerSection> {
       [this.undo, data.undo],
       [this.redo, data.redo],
     ] as const) {
-      refill(button, icon(action.command === "redo" ? "redo" : "undo"), h("span", {}, action.label));
+      const which = action.command === "redo" ? "redo" : "undo";
+      redraw(button, [which, action.label], () => [icon(which), h("span", {}, action.label)]);
       button.disabled = !action.enabled;
       mark(button, "title", `${action.description}\n${action.python}`);
     }

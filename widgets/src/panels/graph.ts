@@ -1,8 +1,9 @@
 // The sGraph panel: one graph, its kernels expanded, collapsed or entered, and sizes in numbers.
 
-import { h, mark, refill } from "../lib/dom.ts";
+import { h, mark, rewrite } from "../lib/dom.ts";
 import { index } from "../lib/forms.ts";
 import { icon } from "../lib/glyph.ts";
+import { redraw } from "../lib/keep.ts";
 import type { Stage } from "../lib/stage.ts";
 import type { Scene } from "../scene.ts";
 import type { GraphSection, KernelChoice, ShapeSizes } from "../sections.ts";
@@ -56,11 +57,11 @@ export class GraphPanel implements Panel<GraphSection> {
     this.data = data;
     const expanded = data.kernels.some((kernel) => kernel.expanded);
     this.toggle.hidden = data.kernels.length === 0 || data.entered !== "";
-    refill(this.toggle, icon(expanded ? "collapse" : "expand"));
+    redraw(this.toggle, expanded, () => [icon(expanded ? "collapse" : "expand")]);
     const label = `${expanded ? "collapse" : "expand"} all kernels; Enter on a kernel toggles it alone`;
     mark(this.toggle, "title", label);
     mark(this.toggle, "aria-label", label);
-    this.picture.frame.caption.textContent = data.caption;
+    rewrite(this.picture.frame.caption, data.caption);
     this.empty.hidden = data.scene !== null;
     this.empty.textContent = data.scene === null ? data.caption : "";
     this.picture.stage.element.classList.toggle("pe-hidden", data.scene === null);
@@ -131,6 +132,10 @@ export class GraphPanel implements Panel<GraphSection> {
 
   private drawTrail(data: GraphSection): void {
     this.trail.hidden = data.trail.length < 2;
+    redraw(this.trail, data.trail, () => this.steps(data));
+  }
+
+  private steps(data: GraphSection): readonly HTMLElement[] {
     const steps = data.trail.map(({ label, shows }, n) => {
       const last = n === data.trail.length - 1;
       if (last || shows === "") return h("span", { "aria-current": last ? "location" : null }, label);
@@ -140,17 +145,13 @@ export class GraphPanel implements Panel<GraphSection> {
       );
       return button;
     });
-    const nodes = steps.flatMap((step, n) =>
-      n === 0 ? [step] : [h("span", { "aria-hidden": "true" }, "▸"), step],
-    );
-    refill(this.trail, ...nodes);
+    return steps.flatMap((step, n) => (n === 0 ? [step] : [h("span", { "aria-hidden": "true" }, "▸"), step]));
   }
 
   private drawAlternatives(data: GraphSection): void {
     this.alternatives.hidden = data.alternatives.length < 2;
-    refill(
-      this.alternatives,
-      ...data.alternatives.map(({ ref, label }) => {
+    redraw(this.alternatives, [data.alternatives, data.subject], () =>
+      data.alternatives.map(({ ref, label }) => {
         const pressed = ref === data.subject ? "true" : "false";
         const chip = h("button", { type: "button", class: "pe-chip", "aria-pressed": pressed }, label);
         chip.addEventListener("click", () => this.host.select(ref));

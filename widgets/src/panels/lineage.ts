@@ -1,6 +1,7 @@
 // The path from a search to its fork, with a button for each, and the button that forks.
 
-import { h, mark, refill, rewrite } from "../lib/dom.ts";
+import { h, mark, rewrite } from "../lib/dom.ts";
+import { redrawList } from "../lib/keep.ts";
 import type { LineageSection, SearchLink } from "../sections.ts";
 import type { Args, Look } from "../wire.ts";
 
@@ -34,9 +35,13 @@ export class LineageBar {
 
   update(data: LineageSection): void {
     this.at = data.fork_at;
-    const above = data.path.map((link, n) => h("li", {}, n > 0 ? "▸ " : null, this.button(link)));
-    const below = data.forks.map((link) => h("li", { class: "pe-fork" }, "▾ ", this.button(link)));
-    refill(this.path, ...above, ...below);
+    const links = [
+      ...data.path.map((link, n) => ({ link, sign: n > 0 ? "▸ " : "", style: null })),
+      ...data.forks.map((link) => ({ link, sign: "▾ ", style: "pe-fork" })),
+    ];
+    redrawList(this.path, links, ({ link, sign, style }) =>
+      h("li", { class: style }, sign, this.button(link)),
+    );
     rewrite(this.status, data.status);
     this.element.hidden = data.path.length === 0 && !data.status;
   }

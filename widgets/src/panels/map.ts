@@ -2,6 +2,7 @@
 
 import { h, mark, s } from "../lib/dom.ts";
 import { dragInterval } from "../lib/drag.ts";
+import { redraw } from "../lib/keep.ts";
 import type { Stage } from "../lib/stage.ts";
 import type { MapSection, TimeBrush } from "../sections.ts";
 import type { MapLook } from "../wire.ts";
@@ -28,7 +29,6 @@ export class MapPanel implements Panel<MapSection> {
   private selected: readonly string[] = [];
   private brush: TimeBrush | null = null;
   private marksSimilar = false;
-  private drawn = "";
 
   constructor(private readonly host: Host) {
     this.picture = new Picture("map", "Search map", "tree", host);
@@ -97,20 +97,19 @@ export class MapPanel implements Panel<MapSection> {
 
   /** The selected interval of events, with buttons that look back to its end and that remove it. */
   private showInterval(brush: TimeBrush | null): void {
-    const text = JSON.stringify(brush);
-    if (text === this.drawn) return;
-    this.drawn = text;
-    this.interval.replaceChildren();
-    if (!brush?.interval) return;
     const chip = (label: string, title: string, act: () => void) => {
       const button = h("button", { type: "button", class: "pe-chip", title }, label);
       button.addEventListener("click", act);
-      this.interval.append(button);
+      return button;
     };
-    chip(`${brush.interval} ×`, "show all events", () => this.look({ interval: [] }));
-    chip("look back to its end", "show the search as it was after the last event of the interval", () =>
-      this.host.look({ cursor: brush.end }),
-    );
+    redraw(this.interval, brush, () => {
+      if (!brush?.interval) return [];
+      const moment = "show the search as it was after the last event of the interval";
+      return [
+        chip(`${brush.interval} ×`, "show all events", () => this.look({ interval: [] })),
+        chip("look back to its end", moment, () => this.host.look({ cursor: brush.end })),
+      ];
+    });
   }
 
   /** A click on + or − expands or collapses a row. */

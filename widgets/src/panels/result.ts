@@ -1,7 +1,8 @@
 // The result card: the best kernel, its time against the baselines and the limit, and why it won.
 
-import { h, mark, refill } from "../lib/dom.ts";
+import { h, mark } from "../lib/dom.ts";
 import { glyph } from "../lib/glyph.ts";
+import { redraw } from "../lib/keep.ts";
 import type { Comparison, ResultCard } from "../sections.ts";
 import type { Host, PanelName } from "./panel.ts";
 
@@ -21,7 +22,6 @@ const NOTHING = {
 export class ResultView {
   readonly element = h("section", { class: "pe-result pe-best", "aria-label": "result" });
   private ref = "";
-  private drawn = "";
 
   constructor(private readonly host: Host) {
     // A click on the card selects the kernel, as its button does.
@@ -31,18 +31,14 @@ export class ResultView {
   }
 
   update(given: ResultCard): void {
-    const text = JSON.stringify(given);
-    if (text === this.drawn) return;
-    this.drawn = text;
     const data = { ...NOTHING, ...given };
     this.ref = data.ref;
     mark(this.element, "data-ref", data.ref || null);
-    refill(
-      this.element,
+    redraw(this.element, given, () => [
       h("div", { class: "pe-answer" }, ...this.answer(data)),
       h("p", { class: "pe-why", title: data.sentence }, this.spread(data), data.sentence),
       h("div", { class: "pe-group pe-result-links" }, ...data.links.map((link) => this.link(link))),
-    );
+    ]);
   }
 
   private answer(data: Required<ResultCard>): readonly (Node | null)[] {

@@ -1,8 +1,9 @@
 // The bar on top: what is searched, its state and counts, and the buttons that run it.
 
 import { Confirm } from "../confirm.ts";
-import { add, h, mark, refill } from "../lib/dom.ts";
+import { h, mark, rewrite } from "../lib/dom.ts";
 import { glyph, type Icon, icon } from "../lib/glyph.ts";
+import { redraw, redrawList } from "../lib/keep.ts";
 import type { Sections, Transport } from "../sections.ts";
 import type { Host } from "./panel.ts";
 
@@ -144,34 +145,28 @@ export class TransportBar {
   update(data: Transport): void {
     this.data = data;
     this.pausing &&= data.state === "running";
-    refill(
-      this.title,
+    redraw(this.title, [data.program, data.target], () => [
       h("span", { class: "pe-brand" }, "Prism"),
       h("strong", { class: "pe-mono" }, data.program),
       h("span", { class: "pe-muted" }, data.target),
-    );
-    this.state.textContent = `${data.state} · ${data.events.toLocaleString("en")} events`;
+    ]);
+    rewrite(this.state, `${data.state} · ${data.events.toLocaleString("en")} events`);
     mark(this.state, "data-state", data.state);
     mark(this.moment, "max", String(Math.max(1, data.events)));
     // While the slider is dragged, its value is newer than the data.
     if (!this.moment.matches(":active")) this.moment.value = String(data.cursor || data.events);
-    this.when.textContent = data.cursor > 0 ? `${data.cursor.toLocaleString("en")} · back to now` : "now";
+    rewrite(this.when, data.cursor > 0 ? `${data.cursor.toLocaleString("en")} · back to now` : "now");
     this.when.disabled = data.cursor === 0;
-    refill(
-      this.phases,
+    redraw(this.phases, data.phases, () => [
       ...data.phases.map((phase) =>
         h("li", { "aria-current": phase.current ? "step" : null, title: phase.description }, phase.name),
       ),
       this.phaseSign(data),
-    );
+    ]);
     if (!data.enabled.includes("cancel")) this.confirm.close();
-    this.counters.replaceChildren();
-    for (const { kind, label, value, description } of data.counters) {
-      add(
-        this.counters,
-        h("li", { title: description }, glyph(kind), h("strong", {}, value), h("span", {}, label)),
-      );
-    }
+    redrawList(this.counters, data.counters, ({ kind, label, value, description }) =>
+      h("li", { title: description }, glyph(kind), h("strong", {}, value), h("span", {}, label)),
+    );
     for (const { name, element } of this.buttons) {
       element.disabled =
         !this.can(name === "start" ? this.runCommand() : name) || (name === "start" && this.pausing);
@@ -196,7 +191,7 @@ export class TransportBar {
   private labelRun(button: HTMLButtonElement): void {
     const command = this.runCommand();
     const label = this.pausing ? "Pausing" : ({ pause: "Pause", resume: "Resume" }[command] ?? "Run");
-    refill(button, icon(command === "pause" ? "pause" : "run"), h("span", {}, label));
+    redraw(button, label, () => [icon(command === "pause" ? "pause" : "run"), h("span", {}, label)]);
     mark(button, "data-command", command);
     mark(button, "aria-label", label);
   }
