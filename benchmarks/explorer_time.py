@@ -76,8 +76,9 @@ UNTIL = """async (act, shown) => {
 FIRST_PAINT_S = f"""() => ({UNTIL})({RUN_ALL}, () => document.querySelector('.prism-explore tr[data-ref]'))"""
 CLICK_S = f"""(explorer, ref) => ({UNTIL})(
   () => explorer.querySelector(`tr[data-ref="${{ref}}"]`).click(),
-  () => explorer.querySelector('.pe-inspector').textContent.includes(ref),
+  () => explorer.querySelector('[data-panel=inspector] .pe-caption').textContent === ref,
 )"""
+"""Python sends the caption of the inspector with its content."""
 LOOK_BACK_S = f"""(explorer, event) => {{
   const slider = explorer.querySelector('.pe-moment');
   return ({UNTIL})(

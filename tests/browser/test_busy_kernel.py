@@ -29,7 +29,7 @@ from prism_explore.widgets.panels.context import Folds
 counted = {"messages": [], "read": 0}
 send, add = Explorer._send_message, Folds.add
 def counted_send(self, message):
-    counted["messages"].append(len(json.dumps(message)))
+    counted["messages"].append(len(json.dumps(message)))  # before the browser can show it
     send(self, message)
 def counted_add(self, entry):
     counted["read"] += 1
@@ -44,7 +44,7 @@ CLICK_BYTES = 100 * 1024
 
 def counted(lab_page: LabPage) -> dict[str, list[int] | int]:
     """What was counted since the last call."""
-    text = lab_page.python("print(json.dumps(counted)); counted.update(messages=[], read=0)")
+    text = lab_page.python("last, counted = counted, {'messages': [], 'read': 0}; print(json.dumps(last))")
     found: dict[str, list[int] | int] = json.loads(text)
     return found
 
