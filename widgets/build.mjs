@@ -40,17 +40,6 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
-/** Styles are texts in the module; the minifier does not look into texts. */
-const minifiedStyles = {
-  name: "minified styles",
-  setup({ onLoad }) {
-    onLoad({ filter: /\.css$/ }, async ({ path }) => {
-      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
-      return { contents: code, loader: "text" };
-    });
-  },
-};
-
 await mkdir(out, { recursive: true });
 let tooLarge = false;
 for (const stem of WIDGETS) {
