@@ -29,7 +29,13 @@ from prism_explore.widgets.report_data.columns import event_columns
 from prism_explore.widgets.report_data.frames import FrameCount, record_frames
 from prism_explore.widgets.report_data.moments import Recorder, Versions, family_of, moments
 from prism_explore.widgets.report_data.pool import Pool
-from prism_explore.widgets.report_data.templates import NUMBERS, PLACEHOLDERS, node_templates, region_templates
+from prism_explore.widgets.report_data.templates import (
+    NUMBERS,
+    PLACEHOLDERS,
+    node_templates,
+    past_template,
+    region_templates,
+)
 from prism_explore.widgets.views import pruning_reasons, search_map
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, LETTERS, PRUNED_KINDS
 
@@ -81,12 +87,12 @@ def report_page(session: SessionLike) -> str:
     data, sentences = report_data(session)
     module = MODULE.read_text(encoding="utf-8")
     assert "</script" not in module and "<!--" not in module, "the module would end its script element"
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _PAGE.format(
         title=escape(f"{session.program.name} on {session.task.target.name}"),
         footer=escape(" ".join(sentences)),
         # Base64 has no character that could end the script element.
-        data=base64.b64encode(zlib.compress(text.encode("ascii"), COMPRESSION)).decode("ascii"),
+        data=base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), COMPRESSION)).decode("ascii"),
         module=module,
     )
 
@@ -112,6 +118,7 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
         "columns": event_columns(entries, pool),
         "regions": region_templates((e.event for e in entries), context, pool),
         "nodes": pool.add(node_templates(context)),
+        "past": past_template(len(entries)),
         "placeholders": PLACEHOLDERS,
         "numbers": NUMBERS,
         "phases": {type(e.event).__name__: phase_of(e.event) for e in entries},

@@ -105,6 +105,9 @@ def _comparable(section: str, data: Any, exact: bool) -> Any:
     if section == "transport":
         data = {**data, "enabled": []}
         return data if exact else {k: data[k] for k in ("cursor", "phases", "counters", "status", "events")}
+    if section == "filter":
+        # A report has no filter.
+        return None
     if section == "bookmarks":
         # A report cannot bookmark the selection.
         return {**data, "add": None}

@@ -30,7 +30,7 @@ from prism_explore.pipeline.stages import EClass, Verified
 from prism_explore.verify.certificate.certify import Obligation, obligations
 from prism_explore.verify.certificate.derivation.derive import derive
 from prism_explore.verify.certificate.saturation import replay_problem, search_problem
-from prism_explore.verify.egraph.client import EgglogClient
+from prism_explore.verify.egraph.client import shared_client
 from prism_explore.verify.egraph.frames import Growth, make_frames
 from prism_explore.verify.egraph.limits import Limits, NotStated
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
@@ -151,7 +151,7 @@ class Equalities:
             if obligation.statement is None:
                 return Growth(tensor, obligation.operation, obligation.value, NotStated(obligation.failure), ())
             found = None if searched or obligation.statement.is_trivial else derive(obligation.statement)
-            with EgglogClient(limits.memory_bytes) as client:
+            with shared_client(limits.memory_bytes) as client:
                 if found is not None:
                     stop, steps = client.trace(replay_problem(found), limits, found.axioms, unite_only=True)
                 else:

@@ -247,20 +247,21 @@ class Memo:
 
     Args:
         announce: called on another thread when a result that takes long is there; without it, all are computed at once.
+        scenes: number of the pictures of graphs that are kept.
     """
 
-    def __init__(self, announce: Callable[[], None] | None = None) -> None:
+    def __init__(self, announce: Callable[[], None] | None = None, scenes: int = 32) -> None:
         self.sections: dict[str, Computed] = {}
         """Per section, the last result."""
         self.find = FindIndex()
         self.program_scene = lru_cache(2)(program_scene)
-        self.graph_scene = lru_cache(32)(_graph_scene)
+        self.graph_scene = lru_cache(scenes)(_graph_scene)
         self.listing = lru_cache(128)(listing)
         self.slow_listings = Background[Listing](announce)
         self.guess_sizes = lru_cache(256)(guess_sizes)
         self.size_forms = lru_cache(64)(size_forms)
         self.size_sliders = lru_cache(64)(sliders_of)
-        self.equalities = lru_cache(32)(equalities)
+        self.equalities = lru_cache(scenes)(equalities)
         self.growth = lru_cache(32)(self._growth)
         self.rewrites = lru_cache(64)(self._rewrites)
         self.work_model = lru_cache(256)(work_model)

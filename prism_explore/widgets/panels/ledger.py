@@ -51,13 +51,24 @@ _LOG_COLUMNS = (Column("seq", "#", "right"), Column("at", "at", "right"), Column
 def ledger_panel(context: Context) -> LedgerSection:
     """The section of the ledger."""
     ledger = context.ledger
+    return replace(
+        claim_and_steering(ledger),
+        soundness=_soundness_table(ledger),
+        reasons=_reason_table(ledger),
+        log=_log_table(context),
+    )
+
+
+def claim_and_steering(ledger: Ledger) -> LedgerSection:
+    """The section without its counts and its log."""
     steering = ledger.steering
+    nothing = Table((), (), "")
     return LedgerSection(
         claim(ledger),
-        _soundness_table(ledger),
-        _reason_table(ledger),
+        nothing,
+        nothing,
         _steering_table(ledger),
-        _log_table(context),
+        nothing,
         action("Undo", "undo", {}, bool(steering.standing)),
         action("Redo", "redo", {}, bool(steering.undone)),
     )

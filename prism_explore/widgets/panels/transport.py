@@ -38,22 +38,32 @@ def transport(context: Context) -> Transport:
     last = log_line(events.log[-1].event).text if events.log else "The search has not started. Press . for one step."
     finished = search.state == "finished" and not cursor
     total = max(search.count, events.count)
-    past = (
-        f"Earlier state, event {events.count:,} of {total:,}: {last.rstrip('.')}. "
-        "The search itself is not changed, and steering is disabled."
-    )
     return Transport(
         search.program.name,
         _target_text(search),
         search.state,
         total,
         cursor,
-        past if cursor else "",
+        past_notice(events.count, total, last) if cursor else "",
         tuple(Phase(p, p == events.phase and not finished, PHASE_TEXT[p]) for p in PHASES),
         counters,
         () if cursor else _enabled(search.state, ledger),
         claim(ledger) if finished else last,
         search.saved_as,
+    )
+
+
+def past_notice(count: int, total: int, last: str) -> str:
+    """The sentences above the panels of an earlier state.
+
+    Args:
+        count: number of events that are shown.
+        total: number of all events.
+        last: the last event that is shown, as a line of the log.
+    """
+    return (
+        f"Earlier state, event {count:,} of {total:,}: {last.rstrip('.')}. "
+        "The search itself is not changed, and steering is disabled."
     )
 
 

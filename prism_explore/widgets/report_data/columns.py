@@ -13,7 +13,7 @@ from typing import Any
 from prism_explore.events import kinds
 from prism_explore.events.journal import Entry
 from prism_explore.widgets.panels.event_text import log_line
-from prism_explore.widgets.report_data.pool import Member, Pool
+from prism_explore.widgets.report_data.pool import Pool
 
 FOLDED: Mapping[type, tuple[str, ...]] = {
     kinds.ExplorationStarted: (),
@@ -96,9 +96,9 @@ def _numbers(values: Sequence[Any]) -> dict[str, Any] | None:
     return {"numbers": [int(v) if v == int(v) and abs(v) < 2**53 else v for v in values]} if is_number else None
 
 
-def _members(values: Sequence[Any], pool: Pool) -> list[Member]:
-    known: dict[Any, Member] = {}
-    out: list[Member] = []
+def _members(values: Sequence[Any], pool: Pool) -> list[int]:
+    known: dict[Any, int] = {}
+    out: list[int] = []
     for value in values:
         key = reason_key(value) if isinstance(value, kinds.Reason) else value
         if key not in known:

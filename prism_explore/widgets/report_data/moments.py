@@ -7,7 +7,7 @@ spread over the events, and over the rarer ones: those that are no step of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from prism_explore.events import kinds
@@ -15,10 +15,13 @@ from prism_explore.events.journal import Entry
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState, best_candidate, select
 from prism_explore.widgets.panels.graph_choices import ALL_COLLAPSED, GraphChoices
 from prism_explore.widgets.panels.inspector import inspect
+from prism_explore.widgets.panels.ledger import claim_and_steering
 from prism_explore.widgets.panels.panels import PANELS
-from prism_explore.widgets.panels.sections import EClasses, GraphSection
+from prism_explore.widgets.panels.reads import Computed
+from prism_explore.widgets.panels.reads import record as read_by
+from prism_explore.widgets.panels.sections import Tuning
 from prism_explore.widgets.report_data.columns import TREE_KINDS
-from prism_explore.widgets.report_data.pool import Member, Pool
+from prism_explore.widgets.report_data.pool import Pool
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.map_view import MODES as MAP_MODES
 from prism_explore.widgets.views.map_view import MapView
@@ -26,9 +29,12 @@ from prism_explore.widgets.views.tuning_view import MODES, TuningView
 
 MOST_MOMENTS, LEAST_MOMENTS, FAMILY_ROWS = 200, 60, 20_000
 """Limits of the number of moments, and of the rows of families at all of them."""
+KEPT_SCENES = 1_000
 NO_SCENE = Scene("", "", "", 0, 0, ())
-BASE_PANELS = tuple(name for name in PANELS if name not in ("map", "inspector", "view"))
-"""Panels that are recorded as they are without a selection; the browser computes the map."""
+MOMENT_PANELS = ("result", "graph", "sizes", "families", "eclasses", "tuning", "code")
+"""Panels that are recorded as they are without a selection."""
+FINAL_PANELS = ("commands", "transport", "questions", "compare", "lineage", "filter", "find", "error")
+"""Panels of the final state, which the browser completes for an earlier moment."""
 MAX_INSPECTORS = 3_000
 """Largest number of inspectors at all moments together, for which all are recorded at every moment."""
 INSPECTED_KINDS = (kinds.FamilyCompleted, kinds.CandidateInstantiated, kinds.ParametersProposed)
@@ -59,8 +65,18 @@ class Versions:
     """Per name, the values and the moments from which they hold."""
 
     pool: Pool
-    of: dict[str, list[tuple[int, Member]]] = field(default_factory=dict[str, list[tuple[int, Member]]])
-    """Per name, the moments at which its value changed, and the values."""
+    of: dict[str, list[tuple[int, int]]] = field(default_factory=dict[str, list[tuple[int, int]]])
+    """Per name, the moments at which its value changed, and the numbers of the values in the pool."""
+
+    computed: dict[str, Computed] = field(default_factory=dict[str, Computed])
+    """Per name, the last value and what was read for it."""
+
+    def compute(self, name: str, moment: int, panel: Callable[[Context], object], context: Context) -> None:
+        """Add the value of a panel, if something that it read for the last value has changed."""
+        known = self.computed.get(name)
+        if known is None or not known.reads.hold_in(context):
+            found = self.computed[name] = read_by(panel, context)
+            self.record(name, moment, found.result)
 
     def record(self, name: str, moment: int, value: object) -> None:
         """Add a value if it differs from the last one."""
@@ -90,7 +106,7 @@ class Recorder:
     with_graphs: frozenset[str]
     """The families and candidates whose graphs, tensors and code are recorded."""
     view: ViewState
-    memo: Memo = field(default_factory=Memo)
+    memo: Memo = field(default_factory=lambda: Memo(scenes=KEPT_SCENES))
     last: int = 0
     """The last moment."""
     all_inspectors: bool = False
@@ -114,30 +130,34 @@ class Recorder:
         for entry in entries:
             folds.tree.add(entry.event)
         final = Context.of(self.search, folds, self.view, self.memo)
+        self._record_final(final)
         self._record_questions(len(entries), final)
         self._record_map_modes(len(entries), final)
         return folds
 
     def _record_moment(self, moment: int, folds: Folds, view: ViewState, changed: Changed) -> None:
         context = Context.of(self.search, folds, view, self.memo)
-        collapsed = replace(context, view=replace(view, graph=ALL_COLLAPSED))
-        self.versions.record("collapsed", moment, PANELS["graph"](collapsed))
-        for name in BASE_PANELS:
-            panel = PANELS[name](context)
-            if name == "ledger":
-                panel = replace(panel, log=replace(panel.log, rows=(), omitted=""))
-            self.versions.record(name, moment, panel)
-        if context.ledger.trials:
-            for mode in MODES:
-                chart = replace(context, view=replace(view, tuning=TuningView(mode)))
-                # A page has every chart, but not every choice of trials.
-                panel = replace(PANELS["tuning"](chart), tops=(), axes=())
-                self.versions.record(f"tuning/{mode}", moment, panel)
+        compute = self.versions.compute
+        for name in MOMENT_PANELS:
+            compute(name, moment, PANELS[name], context)
+        compute("collapsed", moment, PANELS["graph"], with_graph(context, ALL_COLLAPSED))
+        self.versions.record("ledger", moment, claim_and_steering(context.ledger))
+        for mode in MODES if context.ledger.trials else ():
+            compute(f"tuning/{mode}", moment, _tuning, replace(context, view=replace(view, tuning=TuningView(mode))))
         self._inspect("", moment, context)
         self._record_changed(moment, context, changed)
         if moment == 1 or changed.has_certificate:
             for part in sorted(self.memo.program_scene(self.search.program).refs):
                 self._inspect(part, moment, context)
+
+    def _record_final(self, context: Context) -> None:
+        """Record, for all moments, the panels that the browser completes for each of them, or that do not change."""
+        for name in FINAL_PANELS:
+            self.versions.record(name, 1, PANELS[name](context))
+        tables = PANELS["ledger"](context)
+        tables = replace(tables, reasons=replace(tables.reasons, rows=()), log=replace(tables.log, rows=(), omitted=""))
+        self.versions.record("ledger/tables", 1, tables)
+        self.versions.record("bookmarks", 1, replace(PANELS["bookmarks"](context), add=None))
 
     def _record_changed(self, moment: int, context: Context, changed: Changed) -> None:
         """Record the families, candidates, trials and reasons that changed; in the final state, all of them."""
@@ -161,9 +181,9 @@ class Recorder:
         # Why a family has no source can change with every event, and is recorded at the end.
         for ref in sorted(self.with_graphs - graphs if moment == self.last else ()):
             if events.has_graph(ref):
-                self.versions.record(f"code/{ref}", moment, PANELS["code"](selected(context, ref)))
+                self.versions.compute(f"code/{ref}", moment, PANELS["code"], selected(context, ref))
         for ref in sorted(changed.trials & events.sources.keys()):
-            self.versions.record(f"code/{ref}", moment, PANELS["code"](selected(context, ref)))
+            self.versions.compute(f"code/{ref}", moment, PANELS["code"], selected(context, ref))
 
     def _add_best(self, changed: Changed, context: Context) -> None:
         """Add what changes when another candidate becomes the best, and when the best one is timed again."""
@@ -181,7 +201,7 @@ class Recorder:
     def _record_graphs(self, suffix: str, moment: int, context: Context) -> None:
         """Record the graph with collapsed kernels, and the program in its place."""
         for name, choices in (("collapsed", ALL_COLLAPSED), ("program", GraphChoices(program=True))):
-            self.versions.record(f"{name}{suffix}", moment, PANELS["graph"](with_graph(context, choices)))
+            self.versions.compute(f"{name}{suffix}", moment, PANELS["graph"], with_graph(context, choices))
 
     def _record_map_modes(self, moment: int, context: Context) -> None:
         """Record the final state of the map in its other modes; the browser computes the icicle."""
@@ -205,17 +225,21 @@ class Recorder:
         """Record the panels of a family or candidate, and with its parts the inspectors of its tensors and classes."""
         shown = selected(context, ref)
         self._record_graphs(f"/{ref}", moment, shown)
-        scenes: list[Scene | None] = []
         for name in SUBJECT_PANELS:
-            panel = PANELS[name](shown)
-            self.versions.record(f"{name}/{ref}", moment, panel)
-            scenes += [panel.scene] if isinstance(panel, GraphSection | EClasses) else []
-        if with_parts:
-            for kernel in PANELS["graph"](shown).kernels:
-                entered = with_graph(shown, GraphChoices(entered=kernel.ref))
-                self.versions.record(f"entered/{kernel.ref}", moment, PANELS["graph"](entered))
-            for part in sorted({part for scene in scenes if scene is not None for part in scene.refs}):
-                self._inspect(part, moment, shown)
+            self.versions.compute(f"{name}/{ref}", moment, PANELS[name], shown)
+        if not with_parts:
+            return
+        graph, eclasses = (self.versions.computed[f"{name}/{ref}"].result for name in ("graph", "eclasses"))
+        for kernel in graph.kernels:
+            entered = with_graph(shown, GraphChoices(entered=kernel.ref))
+            self.versions.compute(f"entered/{kernel.ref}", moment, PANELS["graph"], entered)
+        for part in sorted({part for panel in (graph, eclasses) if panel.scene for part in panel.scene.refs}):
+            self._inspect(part, moment, shown)
+
+
+def _tuning(context: Context) -> Tuning:
+    """The panel for all subjects: a page has every chart, but not every choice of trials."""
+    return replace(PANELS["tuning"](context), tops=(), axes=())
 
 
 def with_graph(context: Context, choices: GraphChoices) -> Context:

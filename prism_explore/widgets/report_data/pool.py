@@ -1,83 +1,200 @@
-"""A table of JSON values in which equal parts are stored once.
+"""A table of JSON values in which equal parts are stored once, written as columns that compress well.
 
-Panels at many moments and of many subjects share most of their rows, texts and shapes. A value in the table is a text,
-or an array `[layout, member, ...]`: layout 0 is a list, layout n an object with the keys `layouts[n - 1]`. A member is
-a number, the index of a value in the table; or a text, a number as JSON; or true, false or null.
-`widgets/src/fold/pool.ts` reads it.
+Panels at many moments and of many subjects share most of their rows, texts and shapes. The objects and lists are
+numbered with their parts first. All objects with the same keys have one *layout*; so have all lists that begin with
+the same kind of value. The values of one key of a layout form a column, and so do the members of the lists of a layout.
+
+A column has a text with one character per value. The character is a number, `FIRST_CHARACTER` for 0:
+
+* 0: the last object or list before it that no other one contains yet;
+* 1: an earlier object or list; `refs` has its distance;
+* 2: a new text, the next one of `texts`;
+* 3: a text of another column, or of long ago; `known` has its number;
+* 4: a new number, true, false or null, the next one of `literals`;
+* 5 and more: one of the last values of this column, 5 for the last one.
+
+`widgets/src/fold/pool.ts` reads it. It reads the members of an object or list from the last to the first.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-from prism_explore.widgets.panels.sections import Row, shallow_data
+from prism_explore.widgets.panels.sections import CodeTab, Inspector, Row, Table, shallow_data
 from prism_explore.widgets.scene import Scene, to_plain
 
-Member: TypeAlias = int | str | bool | None
+Member: TypeAlias = int | str
+"""The number of an object or list; -1 - n for text n; or a number, true, false or null as JSON."""
+Layout: TypeAlias = int | tuple[str, ...]
+"""The keys of objects; or what lists begin with: 0 nothing, 1 a text, 2 a number, n + 3 something of layout n."""
+
+FIRST_CHARACTER = 0x23
+"""The first character after the quotation mark."""
+INSIDE, EARLIER, NEW_TEXT, KNOWN_TEXT, NEW_LITERAL, RECENT = range(6)
+MOST_RECENT = 240
+"""Number of the last values of a column that are found by their position among them."""
+
+_CONSTANTS: Mapping[object, str] = {None: "null", True: "true", False: "false"}
+_KEPT = frozenset({Scene, Table, Row, CodeTab, Inspector})
+"""Classes of which the same objects come at many moments."""
 
 
 class Pool:
     """Builds the table."""
 
     def __init__(self) -> None:
-        self.values: list[str | list[Member]] = []
-        self.layouts: list[tuple[str, ...]] = []
-        self._known: dict[str | tuple[Member, ...], int] = {}
-        self._layout_numbers: dict[tuple[str, ...], int] = {}
-        self._scenes: dict[Any, tuple[object, Member]] = {}
-        """Per identity of a scene, the scene, which keeps it alive, and its member."""
-        self._rows: dict[Any, tuple[object, Member]] = {}
+        self._values: list[tuple[Member, ...]] = []
+        """Per object and list, the number of its layout and its members."""
+        self._layouts: dict[Layout, int] = {}
+        self._known: dict[tuple[Member, ...], int] = {}
+        self._texts: dict[str, int] = {}
+        self._roots: dict[Member, int] = {}
+        self._kept: dict[int, tuple[object, Member]] = {}
+        """Per identity of an object of `_KEPT`, the object, which keeps it alive, and its member."""
 
-    def add(self, value: object) -> Member:
-        """Store a value; return the member that stands for it.
+    def add(self, value: object) -> int:
+        """Store a value; return its number.
 
         Args:
             value: JSON-ready data, a section, or data that contains sections.
         """
-        match value:
-            case None | bool():
-                return value
-            case str():
-                return self._store(value, value)
-            case int() | float():
-                return repr(value).replace("inf", "Infinity")  # as in JavaScript
-            case Scene():
-                return self._once(value, self._scenes, id(value))
-            case Row():
-                return self._once(value, self._rows, value)
-            case list() | tuple():
-                key = (0, *map(self.add, cast("Sequence[object]", value)))
-                return self._store(key, list(key))
-            case Mapping():
-                return self._object(cast("Mapping[str, object]", value))
-            case _:
-                return self._object(shallow_data(value))
+        return self._roots.setdefault(self._member(value), len(self._roots))
 
-    def to_data(self) -> dict[str, Any]:
-        """The table as JSON-ready data."""
-        return {"layouts": self.layouts, "values": self.values}
+    def _member(self, value: object) -> Member:
+        kind = type(value)
+        if kind is str:
+            return -1 - self._texts.setdefault(cast("str", value), len(self._texts))
+        if kind is int:
+            return repr(value)
+        if kind is float:
+            return repr(value).replace("inf", "1e999")  # JSON has no infinity; JavaScript reads this as one
+        if value is None or kind is bool:
+            return _CONSTANTS[value]
+        if kind in _KEPT:
+            return self._once(value)
+        if kind is list or kind is tuple:
+            return self._list([self._member(v) for v in cast("Sequence[object]", value)])
+        if isinstance(value, Mapping):
+            return self._object(cast("Mapping[str, object]", value))
+        return self._object(shallow_data(value))
 
-    def _once(self, value: Scene | Row, known: dict[Any, tuple[object, Member]], key: object) -> Member:
-        """Store a scene or row, of which the same one comes at many moments."""
-        if (found := known.get(key)) is not None:
+    def _once(self, value: object) -> Member:
+        """Store an object of which the same one comes at many moments."""
+        if (found := self._kept.get(id(value))) is not None:
             return found[1]
         member = self._object(to_plain(value) if isinstance(value, Scene) else shallow_data(value))
-        known[key] = value, member
+        self._kept[id(value)] = value, member
         return member
 
     def _object(self, data: Mapping[str, object]) -> int:
-        names = tuple(data)
-        number = self._layout_numbers.get(names)
-        if number is None:
-            self.layouts.append(names)
-            number = self._layout_numbers[names] = len(self.layouts)
-        key = (number, *map(self.add, data.values()))
-        return self._store(key, list(key))
+        layout = self._layouts.setdefault(tuple(data), len(self._layouts))
+        return self._store((layout, *map(self._member, data.values())))
 
-    def _store(self, key: str | tuple[Member, ...], value: str | list[Member]) -> int:
-        index = self._known.get(key)
+    def _list(self, members: Sequence[Member]) -> int:
+        match members[0] if members else None:
+            case None:
+                first = 0
+            case str():
+                first = 2
+            case number:
+                first = 1 if number < 0 else 3 + cast("int", self._values[number][0])
+        return self._store((self._layouts.setdefault(first, len(self._layouts)), *members))
+
+    def _store(self, value: tuple[Member, ...]) -> int:
+        index = self._known.get(value)
         if index is None:
-            index = self._known[key] = len(self.values)
-            self.values.append(value)
+            index = self._known[value] = len(self._values)
+            self._values.append(value)
         return index
+
+    def to_data(self) -> dict[str, Any]:
+        """The table as JSON-ready data."""
+        self._list(list(self._roots))
+        return _Writer(self._layouts, list(self._texts)).table(self._values)
+
+
+@dataclass(slots=True)
+class _Column:
+    """The values of one key of a layout, or the members of its lists."""
+
+    codes: list[str] = field(default_factory=list[str])
+    refs: list[int] = field(default_factory=list[int])
+    known: list[int] = field(default_factory=list[int])
+    texts: list[str] = field(default_factory=list[str])
+    literals: list[str] = field(default_factory=list[str])
+    recent: list[Member] = field(default_factory=list[Member])
+    """The last values without repetitions, the last one first."""
+    is_recent: set[Member] = field(default_factory=set[Member])
+
+    def to_data(self) -> list[Any]:
+        return ["".join(self.codes), self.refs, self.known, self.texts, ",".join(self.literals)]
+
+
+_CHARACTERS = tuple(chr(FIRST_CHARACTER + n) for n in range(RECENT + MOST_RECENT))
+
+
+class _Writer:
+    """Writes the values in order."""
+
+    def __init__(self, layouts: Mapping[Layout, int], texts: Sequence[str]) -> None:
+        self._layouts, self._texts = tuple(layouts), texts
+        self._columns = [
+            [_Column() for _ in (layout if isinstance(layout, tuple) else "1")] for layout in self._layouts
+        ]
+        self._text_numbers: dict[Member, int] = {}
+        self._open: list[int] = []
+        """The objects and lists that no other one contains yet."""
+
+    def table(self, values: Sequence[tuple[Member, ...]]) -> dict[str, Any]:
+        """The table of these values."""
+        lengths: list[int] = []
+        for number, (layout, *members) in enumerate(values):
+            columns = self._columns[cast("int", layout)]
+            if isinstance(self._layouts[cast("int", layout)], int):
+                lengths.append(len(members))
+                columns = columns * len(members)
+            for column, member in zip(reversed(columns), reversed(members), strict=True):
+                self._write(column, member, number)
+            self._open.append(number)
+        return {
+            "layouts": [list(layout) if isinstance(layout, tuple) else layout for layout in self._layouts],
+            "values": "".join(chr(FIRST_CHARACTER + cast("int", value[0])) for value in values),
+            "lengths": lengths,
+            "columns": [column.to_data() for columns in self._columns for column in columns],
+        }
+
+    def _write(self, column: _Column, member: Member, number: int) -> None:
+        recent = column.recent
+        if member in column.is_recent:
+            place = recent.index(member)
+            column.codes.append(_CHARACTERS[RECENT + place])
+            if place == 0:
+                return
+            del recent[place]
+        else:
+            column.codes.append(_CHARACTERS[self._write_anew(column, member, number)])
+            column.is_recent.add(member)
+            if len(recent) == MOST_RECENT:
+                column.is_recent.remove(recent.pop())
+        recent.insert(0, member)
+
+    def _write_anew(self, column: _Column, member: Member, number: int) -> int:
+        """Write a value that is none of the last ones of its column."""
+        if isinstance(member, str):
+            column.literals.append(member)
+            return NEW_LITERAL
+        if member < 0:
+            if member in self._text_numbers:
+                column.known.append(self._text_numbers[member])
+                return KNOWN_TEXT
+            self._text_numbers[member] = len(self._text_numbers)
+            column.texts.append(self._texts[-1 - member])
+            return NEW_TEXT
+        if self._open and self._open[-1] == member:
+            self._open.pop()
+            return INSIDE
+        column.refs.append(number - member)
+        return EARLIER

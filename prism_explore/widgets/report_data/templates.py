@@ -17,8 +17,9 @@ from prism_explore.events.kinds import Event, FamilyCompleted, NodeExpanded, Reg
 from prism_explore.widgets.panels.context import Context, Folds
 from prism_explore.widgets.panels.event_text import log_line
 from prism_explore.widgets.panels.pruned import node_inspector, region_inspector
+from prism_explore.widgets.panels.transport import past_notice
 from prism_explore.widgets.report_data.columns import reason_key
-from prism_explore.widgets.report_data.pool import Member, Pool
+from prism_explore.widgets.report_data.pool import Pool
 from prism_explore.widgets.views.search_tree import TreeNode
 
 REF, PARENT, OPERATOR, HISTORY = "\ue001", "\ue002", "\ue003", "\ue004"
@@ -54,6 +55,11 @@ def node_templates(context: Context) -> dict[str, Any]:
     return {"inspectors": out, "log": list(log_line(NodeExpanded(REF, PARENT, OPERATOR, "kernel", "")))}
 
 
+def past_template(total: int) -> str:
+    """The sentences above the panels of an earlier state, with placeholders for its count and its last event."""
+    return past_notice(CHILDREN, total, OPERATOR)
+
+
 def region_templates(events: Iterable[Event], context: Context, pool: Pool) -> dict[str, Any]:
     """The inspectors and lines of the log of regions: one per group of regions that differ in ids and numbers only.
 
@@ -62,7 +68,7 @@ def region_templates(events: Iterable[Event], context: Context, pool: Pool) -> d
     """
     numbers: dict[tuple[object, ...], int] = {}
     of_region: list[int] = []
-    templates: list[Member] = []
+    templates: list[int] = []
     for event in events:
         if not isinstance(event, RegionPruned):
             continue

@@ -70,7 +70,7 @@ function read(data: ColumnData, pool: Pool): Column<unknown> {
     return { at: (i) => id(numbers[i]), length: numbers.length };
   }
   if ("numbers" in data) return { at: (i) => data.numbers[i], length: data.numbers.length };
-  return { at: (i) => pool.get(data.members[i] ?? null), length: data.members.length };
+  return { at: (i) => pool.get(data.members[i] ?? -1), length: data.members.length };
 }
 
 function sums(differences: readonly number[]): number[] {

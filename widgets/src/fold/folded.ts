@@ -86,16 +86,16 @@ export class Folded {
       if (!name.includes("/") && name !== "collapsed" && name !== "program")
         base[name] = this.version(name, state.count);
     }
-    const ledger = base.ledger as Sections["ledger"];
+    const tables = this.version<Sections["ledger"]>("ledger/tables", state.count);
     return {
       ...base,
       transport: this.transport(base.transport as Transport, state),
       view: { selection: look.selection },
       map: this.map(look, state),
-      ledger: {
-        ...ledger,
-        ...countTables(ledger, state, drawing),
-        log: this.texts.log(ledger.log, state.count, drawing.log_entries),
+      ledger: tables && {
+        ...(base.ledger as Sections["ledger"]),
+        ...countTables(tables, state, drawing),
+        log: this.texts.log(tables.log, state.count, drawing.log_entries),
       },
       tuning: this.version(`tuning/${look.tuning}`, state.count) ?? base.tuning,
       inspector: this.inspector(look.selection, state),
@@ -140,19 +140,16 @@ export class Folded {
 
   private transport(recorded: Transport, state: State): Transport {
     const { count, funnel } = state;
-    const past = count < this.count;
-    if (!past) return { ...recorded, enabled: [] };
+    if (count === this.count) return { ...recorded, enabled: [] };
     const moment = this.momentOf(count);
     const [last] = this.texts.logLine(count - 1);
-    const [then] = this.texts.logLine(moment - 1);
-    const notice = recorded.past_notice.replace(commas(moment), commas(count)).replace(then, () => last);
     const older = moment < count ? ` The other panels show event ${commas(moment)}.` : "";
     const { proved, unknown, refuted, pruned } = funnel;
     const figures: Readonly<Record<string, number>> = { proved, unknown, refuted, "pruned-sound": pruned };
     return {
       ...recorded,
       cursor: count,
-      past_notice: notice + older,
+      past_notice: this.texts.pastNotice(count, last) + older,
       phases: recorded.phases.map((phase) => ({ ...phase, current: phase.name === state.phase })),
       counters: recorded.counters.map((counter) => {
         const figure = figures[counter.kind];

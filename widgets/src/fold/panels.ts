@@ -14,6 +14,8 @@ export interface Templates {
   /** Per region, the number of its template; and the templates. */
   readonly regions: { readonly of: readonly number[]; readonly templates: readonly Member[] };
   readonly nodes: Member;
+  /** The sentences above an earlier state. */
+  readonly past: string;
   /** Per name, the text that stands for a text. */
   readonly placeholders: Readonly<Record<string, string>>;
   /** Per name, the number that stands for a number. */
@@ -107,7 +109,7 @@ export class Texts {
 
   private regionTemplate(region: number): RegionTemplate {
     const { of, templates } = this.templates.regions;
-    return this.pool.get(templates[of[region] ?? -1] ?? null);
+    return this.pool.get(templates[of[region] ?? -1] ?? -1);
   }
 
   /** The operators that were added from the root to a node, one per line. */
@@ -133,6 +135,11 @@ export class Texts {
       }
     }
     return JSON.parse(json) as T;
+  }
+
+  /** The sentences above an earlier state, whose last event has this line in the log. */
+  pastNotice(count: number, last: string): string {
+    return this.fill(this.templates.past, { children: count, operator: last.replace(/\.+$/, "") });
   }
 
   /** An event as one line of the log. */

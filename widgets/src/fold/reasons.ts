@@ -91,10 +91,9 @@ export function countTables(
         ...row,
         cells: [name, ...cells.slice(0, -2), countCell(state.funnel.unknown), ...cells.slice(-1)],
       };
-    // The recorded sentence on sound rules has the number of cuts then.
-    const meaning = String(cells.at(-1)).replace(
-      / The result counts [\d,]+ cuts/,
-      ` The result counts ${commas(cuts)} cuts`,
+    // The sentence on sound rules has the number of cuts at the end.
+    const meaning = String(cells.at(-1)).replace(/ The result counts [\d,]+ cuts(.*)/, (_, rest: string) =>
+      cuts ? ` The result counts ${commas(cuts)} cuts${rest}` : "",
     );
     return {
       ...row,
