@@ -18,7 +18,6 @@ A column has a text with one character per value. The character is a number, `FI
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
