@@ -18,6 +18,7 @@ from typing import Any
 from prism_explore.events.kinds import CandidateInstantiated
 from prism_explore.events.ledger import Ledger, ledger
 from prism_explore.events.phases import phase_of
+from prism_explore.support.gc_pause import gc_paused
 from prism_explore.widgets.drawing.colors import TEXTS
 from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.jupyter.live import SessionLike
@@ -84,7 +85,8 @@ body > footer {{ padding: 4px 8px; color: light-dark(#595959, #b5b5b5); font-siz
 
 def report_page(session: SessionLike) -> str:
     """Return the page of a session or of a saved search."""
-    data, sentences = report_data(session)
+    with gc_paused():
+        data, sentences = report_data(session)
     module = MODULE.read_text(encoding="utf-8")
     assert "</script" not in module and "<!--" not in module, "the module would end its script element"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

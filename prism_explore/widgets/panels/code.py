@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from prism_explore.events.ledger import Trial, outcome
 from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.stages import Parameters
+from prism_explore.support.caches import memoize
 from prism_explore.widgets.panels.code_view import SLOW_TABS, TABS, Tab
 from prism_explore.widgets.panels.context import Context, best_candidate, graph_of
 from prism_explore.widgets.panels.sections import Code, CodeLine, CodeTab, Link
@@ -151,7 +152,8 @@ def _shapes(graph: SGraph, context: Context) -> tuple[tuple[str, int], ...]:
     return tuple((s, known.get(s, 1)) for s in graph.data_symbols)
 
 
-def _lines(lines: Sequence[Line], owner: str) -> tuple[CodeLine, ...]:
+@memoize(512)
+def _lines(lines: tuple[Line, ...], owner: str) -> tuple[CodeLine, ...]:
     shown = tuple(CodeLine(line.text, _refs(line, owner)) for line in lines[:MAX_LINES])
     more = len(lines) - len(shown)
     return shown if more <= 0 else (*shown, CodeLine(f"… {more:,} more lines"))

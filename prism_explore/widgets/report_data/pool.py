@@ -18,7 +18,7 @@ A column has a text with one character per value. The character is a number, `FI
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -27,6 +27,8 @@ from prism_explore.widgets.scene import Scene, to_plain
 
 Member: TypeAlias = int | str
 """The number of an object or list; -1 - n for text n; or a number, true, false or null as JSON."""
+Value: TypeAlias = tuple[int, *tuple[Member, ...]]
+"""An object or list: the number of its layout, and its members."""
 Layout: TypeAlias = int | tuple[str, ...]
 """The keys of objects; or what lists begin with: 0 nothing, 1 a text, 2 a number, n + 3 something of layout n."""
 
@@ -37,18 +39,18 @@ MOST_RECENT = 240
 """Number of the last values of a column that are found by their position among them."""
 
 _CONSTANTS: Mapping[object, str] = {None: "null", True: "true", False: "false"}
+KEPT_LENGTH = 9
 _KEPT = frozenset({Scene, Table, Row, CodeTab, Inspector})
-"""Classes of which the same objects come at many moments."""
+"""Classes of which the same objects come at many moments; so do lists of `KEPT_LENGTH` members or more."""
 
 
 class Pool:
     """Builds the table."""
 
     def __init__(self) -> None:
-        self._values: list[tuple[Member, ...]] = []
-        """Per object and list, the number of its layout and its members."""
         self._layouts: dict[Layout, int] = {}
-        self._known: dict[tuple[Member, ...], int] = {}
+        self._known: dict[Value, int] = {}
+        self._layout_of: list[int] = []
         self._texts: dict[str, int] = {}
         self._roots: dict[Member, int] = {}
         self._kept: dict[int, tuple[object, Member]] = {}
@@ -62,57 +64,66 @@ class Pool:
         """
         return self._roots.setdefault(self._member(value), len(self._roots))
 
-    def _member(self, value: object) -> Member:
+    def _member(self, value: Any) -> Member:
         kind = type(value)
         if kind is str:
-            return -1 - self._texts.setdefault(cast("str", value), len(self._texts))
+            return -1 - self._texts.setdefault(value, len(self._texts))
         if kind is int:
             return repr(value)
         if kind is float:
             return repr(value).replace("inf", "1e999")  # JSON has no infinity; JavaScript reads this as one
         if value is None or kind is bool:
             return _CONSTANTS[value]
-        if kind in _KEPT:
-            return self._once(value)
-        if kind is list or kind is tuple:
-            return self._list([self._member(v) for v in cast("Sequence[object]", value)])
-        if isinstance(value, Mapping):
-            return self._object(cast("Mapping[str, object]", value))
-        return self._object(shallow_data(value))
+        is_list = kind is list or kind is tuple
+        if kind in _KEPT or (is_list and len(value) >= KEPT_LENGTH):
+            return self._once(value, is_list)
+        return self._list(value) if is_list else self._object(value)
 
-    def _once(self, value: object) -> Member:
-        """Store an object of which the same one comes at many moments."""
+    def _once(self, value: Any, is_list: bool) -> Member:
+        """Store an object or list of which the same one comes at many moments."""
         if (found := self._kept.get(id(value))) is not None:
             return found[1]
-        member = self._object(to_plain(value) if isinstance(value, Scene) else shallow_data(value))
+        member = self._list(value) if is_list else self._object(value)
         self._kept[id(value)] = value, member
         return member
 
-    def _object(self, data: Mapping[str, object]) -> int:
+    def _object(self, value: Any) -> Member:
+        match value:
+            case Scene():
+                data = to_plain(value)
+            case dict():
+                data = cast("Mapping[str, object]", value)
+            case Mapping():
+                data = dict(cast("Mapping[str, object]", value))
+            case _:
+                data = shallow_data(value)
         layout = self._layouts.setdefault(tuple(data), len(self._layouts))
         return self._store((layout, *map(self._member, data.values())))
 
-    def _list(self, members: Sequence[Member]) -> int:
+    def _list(self, values: Sequence[object]) -> Member:
+        return self._list_of([self._member(value) for value in values])
+
+    def _list_of(self, members: Sequence[Member]) -> Member:
         match members[0] if members else None:
             case None:
                 first = 0
             case str():
                 first = 2
             case number:
-                first = 1 if number < 0 else 3 + cast("int", self._values[number][0])
+                first = 1 if number < 0 else 3 + self._layout_of[number]
         return self._store((self._layouts.setdefault(first, len(self._layouts)), *members))
 
-    def _store(self, value: tuple[Member, ...]) -> int:
+    def _store(self, value: Value) -> int:
         index = self._known.get(value)
         if index is None:
-            index = self._known[value] = len(self._values)
-            self._values.append(value)
+            index = self._known[value] = len(self._known)
+            self._layout_of.append(value[0])
         return index
 
     def to_data(self) -> dict[str, Any]:
         """The table as JSON-ready data."""
-        self._list(list(self._roots))
-        return _Writer(self._layouts, list(self._texts)).table(self._values)
+        self._list_of(list(self._roots))
+        return _Writer(self._layouts, list(self._texts)).table(self._known)
 
 
 @dataclass(slots=True)
@@ -140,29 +151,30 @@ class _Writer:
 
     def __init__(self, layouts: Mapping[Layout, int], texts: Sequence[str]) -> None:
         self._layouts, self._texts = tuple(layouts), texts
-        self._columns = [
+        self._columns = [  # the columns of each layout from the last to the first
             [_Column() for _ in (layout if isinstance(layout, tuple) else "1")] for layout in self._layouts
         ]
         self._text_numbers: dict[Member, int] = {}
         self._open: list[int] = []
         """The objects and lists that no other one contains yet."""
 
-    def table(self, values: Sequence[tuple[Member, ...]]) -> dict[str, Any]:
+    def table(self, values: Collection[Value]) -> dict[str, Any]:
         """The table of these values."""
         lengths: list[int] = []
         for number, (layout, *members) in enumerate(values):
-            columns = self._columns[cast("int", layout)]
-            if isinstance(self._layouts[cast("int", layout)], int):
+            columns = self._columns[layout]
+            members.reverse()
+            if isinstance(self._layouts[layout], int):
                 lengths.append(len(members))
                 columns = columns * len(members)
-            for column, member in zip(reversed(columns), reversed(members), strict=True):
+            for column, member in zip(columns, members, strict=True):
                 self._write(column, member, number)
             self._open.append(number)
         return {
             "layouts": [list(layout) if isinstance(layout, tuple) else layout for layout in self._layouts],
-            "values": "".join(chr(FIRST_CHARACTER + cast("int", value[0])) for value in values),
+            "values": "".join(chr(FIRST_CHARACTER + value[0]) for value in values),
             "lengths": lengths,
-            "columns": [column.to_data() for columns in self._columns for column in columns],
+            "columns": [column.to_data() for columns in self._columns for column in reversed(columns)],
         }
 
     def _write(self, column: _Column, member: Member, number: int) -> None:
