@@ -158,7 +158,7 @@ def _roofline(
     reach = [p for sizes in ends if (p := _point("", sizes, None, forms, costs)) is not None]
     if not reach:
         return None
-    chart = roofline_chart(roofs, trail, *PLOT_PX, "measured", reach)
+    chart = roofline_chart(roofs, trail, *PLOT_PX, "measured" if trail else "modelled", reach)
     scene = chart.scene(
         "roofline", "roofline", f"{len(trail)} measured trials of {context.subject}; one modelled point."
     )

@@ -94,9 +94,13 @@ export class Drawing {
     return found;
   }
 
+  elementOf(id: string): SVGGElement | null {
+    return this.kept.get(id)?.element ?? null;
+  }
+
   /** The element id of an item, for aria-activedescendant. */
   elementId(id: string): string | null {
-    return this.kept.get(id)?.element.id ?? null;
+    return this.elementOf(id)?.id ?? null;
   }
 
   private draw(item: Item): SVGGElement {

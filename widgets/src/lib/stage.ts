@@ -6,6 +6,7 @@
 import type { Item, Scene, Shape } from "../scene.ts";
 import { add, fresh, h, mark, s } from "./dom.ts";
 import { type Direction, Drawing, neighbour } from "./draw.ts";
+import { glide } from "./glide.ts";
 
 export interface StageEvents {
   select(ref: string): void;
@@ -35,11 +36,15 @@ export class Stage {
   private readonly resize: ResizeObserver;
   private scene: Scene | null = null;
   private pattern: ((item: Item) => boolean) | null = null;
-  private x = 0;
-  private y = 0;
-  private scale = 1;
+  x = 0;
+  y = 0;
+  scale = 1;
   /** Whether Python draws it as wide as the panel, so that it only scrolls vertically. */
   scroll = false;
+  /** Whether its items glide to new places when the same thing is drawn in another way. */
+  glides = false;
+  /** The item that keeps its place in the panel at the next change. */
+  anchor = "";
   /** Whether the user moved it; otherwise it is fitted again when its size changes. */
   private moved = false;
   private selected: readonly string[] = [];
@@ -89,8 +94,10 @@ export class Stage {
   }
 
   update(scene: Scene): void {
-    const grew = this.scene?.width !== scene.width || this.scene.height !== scene.height;
-    if (this.scene && this.scene.title !== scene.title) this.moved = false;
+    const before = this.scene;
+    const then = { x: this.x, y: this.y, scale: this.scale };
+    const grew = before?.width !== scene.width || before.height !== scene.height;
+    if (before && before.title !== scene.title) this.moved = false;
     this.scene = scene;
     this.title.textContent = scene.title;
     this.desc.textContent = scene.desc;
@@ -99,7 +106,29 @@ export class Stage {
     this.drawing.highlight("related", this.related);
     this.drawing.highlight("filtered", this.filtered);
     if (this.pattern) this.drawing.find(this.pattern, scene);
-    if (grew && !this.moved) this.fit();
+    if (before && grew && this.anchor) this.hold(before, scene);
+    else if (grew && !this.moved) this.fit();
+    if (before && this.glides && before !== scene) {
+      const old = new Map(before.items.map((item) => [item.id, item]));
+      glide(old, then, scene.items, this, (id) => this.drawing.elementOf(id));
+    }
+  }
+
+  /** Keep the anchor at its place in the panel, as far as the new picture allows. */
+  private hold(before: Scene, scene: Scene): void {
+    const at = (s: Scene) =>
+      s.items.find((item): item is Shape => item.type === "shape" && item.ref === this.anchor);
+    const [old, now] = [at(before), at(scene)];
+    this.anchor = "";
+    if (!old || !now) {
+      this.fit();
+      return;
+    }
+    const { clientWidth, clientHeight } = this.element;
+    this.x = inside(this.x + (old.x - now.x) * this.scale, scene.width, this.scale, clientWidth);
+    this.y = inside(this.y + (old.y - now.y) * this.scale, scene.height, this.scale, clientHeight);
+    this.moved = true;
+    this.place();
   }
 
   select(refs: readonly string[], related: readonly string[] = []): void {

@@ -38,6 +38,7 @@ export class GraphPanel implements Panel<GraphSection> {
       action === "enter" ? this.show(ref) : this.toggleKernel(ref),
     );
     this.stage = this.picture.stage;
+    this.stage.glides = true;
     this.element = this.picture.frame.element;
     this.picture.frame.body.prepend(this.trail, this.alternatives);
     this.picture.frame.body.append(this.empty);
@@ -106,7 +107,9 @@ export class GraphPanel implements Panel<GraphSection> {
 
   private toggleKernel(ref: string): void {
     const kernel = this.kernelOf(ref);
-    if (kernel) this.host.look({ graph: { kernels: [kernel.ref], expanded: !kernel.expanded } });
+    if (!kernel) return;
+    this.stage.anchor = kernel.ref;
+    this.host.look({ graph: { kernels: [kernel.ref], expanded: !kernel.expanded } });
   }
 
   private show(entered: string): void {
