@@ -427,8 +427,11 @@ def _read_bytes(block: BlockGraph, types: tuple[TensorType, ...], load: int) -> 
 def _row_bytes(tile: TensorType, full: TensorType) -> Dim:
     """Contiguous bytes of a tile: its fastest dims, up to and including the first one that is partitioned."""
     total = dim(BYTES[tile.dtype])
+    dense = ONE
     for d in reversed(full.storage_order):
-        total = total * tile.dims[d]
+        if full.strides and full.strides[d] != dense:
+            break
+        total, dense = total * tile.dims[d], dense * full.dims[d]
         if tile.dims[d] != full.dims[d]:
             break
     return total

@@ -65,4 +65,6 @@ class TimeBounds:
         return tuple(self.extents[a] if a and a not in pending else dim(1) for a in tensor.axes)
 
     def _type(self, tensor: Tensor) -> TensorType:
-        return TensorType(self._dims(tensor), tensor.dtype)
+        op = tensor.node.op
+        strides = op.type.strides if isinstance(op, Input) else ()
+        return TensorType(self._dims(tensor), tensor.dtype, strides=strides)

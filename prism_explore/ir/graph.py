@@ -204,7 +204,7 @@ def _substituted(op: Op, sizes: Mapping[str, DimLike]) -> Op:
 
     match op:
         case Input(name, t):
-            return Input(name, replace(t, dims=tuple(map(put, t.dims))))
+            return Input(name, t.substitute(sizes))
         case Band(rows, columns, low, high, dtype):
             return Band(put(rows), put(columns), low and put(low), high and put(high), dtype)
         case Reshape(dims):

@@ -7,6 +7,7 @@ from. `ProgramBuilder` builds a program operator by operator; `frontend` traces 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar, cast, get_args
@@ -122,14 +123,22 @@ class ProgramBuilder:
         """
         return self._types[x]
 
-    def input(self, name: str, *dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> int:
+    def input(
+        self,
+        name: str,
+        *dims: DimLike,
+        dtype: DType = "f32",
+        order: tuple[int, ...] = (),
+        strides: Sequence[DimLike] = (),
+    ) -> int:
         """A tensor given by the caller.
 
         Args:
-            name: letters, digits and `_`.
+            name: letters, digits and `_`, a digit not first.
             dims: sizes: integers, names of symbols, or `Dim`s.
             dtype: `f64`, `f32`, `bf16` or `f16`.
             order: the dims from slowest to fastest in memory; empty for row-major.
+            strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
 
         Returns:
             The position of the input.
@@ -137,9 +146,11 @@ class ProgramBuilder:
         Raises:
             ShapeError: the name is not of this form or is taken, or the type is ill-formed.
         """
-        if not re.fullmatch(r"\w+", name):
-            raise ShapeError(f"an input's name is made of letters, digits and _, such as x_1; found {name!r}")
-        return self.add(Input(name, tensor(*dims, dtype=dtype, order=order)))
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise ShapeError(
+                f"an input's name is made of letters, digits and _, a digit not first, such as x_1; found {name!r}"
+            )
+        return self.add(Input(name, tensor(*dims, dtype=dtype, order=order, strides=strides)))
 
     def unary(self, fn: UnaryFn, x: int, line: str = "") -> int:
         """An elementwise function: `* -> *`.

@@ -1,13 +1,14 @@
-"""The type of a tensor: dims, dtype, and the order of its dims in memory."""
+"""The type of a tensor: dims, dtype, and its layout in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import ONE, Dim, DimLike, dim
+from prism_explore.ir.dims import ONE, ZERO, Dim, DimLike, dim
 
 DType: TypeAlias = Literal["f64", "f32", "bf16", "f16"]
 DTYPES: tuple[str, ...] = get_args(DType)
@@ -21,17 +22,22 @@ class TensorType:
     """Dims and dtype; `order` lists the dims from slowest to fastest in memory.
 
     A linear layer's weight used as `x @ w.T` is an input of dims (k, n) with order (1, 0). The transposition is only
-    a property of storage, so no kernel copies the weight to undo it.
+    a property of storage, so no kernel copies the weight to undo it. A slice of a larger tensor, or an expanded one, is
+    not dense in any order: it has `strides`. A layout is no part of a tensor's value, so proofs do not depend on it.
     """
 
     dims: tuple[Dim, ...]
     dtype: DType = "f32"
     order: tuple[int, ...] = ()
     """Empty means row-major."""
+    strides: tuple[Dim, ...] = ()
+    """Per dim, the distance of neighbours in elements, 0 for an expanded dim; empty for a dense tensor."""
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
             raise ShapeError(f"unknown dtype {self.dtype!r}; known are {', '.join(DTYPES)}")
+        if self.strides and len(self.strides) != len(self.dims):
+            raise ShapeError(f"{len(self.strides)} strides were given for {len(self.dims)} dims; give one per dim")
         if self.order and sorted(self.order) != list(range(len(self.dims))):
             raise ShapeError(f"order {self.order} is no permutation of {len(self.dims)} dims")
         if self.order == tuple(range(len(self.dims))):
@@ -54,11 +60,51 @@ class TensorType:
 
     @property
     def bytes(self) -> Dim:
-        """elements * (bytes / element) = bytes."""
-        return self.elements * BYTES[self.dtype]
+        """elements * (bytes / element) = bytes; elements that share memory count once, so an expanded dim is free."""
+        elements = prod(_distinct_dims(self.dims, self.strides), start=ONE) if self.strides else self.elements
+        return elements * BYTES[self.dtype]
+
+    def strides_at(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The strides in elements at these sizes of the symbols.
+
+        Args:
+            sizes: the value of each symbol.
+
+        Returns:
+            One stride per dim.
+        """
+        if self.strides:
+            return tuple(int(s.rational(sizes)) for s in self.strides)
+        return dense_strides(tuple(d.value(sizes) for d in self.dims), self.storage_order)
+
+    def substitute(self, sizes: Mapping[str, DimLike]) -> TensorType:
+        """The type with values for some symbols.
+
+        Args:
+            sizes: the value of each symbol: an integer, the name of a symbol, or a `Dim`.
+
+        Returns:
+            A new type.
+        """
+        dims, strides = (tuple(d.substitute(sizes) for d in given) for given in (self.dims, self.strides))
+        return TensorType(dims, self.dtype, self.order, strides)
+
+    def permuted(self, order: Sequence[int]) -> TensorType:
+        """The type of a view with the dims in another order.
+
+        Args:
+            order: per dim of the view, the dim of this type.
+
+        Returns:
+            A new type.
+        """
+        storage = tuple(list(order).index(d) for d in self.storage_order)
+        strides = tuple(self.strides[d] for d in order) if self.strides else ()
+        return TensorType(tuple(self.dims[d] for d in order), self.dtype, storage, strides)
 
     def __str__(self) -> str:
         layout = f" order({', '.join(map(str, self.order))})" if self.order else ""
+        layout += f" strides({', '.join(map(str, self.strides))})" if self.strides else ""
         return f"{self.dtype}[{', '.join(map(str, self.dims))}]{layout}"
 
 
@@ -73,20 +119,40 @@ def numpy_dtype(dtype: DType) -> Any:
     return np.dtype(NAMES[dtype])
 
 
-def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) -> TensorType:
+def _distinct_dims(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> list[Dim]:
+    """Dims whose product is at most the number of elements with memory of their own.
+
+    A dim counts if its stride is at least the span of the faster ones, so that no two of its slices share memory.
+    """
+    if any(s.constant is None for s in strides) or any(d.constant is None for d in dims):
+        return [d for d, s in zip(dims, strides, strict=True) if s != ZERO]  # a trace refuses symbols and overlap
+    found, span = [ONE], 1
+    for stride, size in sorted((s.constant or 0, d.constant or 1) for d, s in zip(dims, strides, strict=True)):
+        if stride >= span:
+            found.append(dim(size))
+        elif stride and size > prod(d.constant or 1 for d in found):
+            found = [dim(size)]
+        span += (size - 1) * stride
+    return found
+
+
+def tensor(
+    *dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = (), strides: Sequence[DimLike] = ()
+) -> TensorType:
     """The type of a tensor, from integers, names and `Dim`s: `tensor("b", 4096)`.
 
     Args:
         dims: sizes from the first dim to the last: positive integers, names of symbols, or `Dim`s.
         dtype: `f64`, `f32`, `bf16` or `f16`.
         order: the dims from slowest to fastest in memory; empty for row-major.
+        strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
 
     Returns:
         The type.
 
     Raises:
-        ShapeError: a size is no integer from 1 on and no symbol, the dtype is unknown, or `order` is no permutation of
-            the dims.
+        ShapeError: a size is no integer from 1 on and no symbol, the dtype is unknown, `order` is no permutation of
+            the dims, or there is not one stride per dim.
 
     Example:
         >>> import prism_explore as px
@@ -103,7 +169,7 @@ def tensor(*dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = ()) ->
     for d in sizes:
         if d.constant == 0:
             raise ShapeError(f"a tensor dim of size 0 in ({', '.join(map(str, sizes))}); sizes start at 1")
-    return TensorType(sizes, dtype, order)
+    return TensorType(sizes, dtype, order, tuple(map(dim, strides)))
 
 
 def dense_strides(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:
@@ -117,6 +183,37 @@ def dense_strides(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, 
         strides[d] = step
         step *= shape[d]
     return tuple(strides)
+
+
+def layout_of(
+    dims: tuple[Dim, ...], shape: Sequence[int], strides: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[Dim, ...]]:
+    """The order and the strides of a type, from an example of it: both empty if it is row-major.
+
+    A stride is symbolic where it is a multiple of a symbolic dim that is faster in memory.
+
+    >>> layout_of((dim(2), dim(3)), (2, 3), (1, 2)), layout_of((dim(2), dim("s")), (2, 3), (6, 2))
+    (((1, 0), ()), ((), (dim('2*s'), dim('2'))))
+    """
+    wide = [d for d, n in enumerate(shape) if n > 1 or dims[d].symbols]
+    by_stride = iter(sorted(wide, key=lambda d: -strides[d]))
+    order = tuple(next(by_stride) if d in wide else d for d in range(len(shape)))
+    for candidate in (tuple(range(len(shape))), order):
+        dense = dense_strides(tuple(shape), candidate)
+        if all(n == 1 or s == t for n, s, t in zip(shape, strides, dense, strict=True)):
+            return (() if candidate == tuple(range(len(shape))) else candidate), ()
+    found: dict[int, Dim] = {}
+    size = faster = 1
+    symbolic = below = ONE
+    for d in sorted(wide, key=lambda d: (strides[d], shape[d])):
+        if strides[d] and strides[d] % faster == 0:
+            ratio = strides[d] // faster
+            below = below * (symbolic if ratio == size else dim(ratio))
+            faster, size, symbolic = strides[d], shape[d], dims[d]
+            found[d] = below
+        else:
+            found[d] = dim(strides[d])
+    return order, tuple(found.get(d, ZERO) for d in range(len(shape)))
 
 
 def broadcast(a: tuple[Dim, ...], b: tuple[Dim, ...], where: str) -> tuple[Dim, ...]:

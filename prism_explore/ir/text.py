@@ -158,7 +158,9 @@ def _body(graph: SGraph) -> list[str]:
 
 _ASSIGN = re.compile(r"(?P<name>%\d+|[A-Za-z_]\w*) = (?P<rest>.+)\Z")
 _CALL = re.compile(r"(?P<op>\w+)\((?P<args>(?:[^()]|\([^()]*\))*)\)(?P<tail>.*)\Z")
-_INPUT = re.compile(r"input (?P<dtype>\w+)\[(?P<dims>[^\]]*)\](?: order\((?P<order>[^)]*)\))?\Z")
+_INPUT = re.compile(
+    r"input (?P<dtype>\w+)\[(?P<dims>[^\]]*)\](?: order\((?P<order>[^)]*)\))?(?: strides\((?P<strides>.*)\))?\Z"
+)
 _HEADER = re.compile(r"\s*grid\[(?P<grid>[^\]]*)\](?: loop\[(?P<loop>[^\]]*)\])?\Z")
 
 
@@ -299,7 +301,8 @@ def _input_type(rest: str, number: int) -> TensorType:
         raise ParseError(f"line {number}: expected 'input f32[DIM, ...]', found {rest!r}")
     dims = tuple(dim(d.strip()) for d in match.group("dims").split(",") if d.strip())
     order = tuple(int(d) for d in (match.group("order") or "").split(",") if d.strip())
-    return TensorType(dims, cast(DType, match.group("dtype")), order)
+    strides = tuple(dim(s.strip()) for s in (match.group("strides") or "").split(",") if s.strip())
+    return TensorType(dims, cast(DType, match.group("dtype")), order, strides)
 
 
 def _dtype(text: str, number: int) -> DType:

@@ -102,8 +102,8 @@ def _sources(traced: Traced) -> dict[str, TensorType] | None:
     for binding, given in zip(traced.bindings, traced.program.inputs, strict=True):
         if binding.source in found:
             return None
-        dims = tuple(given.type.dims[_permute(binding, given.type.rank).index(d)] for d in range(given.type.rank))
-        found[binding.source] = TensorType(dims, given.type.dtype)
+        permute = _permute(binding, given.type.rank)
+        found[binding.source] = given.type.permuted([permute.index(d) for d in range(given.type.rank)])
     return found
 
 

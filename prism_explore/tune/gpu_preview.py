@@ -172,7 +172,7 @@ def _with_input_shapes(graph: SGraph, shapes: Mapping[str, tuple[int, ...]]) -> 
     for position, node in enumerate(nodes):
         if isinstance(node.op, Input):
             dims = tuple(map(dim, shapes[node.op.name]))
-            nodes[position] = Node(Input(node.op.name, replace(node.op.type, dims=dims)))
+            nodes[position] = Node(Input(node.op.name, replace(node.op.type, dims=dims, strides=())))
     return SGraph(tuple(nodes), graph.output)
 
 

@@ -10,6 +10,7 @@ import ctypes
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -83,7 +84,7 @@ class ExpectedArgument:
         if any(n > 1 and s != expected for n, s, expected in zip(shape, strides, b.strides, strict=True)):
             raise ShapeError(
                 f"{b.name!r} must have strides {b.strides} (in elements) for its shape {b.shape}, found {strides}; "
-                + ("pass x.contiguous()" if _is_row_major(b) else "pass the transpose of contiguous memory")
+                + _layout_advice(b)
             )
         return int(address)
 
@@ -119,8 +120,16 @@ def _dtype_name(dtype: object) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _is_row_major(b: Buffer) -> bool:
-    return list(b.strides) == sorted(b.strides, reverse=True)
+def _layout_advice(b: Buffer) -> str:
+    """How to get a tensor of the buffer's strides."""
+    wide = sorted((s, n) for n, s in zip(b.shape, b.strides, strict=True) if n > 1)
+    if any(s != prod(m for _, m in wide[:at]) for at, (s, _) in enumerate(wide)):
+        return "pass a view of this layout, as at the search, or search with this tensor as the example"
+    return (
+        "pass x.contiguous()"
+        if b.strides == tuple(sorted(b.strides, reverse=True))
+        else "pass the transpose of contiguous memory"
+    )
 
 
 @lru_cache(8)

@@ -80,9 +80,8 @@ class _Program:
         self._result_in_place()
         for position, node in enumerate(self.graph.nodes):
             if isinstance(node.op, Input):
-                order = self.types[position].storage_order
-                dtype = self.types[position].dtype
-                self.sources[position] = dense_buffer(node.op.name, self.shapes[position], order, "input", dtype)
+                strides, dtype = node.op.type.strides_at({}), node.op.type.dtype
+                self.sources[position] = Buffer(node.op.name, self.shapes[position], strides, "input", dtype=dtype)
             elif position in self.needed and position not in self.sources:
                 self._lower_node(position, node)
         output = self.sources[self.graph.output]

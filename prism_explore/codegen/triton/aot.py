@@ -2,7 +2,7 @@
 
 Output: machine code size, registers, spills and shared memory for any architecture that the installed Triton knows; no
 driver is needed. Shared memory is compared with the architecture's limit here, because Triton does so only at launch.
-Assumed: strides of dense tensors in their types' storage order, and pointers aligned to 16 bytes, as torch's are.
+Assumed: the strides of the tensors' types, and pointers aligned to 16 bytes, as torch's are.
 
 Kernels are compiled in a separate process (see `worker_process.py`), in a fraction of a second each.
 """

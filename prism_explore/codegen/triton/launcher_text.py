@@ -27,7 +27,7 @@ from prism_explore.ir.ops import (
     RunningMax,
     Store,
 )
-from prism_explore.ir.tensors import DType, TensorType, dense_strides
+from prism_explore.ir.tensors import DType, TensorType
 from prism_explore.ir.text import show_block
 
 
@@ -99,7 +99,7 @@ class LauncherWriter:
             plan,
             self._names.fresh(f"{self.stem}_kernel{suffix}"),
             tuple(name or "band" for name in args),
-            tuple((t.dtype, dense_strides(_extents(t, self.sizes), t.storage_order)) for t in tensors),
+            tuple((t.dtype, t.strides_at(self.sizes)) for t in tensors),
             _kernel_comment(plan),
         )
         self.kernels.append(kernel)

@@ -58,7 +58,7 @@ class Argument:
     dim: int
     """Of a stride: which dim."""
     value: int
-    """Of a constant: its value; of a stride: its value for a dense tensor in its type's storage order."""
+    """Of a constant: its value; of a stride: its value by the tensor's type."""
 
 
 @dataclass(frozen=True, slots=True)

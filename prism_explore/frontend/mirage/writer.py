@@ -44,7 +44,7 @@ from prism_explore.ir.ops import (
     Unary,
     op_name,
 )
-from prism_explore.ir.tensors import TensorType, dense_strides
+from prism_explore.ir.tensors import TensorType
 
 Json: TypeAlias = dict[str, Any]
 
@@ -372,7 +372,7 @@ def _kernel_graph(graph: SGraph, guids: _Guids) -> list[Json]:
 
 
 def _strides(t: TensorType) -> list[int]:
-    return list(dense_strides(tuple(d.constant or 1 for d in t.dims), t.storage_order))
+    return list(t.strides_at({}))
 
 
 # ---------------------------------------------------------------- block graphs

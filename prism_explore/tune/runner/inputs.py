@@ -7,16 +7,20 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import TensorType, numpy_dtype
+from prism_explore.ir.tensors import numpy_dtype
 
 COLD_FACTOR = 4
 """Size of all copies together, in multiples of the last-level cache."""
 
 RING_BYTES = 2 << 30
 """Memory limit of a ring. If it is too small for a cold cache, `InputRing.is_cold` is False."""
+
+MOST_SLOTS = 1 << 15
+"""Limit on the number of copies: inputs of a few bytes would need millions to fill a cache."""
 
 ALIGNMENT = 64
 """Of every copy, in bytes."""
@@ -43,11 +47,14 @@ class InputRing:
             most_bytes: their largest size.
         """
         first = random_inputs(program, shapes, seed)
-        copy_bytes = sum(a.nbytes for a in first.values())
-        wanted = max(3, ceil(cold_bytes / copy_bytes) + 1)
-        self.slots = max(1, min(wanted, most_bytes // copy_bytes))
-        self.is_cold = self.slots * copy_bytes >= cold_bytes and self.slots > 1
-        copies = {i.name: copies_in_layout(first[i.name], i.type, self.slots) for i in program.inputs}
+        read_bytes = sum(i.type.bytes.value(shapes) for i in program.inputs)
+        copy_bytes = sum(_span_bytes(first[i.name], i.type.strides_at(shapes)) for i in program.inputs)
+        wanted = max(3, ceil(cold_bytes / read_bytes) + 1)
+        self.slots = max(1, min(wanted, most_bytes // copy_bytes, MOST_SLOTS))
+        self.is_cold = self.slots * read_bytes >= cold_bytes and self.slots > 1
+        copies = {
+            i.name: copies_in_layout(first[i.name], i.type.strides_at(shapes), self.slots) for i in program.inputs
+        }
         self._inputs = [tuple(copies[i.name][slot] for i in program.inputs) for slot in range(self.slots)]
         self._position = 0
 
@@ -71,20 +78,26 @@ class InputRing:
         return self._position
 
 
-def copies_in_layout(array: Array, t: TensorType, slots: int) -> list[Array]:
-    """`slots` copies of an array in one allocation, each aligned and in the type's storage order."""
-    order = t.storage_order
-    stored_shape = tuple(array.shape[d] for d in order)
-    stride = ceil(array.nbytes / ALIGNMENT) * ALIGNMENT
-    buffer = np.empty(slots * stride + ALIGNMENT, dtype=np.uint8)
+def copies_in_layout(array: Array, strides: Sequence[int], slots: int) -> list[Array]:
+    """`slots` copies of an array in one allocation, each aligned and with these strides in elements.
+
+    Elements that share memory, such as those along an expanded dim, have the value of the last of them.
+    """
+    span_bytes = _span_bytes(array, strides)
+    slot_bytes = ceil(span_bytes / ALIGNMENT) * ALIGNMENT
+    buffer = np.zeros(slots * slot_bytes + ALIGNMENT, dtype=np.uint8)
     offset = -buffer.ctypes.data % ALIGNMENT
-    logical_order = np.argsort(order)
     copies: list[Array] = []
     for slot in range(slots):
-        stored = buffer[offset + slot * stride :][: array.nbytes].view(array.dtype).reshape(stored_shape)
-        stored[...] = array.transpose(order)
-        copies.append(stored.transpose(logical_order))
+        memory = buffer[offset + slot * slot_bytes :][:span_bytes].view(array.dtype)
+        copies.append(as_strided(memory, array.shape, [s * array.itemsize for s in strides]))
+        copies[-1][...] = array
     return copies
+
+
+def _span_bytes(array: Array, strides: Sequence[int]) -> int:
+    """The memory from the first to the last element of an array with these strides."""
+    return (1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True))) * array.itemsize
 
 
 def random_inputs(
