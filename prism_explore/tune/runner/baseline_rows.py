@@ -105,9 +105,10 @@ def with_measured_rates(
 ) -> Target:
     """The target with the rates that the ceiling loops reached, by the 20 % quantile of their times."""
     read_s = min(quantile(samples.times_s[n], 0.2) * ceilings.scale for n in ceilings.readers)
+    read_per_s = bound.bytes / read_s if bound.bytes else 0.0  # a kernel may skip all that its mask hides
     arithmetic_s = quantile(samples.times_s[FMA_KEY], 0.2)
     flops_per_s = bound.flops / arithmetic_s if bound.flops > 1e7 and not is_16_bit else 0.0
     return target.replace(
-        dram_bytes_per_s=max(target.dram_bytes_per_s, bound.bytes / read_s),
+        dram_bytes_per_s=max(target.dram_bytes_per_s, read_per_s),
         peak_flops_per_s=max(target.peak_flops_per_s, flops_per_s),
     )
