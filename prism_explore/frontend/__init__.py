@@ -3,6 +3,7 @@
 | module | does |
 |---|---|
 | `traced_program` | the result: the program, and the mapping from the user's tensors to its inputs |
+| `result_form` | the structure around a program's result: tuples, lists, dicts, returned arguments |
 | `export` | torch.export's graph, with symbolic sizes where declared |
 | `lower_aten` | one pass over that graph; the kinds of traced values |
 | `aten/table` | the table of ATen operators; `aten/views` and `aten/attention` hold the longer rows |
@@ -14,16 +15,18 @@
 
 from prism_explore.frontend.export import declare_symbols, trace
 from prism_explore.frontend.library_calls import LibraryCall
-from prism_explore.frontend.traced_program import Binding, Signature, Traced, bind_inputs, data_sizes, single_result
+from prism_explore.frontend.result_form import ResultForm
+from prism_explore.frontend.traced_program import Binding, Signature, Traced, bind_inputs, data_sizes, with_structure
 
 __all__ = [
     "Binding",
     "LibraryCall",
+    "ResultForm",
     "Signature",
     "Traced",
     "bind_inputs",
     "data_sizes",
     "declare_symbols",
-    "single_result",
     "trace",
+    "with_structure",
 ]

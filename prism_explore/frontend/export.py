@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import inspect
 import logging
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.table import BY_NAME
-from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation
+from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, valid_name
+from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
-from prism_explore.ir.tensors import NAMES, TensorType
+from prism_explore.ir.tensors import NAMES, TensorType, layout_of
 from prism_explore.support.torch_tracing import TRACING
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
@@ -39,7 +39,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
     if inspect.isclass(code):
         raise ShapeError(f"{code.__name__} is a class; pass one of its instances, such as {code.__name__}(...)")
-    program_name = re.sub(r"\W", "_", name or _name(code))
+    program_name = valid_name(name or _name(code))
     arguments = _arguments(code, inputs)
     if not arguments:
         raise ShapeError(
@@ -63,6 +63,10 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         if spec.kind.name == "USER_INPUT":
             argument = next(user)
             sources[placeholder] = (argument, types[argument])
+        elif spec.kind.name in ("PARAMETER", "BUFFER") and spec.target in types:
+            raise ShapeError(
+                f"{program_name} has an argument and a tensor of its own named {spec.target!r}; rename the argument"
+            )
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
             tensor = exported.state_dict[spec.target]
             parameters[spec.target] = tensor
@@ -75,7 +79,9 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     own = {source for source, _ in sources.values()} & set(parameters)
     translation = Translation(program_name, sources, BY_NAME, probe.views(last=own))
     program = translation.run(exported.graph)
-    return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters)
+    structure = exported.call_spec.out_spec
+    form = None if structure.is_leaf() else ResultForm(translation.results, structure)
+    return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters, form)
 
 
 def declare_symbols(
@@ -108,7 +114,9 @@ def declare_symbols(
             if at.setdefault(symbol, size) != size:
                 raise ShapeError(f"{symbol!r} cannot be both {at[symbol]} and {size}; take two symbols")
             dims[position] = dim(symbol)
-        found[name] = TensorType(tuple(dims), example_type.dtype)
+        shape, symbolic_dims = tuple(map(int, found[name].shape)), tuple(dims)
+        layout = layout_of(symbolic_dims, shape, _strides_of(found[name]))
+        found[name] = TensorType(symbolic_dims, example_type.dtype, *layout)
     return found, at
 
 
@@ -164,7 +172,15 @@ def _type_of(example: Any, name: str) -> TensorType:
         raise ShapeError(f"argument {name!r} is {layout.removeprefix('torch.')}; pass a dense tensor, x.to_dense()")
     if kind not in TORCH_DTYPES:
         raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(TORCH_DTYPES)}")
-    return TensorType(tuple(dim(int(n)) for n in shape), TORCH_DTYPES[kind])
+    dims = tuple(dim(int(n)) for n in shape)
+    return TensorType(dims, TORCH_DTYPES[kind], *layout_of(dims, tuple(map(int, shape)), _strides_of(example)))
+
+
+def _strides_of(example: Any) -> tuple[int, ...]:
+    """An example's strides in elements; an array's are in bytes."""
+    if callable(getattr(example, "stride", None)):
+        return tuple(map(int, example.stride()))
+    return tuple(int(s) // int(example.itemsize) for s in example.strides)
 
 
 def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:
@@ -186,7 +202,12 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
     with FakeTensorMode(allow_non_fake_inputs=True):
         device = _device(module)
         examples = tuple(
-            torch.empty([d.value(symbols) for d in t.dims], dtype=getattr(torch, NAMES[t.dtype]), device=device)
+            torch.empty_strided(
+                [d.value(symbols) for d in t.dims],
+                t.strides_at(symbols),
+                dtype=getattr(torch, NAMES[t.dtype]),
+                device=device,
+            )
             for t in types
         )
     sizes = {s: torch.export.Dim(s, min=1) for s in symbols}

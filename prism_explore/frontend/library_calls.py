@@ -22,6 +22,17 @@ class LibraryCall:
     traced: Traced
     """The program with this code as its reference."""
 
+    def in_place_of(self, traced: Traced) -> Callable[..., Any]:
+        """The call as a function of the user's arguments that returns the structure of the user's code."""
+        if traced.form is None:
+            return self.traced.reference
+
+        def call(*args: Any) -> Any:
+            computed = traced.computed(self.traced.reference(*args))
+            return traced.signature.results(computed, args, {}, traced.parameters)
+
+        return call
+
 
 Number: TypeAlias = Literal["none", "scale", "eps"]
 """The scalar argument of a call: none, the scale of scores, or the epsilon of a norm."""

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, cast
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, MaskedConstant, NonZero, Number, Ramp
+from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.ops import Band, Concat, Expand, Permute, Reshape, Slice
@@ -80,6 +81,8 @@ class Translation:
         self.build = ProgramBuilder(name)
         self.bindings: list[Binding] = []
         self.line = ""
+        self.results: tuple[Leaf, ...] = ()
+        """Once it has run: what the traced code returns, in order."""
         self._sources = sources
         self._rows = rows
         self._values: dict[Any, Value] = {}
@@ -94,13 +97,7 @@ class Translation:
                 rank = self._sources[node.name][1].rank
                 self._values[node] = View(node.name, tuple(range(rank)))
             elif node.op == "output":
-                results = [r for r in node.args[0] if r is not None]
-                if len(results) != 1:
-                    raise UnsupportedOperator(
-                        f"{self.build.name} returns {len(results)} tensors; one is supported. Return one of them, or "
-                        "search each result in a session of its own"
-                    )
-                return self.build.build(self.tensor(results[0]))
+                return self.build.build(self._results(node.args[0]))
             elif node.op == "call_function" and (node.users or _name(node).endswith("_")):
                 self._values[node] = self._call(node)
         raise AssertionError("an exported graph ends with its output")
@@ -113,14 +110,36 @@ class Translation:
             key=lambda v: (self._sources[v.placeholder][0] in last, order.index(v.placeholder), v.order),
         )
 
+    def _results(self, returned: Sequence[Any]) -> int:
+        """The position of the one result that is computed; `results` says what is at the other places."""
+        computed: list[int] = []
+        for r in returned:
+            value = self._values[r] if hasattr(r, "op") else None
+            match value:
+                case None:
+                    self.results += (Constant(r),)
+                case View(placeholder, order):
+                    is_moved = order != tuple(range(len(order)))
+                    self.results += (Returned(self._sources[placeholder][0], order if is_moved else ()),)
+                case _:
+                    computed.append(self.tensor(r))
+                    self.results += (Computed(),)
+        if not computed:
+            raise UnsupportedOperator(f"{self.build.name} returns nothing that it computes; there is nothing to search")
+        if len(set(computed)) > 1:
+            raise UnsupportedOperator(
+                f"{self.build.name} returns {len(computed)} tensors; one is supported. Return one of them, or "
+                "search each result in a session of its own"
+            )
+        return computed[0]
+
     def _declare(self, view: View) -> int:
         source, t = self._sources[view.placeholder]
         taken = {b.name for b in self.bindings}
-        bare = re.sub(r"\W", "_", source)
+        bare = valid_name(source)
         name = next(n for n in (bare, f"{bare}_t", *(f"{bare}_t{k}" for k in range(2, 99))) if n not in taken)
-        dims = tuple(t.dims[i] for i in view.order)
-        order = tuple(view.order.index(i) for i in t.storage_order)
-        self._inputs[view] = self.build.input(name, *dims, dtype=t.dtype, order=order)
+        seen = t.permuted(view.order)
+        self._inputs[view] = self.build.input(name, *seen.dims, dtype=t.dtype, order=seen.order, strides=seen.strides)
         self.bindings.append(Binding(name, source, () if view.order == tuple(range(t.rank)) else view.order))
         return self._inputs[view]
 
@@ -407,6 +426,12 @@ class Translation:
             f"{what} is not supported{f': {why}' if why else ''}; used at {self.line or 'an unknown line'}. "
             f"Supported: {', '.join(sorted({r.torch for r in self._rows.values()}))}"
         )
+
+
+def valid_name(name: str) -> str:
+    """A name made of ASCII letters, digits and `_` that begins with no digit: `0.weight` becomes `p0_weight`."""
+    bare = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return f"p{bare}" if bare[:1].isdigit() else bare
 
 
 def _name(node: Any) -> str:

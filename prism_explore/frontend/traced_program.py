@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from prism_explore.errors import ShapeError
+from prism_explore.frontend.result_form import ResultForm
 from prism_explore.ir.program import TensorProgram
 
 
@@ -27,6 +28,8 @@ class Signature:
     arguments: tuple[str, ...]
     """Names of the user's arguments in order."""
     bindings: tuple[Binding, ...]
+    form: ResultForm | None = None
+    """The structure that the torch code returns; None where that is the program's result alone."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -59,8 +62,22 @@ class Signature:
         Raises:
             ShapeError: see `in_order`.
         """
-        tensors = {**parameters, **dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))}
+        tensors = self._tensors(args, kwargs, parameters)
         return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
+
+    def results(self, computed: Any, args: Sequence[Any], kwargs: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
+        """What the torch code returns for these arguments.
+
+        Args:
+            computed: the program's result.
+            args: the user's arguments by position.
+            kwargs: the user's arguments by name.
+            own: the module's tensors.
+        """
+        return computed if self.form is None else self.form.filled(computed, self._tensors(args, kwargs, own))
+
+    def _tensors(self, args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return {**parameters, **dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))}
 
 
 def bind_inputs(
@@ -78,6 +95,13 @@ def bind_inputs(
     return args
 
 
+def with_structure(
+    signature: Signature | None, computed: Any, args: Sequence[Any], kwargs: Mapping[str, Any], own: Mapping[str, Any]
+) -> Any:
+    """The program's result in the structure that the torch code returns; see `Signature.results`."""
+    return computed if signature is None else signature.results(computed, args, kwargs, own)
+
+
 @dataclass(frozen=True, slots=True)
 class Traced:
     """A program, the torch code it was traced from, and the bindings between their inputs."""
@@ -90,11 +114,13 @@ class Traced:
     """Names of the user's arguments in order."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The module's own tensors, by their dotted names."""
+    form: ResultForm | None = None
+    """The structure that the code returns; None where that is the program's result alone."""
 
     @property
     def signature(self) -> Signature:
         """The mapping from the user's arguments to the program's inputs."""
-        return Signature(self.program.name, self.arguments, self.bindings)
+        return Signature(self.program.name, self.arguments, self.bindings, self.form)
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The program's inputs, in its order, as views of the user's tensors.
@@ -104,12 +130,9 @@ class Traced:
         """
         return self.signature.bind(args, kwargs, self.parameters)
 
-
-def single_result(found: Any) -> Any:
-    """The single tensor that torch code returns, possibly inside a tuple."""
-    if not isinstance(found, tuple | list):
-        return found
-    return next(x for x in cast("Sequence[Any]", found) if x is not None)
+    def computed(self, found: Any) -> Any:
+        """The program's result within what the code returned."""
+        return found if self.form is None else self.form.computed(found)
 
 
 def _permuted_tensor(x: Any, binding: Binding) -> Any:

@@ -20,7 +20,7 @@ from prism_explore.codegen.load import Loaded
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.floats import Assessment, explain
-from prism_explore.frontend import LibraryCall, Traced, bind_inputs, single_result
+from prism_explore.frontend import LibraryCall, Traced, bind_inputs
 from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges, SatisfiedValues, sizes_of
 from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Timed, Verified
@@ -101,7 +101,7 @@ class Best:
         if traced is None or code is None or any(isinstance(x, np.ndarray) for x in inputs):
             return self.kernel(*args, **kwargs)
         self.compiled.check(*inputs)
-        return single_result(code(*traced.signature.in_order(args, kwargs)))
+        return code(*traced.signature.in_order(args, kwargs))
 
     @property
     def faster_baseline(self) -> FasterBaseline | None:
@@ -308,7 +308,7 @@ def torch_functions(traced: Traced | None, library_call: LibraryCall | None) -> 
     if traced is None:
         return {}
     own = {EAGER: traced.reference, COMPILED: traced.reference}
-    return own if library_call is None else {**own, LIBRARY: library_call.traced.reference}
+    return own if library_call is None else {**own, LIBRARY: library_call.in_place_of(traced)}
 
 
 def torch_function(traced: Traced | None, library_call: LibraryCall | None, name: str) -> Callable[..., Any] | None:

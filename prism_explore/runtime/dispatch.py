@@ -29,7 +29,7 @@ from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import EAGER, LIBRARY, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import BaselineMeasured
-from prism_explore.frontend import LibraryCall, Traced, bind_inputs, single_result
+from prism_explore.frontend import LibraryCall, Traced, bind_inputs, with_structure
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel, Parameters, Timed
@@ -98,7 +98,8 @@ class Dispatch:
         self.program, self.symbol = program, symbol
         borders = [math.sqrt(a * b) for (a, _), (b, _) in pairwise(timed)]
         self._torch_functions = {} if traced is None else {EAGER: traced.reference}
-        self._torch_functions |= {} if library_call is None else {LIBRARY: library_call.traced.reference}
+        if traced is not None and library_call is not None:
+            self._torch_functions[LIBRARY] = library_call.in_place_of(traced)
         self.points = tuple(
             Point(n, t, upto, find_faster_baseline((race_rows or {}).get(n, ()), available=self._torch_functions))
             for (n, t), upto in zip(timed, (*borders, math.inf), strict=True)
@@ -130,13 +131,15 @@ class Dispatch:
         inputs = bind_inputs(self._signature, args, kwargs, self._parameters)
         value = self._value(inputs)
         kernel = self.kernel(value)
+        faster = None if isinstance(kernel, str) else self.at(value).faster_baseline
         if isinstance(kernel, str):
-            return self._call_torch(inputs, kernel)
-        faster = self.at(value).faster_baseline
-        if faster is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
-            return call_with_gradient(kernel, self._reference, inputs)
-        kernel.check(*inputs)
-        return single_result(self._torch_functions[faster.baseline.name](*self._signature.in_order(args, kwargs)))
+            found = self._call_torch(inputs, kernel)
+        elif faster is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
+            found = call_with_gradient(kernel, self._reference, inputs)
+        else:
+            kernel.check(*inputs)
+            return self._torch_functions[faster.baseline.name](*self._signature.in_order(args, kwargs))
+        return with_structure(self._signature, found, args, kwargs, self._parameters)
 
     def at(self, value: int) -> Point:
         """The point whose kernel is used for a value.

@@ -16,7 +16,7 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import RivalTimed
 from prism_explore.events.ledger import fastest_baseline
 from prism_explore.events.no_improvement import NothingFaster
-from prism_explore.frontend import LibraryCall, Traced, single_result
+from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.runtime.best import torch_function, torch_functions
 
 
@@ -52,7 +52,7 @@ class NoImprovement:
         """
         if self._torch_function is None or self.traced is None:
             raise ShapeError(f"{self.outcome} There is no torch code to call; pass it to px.Session.load")
-        return single_result(self._torch_function(*self.traced.signature.in_order(args, kwargs)))
+        return self._torch_function(*self.traced.signature.in_order(args, kwargs))
 
     @property
     def implementation(self) -> str:

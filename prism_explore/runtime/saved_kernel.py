@@ -22,14 +22,14 @@ from prism_explore.codegen.triton.emit import emit_triton
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.journal import Journal
-from prism_explore.frontend import Binding, Signature, bind_inputs
+from prism_explore.frontend import Binding, ResultForm, Signature, bind_inputs, with_structure
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
 from prism_explore.tune.runner.bench import Failure
-from prism_explore.tune.runner.correctness import check_results, reference_cases
-from prism_explore.tune.runner.inputs import copies_in_layout, random_inputs
+from prism_explore.tune.runner.correctness import check_results, laid_out, reference_cases
+from prism_explore.tune.runner.inputs import random_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.verify.prover import Prover
 
@@ -81,9 +81,9 @@ class SavedKernel:
             ShapeError: an argument is missing, a dim, dtype or stride differs from those of the tuned kernel, or an
                 input requires a gradient and the kernel has no torch code.
         """
-        return call_with_gradient(
-            self.compiled, self.reference, bind_inputs(self.signature, args, kwargs, self.parameters)
-        )
+        inputs = bind_inputs(self.signature, args, kwargs, self.parameters)
+        computed = call_with_gradient(self.compiled, self.reference, inputs)
+        return with_structure(self.signature, computed, args, kwargs, self.parameters)
 
     @property
     def program(self) -> TensorProgram:
@@ -115,9 +115,9 @@ class SavedKernel:
         errors: list[float] = []
         for _ in range(n):
             inputs = random_inputs(self.program, sizes, rng)
-            arguments = [copies_in_layout(inputs[i.name], i.type, 1)[0] for i in self.program.inputs]
-            expected = evaluate(self.program, {k: v.astype(np.float64) for k, v in inputs.items()})
-            result = np.asarray(self.compiled(*arguments), dtype=np.float64)
+            arguments = laid_out(self.program, inputs, sizes)
+            expected = evaluate(self.program, {k: v.astype(np.float64) for k, v in arguments.items()})
+            result = np.asarray(self.compiled(*arguments.values()), dtype=np.float64)
             errors.append(float(np.abs(result - expected).max() / np.abs(expected).max()))
         return tuple(errors)
 
@@ -135,7 +135,12 @@ class SavedKernel:
             "kernel": kernel_to_plain(self.kernel),
             "signature": None
             if call is None
-            else [call.name, call.arguments, [[b.name, b.source, b.permute] for b in call.bindings]],
+            else [
+                call.name,
+                call.arguments,
+                [[b.name, b.source, b.permute] for b in call.bindings],
+                *([call.form.to_plain()] if call.form is not None else []),
+            ],
             "measured": dict(self.measured),
         }
         members = {_DATA: json.dumps(data, indent=1), _SOURCE: self.source}
@@ -230,9 +235,9 @@ def _verify_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
 def _signature(plain: Any) -> Signature | None:
     if plain is None:
         return None
-    name, arguments, bindings = plain
+    name, arguments, bindings, *form = plain
     read = tuple(Binding(str(n), str(source), tuple(int(d) for d in permute)) for n, source, permute in bindings)
-    return Signature(str(name), tuple(map(str, arguments)), read)
+    return Signature(str(name), tuple(map(str, arguments)), read, ResultForm.from_plain(form[0]) if form else None)
 
 
 def _parameters(module: Any, signature: Signature | None, path: str | Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import torch
 import prism_explore as px
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
 from prism_explore.events.kinds import BaselineMeasured
-from prism_explore.frontend import LibraryCall
+from prism_explore.frontend import LibraryCall, trace
 from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.search import explore
 from prism_explore.session import results
@@ -231,12 +231,22 @@ def test_a_library_call_runs_where_it_won_and_is_called_with_the_arguments_in_th
     assert "a call runs the kernel, because the torch code is missing" in lost.why
 
 
-def test_a_result_in_a_tuple_is_the_tensor_whoever_runs(slower):
-    code = replace(slower[1].traced, reference=lambda *given: (rmsnorm_linear(*given),))
-    best = replace(slower[1], traced=code)
+def test_a_result_in_a_structure_has_it_whoever_runs_and_in_a_saved_kernel(slower, tmp_path):
+    code, rivals = (lambda x, g, w: {"y": (rmsnorm_linear(x, g, w), x)}), raced(eager=1.5, library=0.5)
+    traced = trace(code, {i.name: i.type for i in slower[1].traced.program.inputs})
+    best = replace(slower[1], traced=traced)
+    library = LibraryCall("", replace(traced, reference=rmsnorm_linear))
+    saved = px.load_kernel(best.kernel.save(tmp_path / "a.kernel"))
+    x, g, w = given()
 
     assert EAGER == best.implementation
-    torch.testing.assert_close(best.kernel(*given()), best(*given()), rtol=2e-4, atol=2e-5)
+    for run in (best, best.kernel, saved, replace(best, baselines=rivals, library_call=library)):
+        found = run(x, g, w)
+        assert found["y"][1] is x
+        torch.testing.assert_close(found["y"][0], rmsnorm_linear(x, g, w), rtol=2e-4, atol=2e-5)
+    x.requires_grad_()
+    best.kernel(x, g, w)["y"][0].sum().backward()
+    torch.testing.assert_close(x.grad, torch.autograd.grad(rmsnorm_linear(x, g, w).sum(), x)[0])
 
 
 def test_frozen_weights_are_no_call_and_are_said_to_be_none(slower):

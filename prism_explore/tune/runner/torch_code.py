@@ -25,7 +25,7 @@ def torch_compiled(code: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_program_inputs(traced: Traced) -> Callable[..., Any]:
-    """The user's function or module as a function of the program's inputs, in their order.
+    """The user's function or module as a function of the program's inputs, in their order, to the program's result.
 
     Raises:
         ShapeError: when called, if the user's function has an argument that the program does not use.
@@ -43,8 +43,8 @@ def on_program_inputs(traced: Traced) -> Callable[..., Any]:
         arguments = tuple(found[a] for a in traced.arguments)
         if isinstance(traced.reference, torch.nn.Module):
             own = {name: found[name] for name in traced.parameters if name in found}
-            return torch.func.functional_call(traced.reference, own, arguments)
-        return traced.reference(*arguments)
+            return traced.computed(torch.func.functional_call(traced.reference, own, arguments))
+        return traced.computed(traced.reference(*arguments))
 
     return call
 
@@ -71,12 +71,14 @@ def _export_alone(
 
     # Fake tensors take no memory, and unlike meta tensors leave no trace of another device in the exported program.
     with FakeTensorMode(allow_non_fake_inputs=True):
-        examples: list[Any] = []
-        for i in program.inputs:
-            order = i.type.storage_order
-            shape = [i.type.dims[d].value(shapes) for d in order]
-            stored = torch.empty(shape, dtype=getattr(torch, NAMES[i.type.dtype]))
-            examples.append(stored.permute([int(d) for d in np.argsort(order)]))
+        examples = [
+            torch.empty_strided(
+                [d.value(shapes) for d in i.type.dims],
+                i.type.strides_at(shapes),
+                dtype=getattr(torch, NAMES[i.type.dtype]),
+            )
+            for i in program.inputs
+        ]
     try:
         with torch.no_grad():
             exported = torch.export.export(Wrapped(), tuple(examples), strict=False)

@@ -1,0 +1,114 @@
+"""The structure of what torch code returns: a tuple, a list, a dict, nested, with the program's result in it.
+
+A program has one result. Torch code may return it inside a structure, together with arguments, views of arguments, and
+constants. `ResultForm` is plain data, so a saved kernel keeps it. The structures are those of `torch.utils._pytree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from prism_explore.errors import ShapeError
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The result of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """An argument or a parameter as it is, or with its dims permuted."""
+
+    source: str
+    permute: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that is no tensor."""
+
+    value: bool | int | float | str | None
+
+
+Leaf: TypeAlias = Computed | Returned | Constant
+"""A part of the structure."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultForm:
+    """The leaves of a structure, in order, and the structure as torch's `TreeSpec`."""
+
+    leaves: tuple[Leaf, ...]
+    structure: Any
+
+    def filled(self, computed: Any, tensors: Mapping[str, Any]) -> Any:
+        """The structure around the program's result.
+
+        Args:
+            computed: the program's result.
+            tensors: the arguments and parameters, by name.
+        """
+        from torch.utils import _pytree
+
+        def value(leaf: Leaf) -> Any:
+            match leaf:
+                case Computed():
+                    return computed
+                case Returned(source, permute):
+                    return tensors[source].permute(permute) if permute else tensors[source]
+                case Constant(constant):
+                    return constant
+
+        return _pytree.tree_unflatten([value(leaf) for leaf in self.leaves], self.structure)
+
+    def computed(self, found: Any) -> Any:
+        """The program's result within what equal torch code returned: in this structure, or alone."""
+        from torch.utils import _pytree
+
+        leaves: list[Any] = _pytree.tree_leaves(found)
+        return leaves[0] if len(leaves) == 1 else leaves[self.leaves.index(Computed())]
+
+    def to_plain(self) -> list[Any]:
+        """The form as lists, numbers and texts.
+
+        Raises:
+            ShapeError: torch cannot write the structure down.
+        """
+        from torch.utils import _pytree
+
+        try:
+            return [_pytree.treespec_dumps(self.structure), [_leaf_to_plain(leaf) for leaf in self.leaves]]
+        except NotImplementedError as error:
+            raise ShapeError(f"the structure of the results cannot be saved: {error}") from None
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> ResultForm:
+        """The form from what `to_plain` returned."""
+        from torch.utils import _pytree
+
+        structure, leaves = plain
+        return cls(tuple(map(_leaf_from_plain, leaves)), _pytree.treespec_loads(str(structure)))
+
+
+def _leaf_to_plain(leaf: Leaf) -> list[Any]:
+    match leaf:
+        case Computed():
+            return ["computed"]
+        case Returned(source, permute):
+            return ["returned", source, list(permute)]
+        case Constant(value):
+            return ["constant", value]
+
+
+def _leaf_from_plain(plain: Any) -> Leaf:
+    kind: Literal["computed", "returned", "constant"] = plain[0]
+    match kind:
+        case "computed":
+            return Computed()
+        case "returned":
+            return Returned(str(plain[1]), tuple(int(d) for d in plain[2]))
+        case "constant":
+            return Constant(plain[1])
