@@ -14,6 +14,7 @@ import traitlets
 from prism_explore.diagnose.compare_runs import RunComparison
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.published import PublishedWidget
+from prism_explore.widgets.jupyter.wire import RenderRequest
 from prism_explore.widgets.panels.compare import ComparedSearches, CompareView
 from prism_explore.widgets.panels.sections import to_data
 from prism_explore.widgets.views.merged_map import merged_scene
@@ -48,7 +49,7 @@ class CompareWindow(PublishedWidget):
             case _:
                 pass
 
-    def _render(self, _: bool = True, /) -> dict[str, Any]:
+    def _render(self, _: RenderRequest, /) -> dict[str, Any]:
         if self._searches is None:
             self._searches = ComparedSearches(self._found)
         return {"compare": to_data(self._searches.section(self._view))}

@@ -24,6 +24,7 @@ from prism_explore.widgets.jupyter.commands import MAX_TEXT_CHARACTERS
 from prism_explore.widgets.jupyter.compare_tab import CompareTab
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.published import PublishedWidget
+from prism_explore.widgets.jupyter.wire import RenderRequest
 from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
 from prism_explore.widgets.panels.lineage import lineage_section, relatives
 from prism_explore.widgets.panels.look import TABS, changed_view, view_line
@@ -68,7 +69,7 @@ class Explorer(PublishedWidget):
     def _follow(self, session: SessionLike) -> None:
         """Send commands to a search, and report its changes."""
         if id(session) not in self._bridges:
-            self._bridges[id(session)] = Bridge(session, self._publisher.notify)
+            self._bridges[id(session)] = Bridge(session, self._publisher.notify, self._publisher.notify_awaited)
             session.on("fork", self._on_fork)
         self._bridge = self._bridges[id(session)]
 
@@ -203,12 +204,17 @@ class Explorer(PublishedWidget):
             self._lines = [*self._lines[1 - MAX_SCRIPT_LINES :], (command, line)]
 
     # ------------------------------------------------------------ panels for the browser
-    def _render(self, everything: bool = True, /) -> dict[str, Any]:
-        """The data of the panels that are shown, or of all; that of a panel that did not change is the same object."""
+    def _render(self, request: RenderRequest, /) -> dict[str, Any] | None:
+        """The data of panels; that of a panel that did not change is the same object."""
+        panels: dict[str, object] = {}
         with self._folding:
-            context, lines = self._context()
-            hidden = frozenset[str]() if everything else self._hidden_everywhere()
-            panels = {name: compute(name, context) for name in PANELS if name not in hidden}
+            context, lines = self._context(request.extent != "asked")
+            hidden = frozenset[str]() if request.extent == "all" else self._hidden_everywhere()
+            for name in PANELS:
+                if request.is_stopped():
+                    return None
+                if name not in hidden:
+                    panels[name] = compute(name, context)
         panels["script"] = Script(lines)
         for name, panel in panels.items():
             if name not in self._data or self._data[name][0] is not panel:
@@ -225,11 +231,15 @@ class Explorer(PublishedWidget):
             context, lines = self._context()
             return Sections(script=Script(lines), **{name: compute(name, context) for name in PANELS})
 
-    def _context(self) -> tuple[Context, tuple[str, ...]]:
-        """The input of the panels, and the lines of Python."""
+    def _context(self, read: bool = True) -> tuple[Context, tuple[str, ...]]:
+        """The input of the panels, and the lines of Python.
+
+        Args:
+            read: whether new events are read; without it, only those of a search that is shown for the first time.
+        """
         with self._lock:
             self._switch()
-        folds = self._current_folds()
+        folds = self._current_folds() if read or not self._folds.events.count else self._folds
         selection = self._session.selection or ""
         with self._lock:
             if selection != self._view.selection:
@@ -242,6 +252,7 @@ class Explorer(PublishedWidget):
         info = search_info(self._session)
         info = replace(
             info,
+            count=self._folds.events.count,
             compare=self._compare_tab.section(self._session),
             lineage=lineage_section(self._session, view.cursor, "fork" in info.questions.allowed),
         )

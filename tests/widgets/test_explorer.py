@@ -15,6 +15,7 @@ import pytest
 from prism_explore.events.kinds import Event, VerdictReached
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.explorer import Explorer
+from prism_explore.widgets.jupyter.wire import RenderRequest
 from prism_explore.widgets.panels.cards import substitute_symbols
 from prism_explore.widgets.panels.context import ViewState
 from prism_explore.widgets.panels.graph_choices import GraphChoices
@@ -390,11 +391,11 @@ def test_a_request_of_an_earlier_state_is_answered_also_if_nothing_changes(shown
 
 def test_a_panel_that_no_page_shows_is_left_out_until_there_is_nothing_else_to_do(shown: Shown) -> None:
     shown.receive(kind="look", hidden=["code", "eclasses", "nonsense", 3], page="one")
-    assert {"code", "eclasses"} == shown._render().keys() - shown._render(False).keys()
+    assert {"code", "eclasses"} == shown._render(RenderRequest()).keys() - shown._render(RenderRequest("shown")).keys()
     shown.receive(kind="look", hidden=["code", "tuning"], page="two")
-    assert {"code"} == shown._render().keys() - shown._render(False).keys()
+    assert {"code"} == shown._render(RenderRequest()).keys() - shown._render(RenderRequest("shown")).keys()
     shown.receive(kind="look", hidden=[], page="one")
-    assert shown._render().keys() == shown._render(False).keys()
+    assert shown._render(RenderRequest()).keys() == shown._render(RenderRequest("shown")).keys()
     for page in range(20):
         shown.receive(kind="look", hidden=["code"], page=str(page))
     assert len(shown._hidden) == 8

@@ -124,15 +124,18 @@ class Bridge:
     Args:
         session: the search.
         changed: called on any thread when the panels can have changed; it must return at once.
+        awaited: called instead of `changed` when the state changed, because a user waits for a pause.
     """
 
-    def __init__(self, session: SessionLike, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, session: SessionLike, changed: Callable[[], None], awaited: Callable[[], None] | None = None
+    ) -> None:
         self.session = session
-        self._changed = changed
+        self._changed, self._awaited = changed, awaited or changed
         self._recent = RecentIds()
         self._lock = threading.Lock()
         session.journal.listeners.append(self._on_entry)
-        session.on("state", self._on_change)
+        session.on("state", self._on_state)
         session.on("select", self._on_change)
 
     def _on_entry(self, _: Entry) -> None:
@@ -140,6 +143,9 @@ class Bridge:
 
     def _on_change(self, _: object) -> None:
         self._changed()
+
+    def _on_state(self, _: object) -> None:
+        self._awaited()
 
     def handle(self, content: Mapping[str, Any]) -> dict[str, Any] | None:
         """Submit the command of a message and return the reply; None for a message that arrived before."""

@@ -19,7 +19,7 @@ import anywidget
 import traitlets
 
 from prism_explore.widgets.jupyter.display import display_mode, frame, picture_html
-from prism_explore.widgets.jupyter.wire import Message, Publisher
+from prism_explore.widgets.jupyter.wire import Message, Publisher, RenderRequest
 
 
 class PublishedWidget(anywidget.AnyWidget):
@@ -42,7 +42,7 @@ class PublishedWidget(anywidget.AnyWidget):
     def _receive(self, _: object, content: Any, __: object = None) -> None:
         raise NotImplementedError
 
-    def _render(self, everything: bool = True, /) -> dict[str, Any]:
+    def _render(self, request: RenderRequest, /) -> dict[str, Any] | None:
         raise NotImplementedError
 
     @property

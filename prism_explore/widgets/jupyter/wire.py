@@ -7,8 +7,9 @@ the last number it has, and gets every section that changed since then: a reload
 message loses nothing.
 
 One thread publishes. All other threads (a listener on the thread of the engine, the handler of a browser message)
-only set a flag and return. Changes are messages, not traits: a trait that one thread writes while another thread
-sets the state loses updates without an error.
+only set a flag and return. What a user waits for comes first: it stops the rendering in progress, and is rendered from
+the events that were read before; new events follow. Changes are messages, not traits: a trait that one thread writes
+while another thread sets the state loses updates without an error.
 
     engine --notify()> |         |
     browser -hello()-> | Publisher --send(message)--> browser
@@ -23,7 +24,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from prism_explore.support.thread_switches import quick_switches
 
 Sections: TypeAlias = Mapping[str, object]
 """Per section name, JSON-ready data."""
@@ -43,6 +46,19 @@ IDLE_S = 1.0
 _ENVELOPE_BYTES = 512
 
 log = logging.getLogger(__name__)
+
+
+Extent: TypeAlias = Literal["asked", "shown", "all"]
+"""What to render: what a user waits for, without reading new events; the panels that are shown; or all panels."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """What to render, and whether it is still wanted."""
+
+    extent: Extent = "all"
+    is_stopped: Callable[[], bool] = lambda: False
+    """Whether something else is more urgent. Then the result is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +182,8 @@ class Publisher:
     Nothing is computed before `start` or the first `hello`, so a session that is not shown costs nothing.
 
     Args:
-        render: computes the sections that are shown, or all if its argument is true; called on the publisher thread,
-            and once by `start`. Sections that are not shown are computed when nothing has changed for `idle_s`.
+        render: computes sections; called on the publisher thread, and once by `start`. Sections that are not shown are
+            computed when nothing has changed for `idle_s`.
         send: sends one message; called on the publisher thread only.
         save_snapshot: stores a snapshot; called when nothing changed for `idle_s`.
         period_s: shortest time between two messages.
@@ -176,7 +192,7 @@ class Publisher:
 
     def __init__(
         self,
-        render: Callable[[bool], Sections],
+        render: Callable[[RenderRequest], Sections | None],
         send: Callable[[Message], None],
         save_snapshot: Callable[[dict[str, Any]], None] = lambda _: None,
         period_s: float = PERIOD_S,
@@ -209,7 +225,7 @@ class Publisher:
             if self._thread is not None or self._closed.is_set():
                 return
             # The snapshot replaces the first message: a browser that draws the snapshot has message 1.
-            self._outbox.messages(self._outbox.store(self._sections(everything=True)))
+            self._outbox.messages(self._outbox.store(self._sections(RenderRequest()) or {}))
             self._save_snapshot(self._outbox.snapshot())
             self._thread = threading.Thread(target=self._loop, name="prism-publisher", daemon=True)
             self._thread.start()
@@ -236,56 +252,67 @@ class Publisher:
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=5)
 
-    def publish(self, everything: bool = False) -> int:
-        """Compute the sections and send the changes; return the number of messages. Not thread-safe.
-
-        Args:
-            everything: also compute the sections that are not shown.
-        """
+    def publish(self, request: RenderRequest) -> int | None:
+        """Compute sections and send the changes; the number of messages, None if it was stopped. Not thread-safe."""
         with self._lock:
             hellos, self._hellos = self._hellos, []
-            replies, self._replies = tuple(self._replies), []
-        changed = self._outbox.store(self._sections(everything))
+            replies, self._replies = self._replies, []
+        sections = self._sections(request)
+        if sections is None:
+            with self._lock:
+                self._hellos, self._replies = hellos + self._hellos, replies + self._replies
+            return None
+        changed = self._outbox.store(sections)
         messages: list[Message] = []
         if hellos and min(hellos) != self._outbox.seq:
             oldest = min(hellos)
             missing = dict.fromkeys((*self._outbox.since(oldest), *changed))
-            messages = self._outbox.messages(tuple(missing), min(oldest, self._outbox.seq), replies)
+            messages = self._outbox.messages(tuple(missing), min(oldest, self._outbox.seq), tuple(replies))
         elif changed or replies or hellos:
-            messages = self._outbox.messages(changed, None, replies)
+            messages = self._outbox.messages(changed, None, tuple(replies))
         for number, message in enumerate(messages):
             if number and self._closed.wait(self._period_s):
                 break
             self._send(message)
         return len(messages)
 
-    def _sections(self, everything: bool) -> Sections:
+    def _sections(self, request: RenderRequest) -> Sections | None:
         try:
-            return {"error": None, **self._render(everything)}
+            rendered = self._render(request)
+            return None if rendered is None else {"error": None, **rendered}
         except Exception as error:
             log.exception("a section could not be computed")
             return {"error": f"The panels could not be updated: {type(error).__name__}: {error}"}
 
     def _loop(self) -> None:
+        with quick_switches():
+            self._publish_until_closed()
+
+    def _publish_until_closed(self) -> None:
         unsaved = False
         while not self._closed.is_set():
             if not self._wake.wait(self._idle_s if unsaved else None):
-                unsaved = False
-                self._publish_safely(everything=True)
-                self._save_snapshot(self._outbox.snapshot())
+                if self._publish_safely("all") is not None:
+                    unsaved = False
+                    self._save_snapshot(self._outbox.snapshot())
                 continue
             self._wake.clear()
+            extent: Extent = "asked" if self._awaited.is_set() else "shown"
             self._awaited.clear()
             if self._closed.is_set():
                 return
             start_s = time.monotonic()
-            unsaved |= self._publish_safely() > 0
+            sent = self._publish_safely(extent)
+            unsaved |= sent != 0
+            if extent == "asked" or sent is None:
+                self._wake.set()  # new events come next
             took_s = time.monotonic() - start_s
             self._awaited.wait(max(self._period_s, took_s * (1 - MAX_PUBLISHING_SHARE) / MAX_PUBLISHING_SHARE))
 
-    def _publish_safely(self, everything: bool = False) -> int:
+    def _publish_safely(self, extent: Extent) -> int | None:
+        is_urgent = extent == "asked"
         try:
-            return self.publish(everything)
+            return self.publish(RenderRequest(extent, (lambda: False) if is_urgent else self._awaited.is_set))
         except Exception:
             log.exception("a message to the browser could not be sent")
             return 0

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prism_explore.widgets.jupyter.wire import MESSAGE_BYTES, PERIOD_S, Outbox, Publisher, split_section
+from prism_explore.widgets.jupyter.wire import MESSAGE_BYTES, PERIOD_S, Outbox, Publisher, RenderRequest, split_section
 
 Message = dict[str, Any]
 
@@ -140,10 +140,10 @@ class Wire:
         self.threads: set[int] = set()
         self.at: list[float] = []
         self.kept: list[Message] = []
-        self.everything: list[bool] = []
+        self.extents: list[str] = []
 
-    def render(self, everything: bool) -> dict[str, Any]:
-        self.everything.append(everything)
+    def render(self, request: RenderRequest) -> dict[str, Any] | None:
+        self.extents.append(request.extent)
         self.threads.add(threading.get_ident())
         return dict(self.sections)
 
@@ -230,7 +230,7 @@ def test_at_most_ten_messages_a_second(wire: Wire) -> None:
 
 
 def test_publishing_takes_a_fifth_of_the_time_at_most(wire: Wire) -> None:
-    def slow(_: bool) -> dict[str, Any]:
+    def slow(_: RenderRequest) -> dict[str, Any]:
         time.sleep(0.05)
         return {"a": time.monotonic()}
 
@@ -336,12 +336,36 @@ def test_what_is_not_shown_is_computed_at_the_start_and_when_nothing_else_happen
         wire.sections["a"] += 1
         p.notify_awaited()
         time.sleep(0.01)
-    busy = list(wire.everything)
+    busy = list(wire.extents)
     until(lambda: len(wire.kept) == 2)
     p.close()
 
-    assert busy[0] and len(busy) > 1 and not any(busy[1:])
-    assert wire.everything[-1]
+    assert busy[0] == "all" and len(busy) > 1 and "all" not in busy[1:]
+    assert wire.extents[-1] == "all"
+
+
+def test_what_a_user_waits_for_stops_a_rendering_and_is_followed_by_what_is_new(wire: Wire) -> None:
+    began, stopped = threading.Event(), threading.Event()
+
+    def render(request: RenderRequest) -> dict[str, Any] | None:
+        if request.extent == "shown" and not stopped.is_set():
+            began.set()
+            until(request.is_stopped)
+            stopped.set()
+            return None
+        return wire.render(request)
+
+    p = Publisher(render, wire.send, period_s=0.001)
+    p.start()
+    p.notify()
+    assert began.wait(5)
+    wire.sections["a"] = 1
+    p.reply({"event_id": "c1", "ok": True})
+    until(lambda: len(wire.extents) == 3)
+    p.close()
+
+    assert wire.extents == ["all", "asked", "shown"]
+    assert [len(m["replies"]) for m in wire.sent] == [1]
 
 
 def test_the_same_object_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:

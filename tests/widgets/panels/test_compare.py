@@ -11,6 +11,7 @@ from prism_explore.diagnose.compare_runs import compare_runs
 from prism_explore.events.kinds import NodeExpanded
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.widgets.compare_window import CompareWindow
+from prism_explore.widgets.jupyter.wire import RenderRequest
 from prism_explore.widgets.panels.compare import MAX_ROWS, ComparedSearches, CompareView
 from prism_explore.widgets.panels.sections import to_data
 from tests.generate.programs import rms_linear_small
@@ -158,7 +159,7 @@ def test_the_window_answers_its_browser_and_steers_nothing(pair: tuple[px.Sessio
     window._receive(window, {"kind": "command", "event_id": "1", "name": "cancel", "args": {}})
     window._receive(window, 3)
 
-    assert window._render()["compare"]["marked"] == "m4"
+    assert window._render(RenderRequest())["compare"]["marked"] == "m4"
     assert pair[0].journal.events == before
     assert window._publisher._replies[0]["ok"] is False
     window.close()
