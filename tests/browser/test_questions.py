@@ -36,6 +36,31 @@ def card(explorer: Locator, title: str) -> Locator:
     return explorer.locator("[data-panel=inspector] .pe-card").filter(has=explorer.page.get_by_text(title, exact=True))
 
 
+def walk_through_the_graph(explorer: Locator) -> None:
+    """Collapse and expand a kernel, enter it by keyboard; move a size, and with it what a block reads."""
+    graph, sizes = explorer.locator("[data-panel=graph]"), explorer.locator("[data-panel=sizes]")
+    picture, trail = graph.locator("svg[data-stage]"), graph.locator(".pe-trail")
+    explorer.locator("[data-panel=graph] [data-action=toggle]").first.click()
+    expect(picture).to_contain_text("custom kernel")
+    picture.locator(".role-box", has_text="custom kernel").click()
+    picture.press("Enter")
+    expect(picture).to_contain_text("load x")
+    picture.press("Shift+Enter")
+    expect(trail).to_contain_text("kernel %")
+    picture.press("Backspace")
+    expect(trail).not_to_contain_text("kernel %")
+
+    explorer.get_by_role("tab", name="Sizes").click()
+    slider = sizes.locator("input[type=range]:enabled").first
+    symbol = slider.get_attribute("data-symbol")
+    slider.press("End")
+    expect(sizes.locator("output").first).to_have_text(re.compile(rf"^{symbol} = \d+$"))
+    reads = sizes.locator("figure[data-kind=load] figcaption")
+    before = reads.all_inner_texts()
+    sizes.get_by_role("button", name=re.compile("^next ")).first.click()
+    expect(reads).not_to_have_text(before)
+
+
 def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPage) -> None:
     page = lab_page.page
     lab_page.open(lab.write_notebook("doubts.ipynb", CELLS))
@@ -74,6 +99,14 @@ def test_a_reader_who_doubts_gets_evidence_and_answers(lab: Lab, lab_page: LabPa
     expect(inspector).to_contain_text("round 1")
     eclasses.get_by_role("button", name=re.compile("previous")).click()
     expect(eclasses).to_contain_text("frame 0 of")
+
+    # The path from the program's tensor to the candidate's, played as steps.
+    eclasses.get_by_role("button", name="Path", exact=True).click()
+    steps = eclasses.locator(".pe-path > li")
+    expect(steps.nth(1)).to_be_visible(timeout=30_000)
+    eclasses.locator(".pe-pathbox").get_by_role("button", name=re.compile("next")).click()
+    expect(steps.nth(1)).to_have_attribute("aria-current", "step")
+    walk_through_the_graph(explorer)
 
     # An audit of a cut, and a what-if from the form; both are listed, and their answers lead on.
     region = lab_page.python(

@@ -49,7 +49,7 @@ _LEMMA_COLUMNS = (
     Column("tensor", "tensor", mono=True),
     Column("operation", "operation", mono=True),
     Column("value", "equals", mono=True),
-    Column("axioms", "by axioms"),
+    Column("axioms", "by axioms", wide=True),
     Column("replayed", "egglog"),
 )
 
@@ -88,7 +88,8 @@ def _lemma_table(context: Context) -> Table:
     rows: list[Row] = []
     for tensor, operation, value, axioms, replayed, note in certificate.lemmas if certificate else ():
         state = Cell("replayed", kind="proved") if replayed else Cell(f"not replayed: {note}", kind="unknown")
-        cells = (tensor, operation, Cell(value, math=to_mathml(value)), ", ".join(axioms) or "definition", state)
+        name = Cell(short_name(tensor), tip=tensor)
+        cells = (name, operation, Cell(value, math=to_mathml(value)), ", ".join(axioms) or "definition", state)
         rows.append(Row(member_ref(candidate, tensor), cells))
     return Table(_LEMMA_COLUMNS, tuple(rows), "" if rows else f"No lemmas: {_why_uncertified(context)}.")
 

@@ -121,8 +121,8 @@ def _figures(graph: SGraph, costs: Costs[Recorded], machine: Target) -> tuple[Si
     memory = "shared memory" if machine.kind == "gpu" else "scratch memory"
     for k in costs.kernels:
         name = f" of %{k.position}" if len(costs.kernels) > 1 else ""
-        found.append(SizeFigure(f"grid{name}", k.blocks.index, "count", f"blocks; {machine.cores} run at a time"))
-        found.append(SizeFigure(f"loop{name}", k.iterations.index, "count", "iterations"))
+        found.append(SizeFigure(f"blocks{name}", k.blocks.index, "count", f"up to {machine.cores} run at a time"))
+        found.append(SizeFigure(f"loop iterations{name}", k.iterations.index, "count", "per block"))
         limit = float(machine.shared_memory_bytes)
         found.append(SizeFigure(f"{memory}{name}", k.scratch_bytes.index, "bytes", "least of a block, modelled", limit))
     return tuple(found)
