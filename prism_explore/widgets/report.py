@@ -43,7 +43,7 @@ from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, LETTERS, 
 MAX_GRAPHS = 40
 """Largest number of candidates whose graphs, tensors and e-classes are in the page, the winner first."""
 MAX_FRAMES = 400
-"""Largest number of e-graph frames in the page."""
+"""Largest number of e-graph frames of the winner in the page."""
 MAP_PX, DOCK_PX = 460, 620
 COMPRESSION = 9
 
@@ -113,7 +113,7 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
     recorder = Recorder(search, Versions(pool), frozenset((*drawn, *families)), view)
     at = moments(entries, len(book.families))
     folds = recorder.record(entries, at)
-    frames = record_frames(recorder, drawn[0] if drawn else "", folds, MAX_FRAMES)
+    frames = record_frames(recorder, drawn, folds, MAX_FRAMES)
     context = Context.of(search, folds, view, recorder.memo)
     data = {
         "moments": at,
@@ -169,9 +169,10 @@ def _sentences(events: int, moments_count: int, drawn: tuple[int, int], frames: 
     if drawn[0] < drawn[1]:
         sentences.append(f"The graphs of {drawn[0]:,} of {drawn[1]:,} candidates are included.")
     if frames.all_lemmas:
+        others = f", and that of the results of {frames.goals:,} other candidates" if frames.goals else ""
         sentences.append(
             f"The e-graphs of {frames.lemmas:,} of {frames.all_lemmas:,} lemmas of {frames.candidate} are included, "
-            f"{frames.frames:,} frames; those of other candidates are not."
+            f"{frames.frames:,} frames{others}."
         )
     sentences.append("To run or steer the search, open the saved search in a notebook.")
     return tuple(sentences)

@@ -20,6 +20,8 @@ export class ReportModel {
   private seq = 0;
   private listener: ((content: unknown) => void) | null = null;
   private readonly sent = new Map<string, string>();
+  /** The sections of the last message, by identity. */
+  private readonly given = new Map<string, unknown>();
   private readonly folded: Folded;
   private readonly look: Look;
   private commands: Sections["commands"] = {};
@@ -112,6 +114,8 @@ export class ReportModel {
     this.commands = (sections.commands as Sections["commands"] | undefined) ?? {};
     this.inspector = sections.inspector as Inspector | null;
     for (const [name, value] of Object.entries(sections)) {
+      if (this.sent.has(name) && this.given.get(name) === value) continue;
+      this.given.set(name, value);
       const text = JSON.stringify(value ?? null);
       if (this.sent.get(name) === text) continue;
       this.sent.set(name, text);

@@ -1,15 +1,19 @@
-"""The e-graphs of the winner's lemmas in a report, frame by frame, as far as the limit allows."""
+"""The e-graphs of lemmas in a report, frame by frame, as far as the limit allows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from prism_explore.widgets.panels.context import Context, Folds, graph_of
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS
-from prism_explore.widgets.refs import FrameRef, frame_ref
+from prism_explore.widgets.refs import GOAL, FrameRef, frame_ref
 from prism_explore.widgets.report_data.moments import Recorder
 from prism_explore.widgets.scene import Item, Scene
+
+MAX_GOAL_FRAMES = 60
+"""Largest number of frames of candidates other than the winner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,39 +21,51 @@ class FrameCount:
     """How many frames are in the page."""
 
     candidate: str = ""
+    """The winner."""
     frames: int = 0
+    """Number of its frames."""
     lemmas: int = 0
-    """The number of lemmas with frames."""
+    """Number of its lemmas with frames."""
     all_lemmas: int = 0
+    goals: int = 0
+    """Number of the other candidates whose last lemma has frames."""
 
 
-def record_frames(recorder: Recorder, candidate: str, folds: Folds, limit: int) -> FrameCount:
+def record_frames(recorder: Recorder, candidates: Sequence[str], folds: Folds, limit: int) -> FrameCount:
     """Record the frames as `inspector/<ref>` and `frame/<ref>`, from the verdict of the candidate on.
 
     Args:
         recorder: of the report.
-        candidate: the winner; other candidates are left out, because each lemma runs egglog for up to a second.
+        candidates: the winner, of which all lemmas are recorded; and others, of which the lemma of the results is,
+            because each lemma runs egglog.
         folds: all events.
-        limit: the largest number of frames.
+        limit: the largest number of frames of the winner.
     """
-    graph = graph_of(candidate, folds.events)
-    versions = recorder.versions.of.get(f"inspector/{candidate}")
-    if graph is None or versions is None:
+    graphs = {c: graph for c in candidates if (graph := graph_of(c, folds.events)) is not None}
+    if not candidates or candidates[0] not in graphs:
         return FrameCount()
-    moment, _ = versions[0]
-    program, memo = recorder.search.program, recorder.memo
-    tensors = memo.equalities(program, graph).tensors
-    stored = lemmas = 0
-    for tensor in tensors:
-        growth = memo.growth(program, graph, tensor)
-        frames = len(growth.frames) if growth is not None else 0
-        if not frames or stored + frames > limit:
+    winner, *others = candidates
+    tensors = recorder.memo.equalities(recorder.search.program, graphs[winner]).tensors
+    own = _record_lemmas(recorder, [(winner, tensor) for tensor in tensors], folds, limit)
+    goals = _record_lemmas(recorder, [(c, GOAL) for c in others if c in graphs], folds, MAX_GOAL_FRAMES)
+    return FrameCount(winner, sum(own), len(own), len(tensors), len(goals))
+
+
+def _record_lemmas(recorder: Recorder, lemmas: Sequence[tuple[str, str]], folds: Folds, limit: int) -> Sequence[int]:
+    """Record the frames of lemmas until the limit is reached; return their numbers."""
+    counts: list[int] = []
+    for candidate, tensor in lemmas:
+        if sum(counts) >= limit:
+            break
+        versions, graph = recorder.versions.of.get(f"inspector/{candidate}"), graph_of(candidate, folds.events)
+        growth = recorder.memo.growth(recorder.search.program, graph, tensor) if graph is not None else None
+        count = len(growth.frames) if growth is not None else 0
+        if versions is None or not count or sum(counts) + count > limit:
             continue
-        lemmas += 1
-        stored += frames
-        for number in range(frames):
-            _record_frame(recorder, FrameRef(candidate, tensor, number).id_of(number), moment, folds)
-    return FrameCount(candidate, stored, lemmas, len(tensors))
+        counts.append(count)
+        for number in range(count):
+            _record_frame(recorder, FrameRef(candidate, tensor, number).id_of(number), versions[0][0], folds)
+    return counts
 
 
 def without_class_refs(scene: Scene) -> Scene:
@@ -71,3 +87,7 @@ def _record_frame(recorder: Recorder, ref: str, moment: int, folds: Folds) -> No
     panel = replace(panel, scene=scene, lemmas=replace(panel.lemmas, rows=()))
     recorder.versions.record(f"frame/{ref}", moment, panel)
     recorder.versions.record(f"inspector/{ref}", moment, inspect(ref, context))
+    # An input of the program is in a proof as a frame shows it, even if it is in no class.
+    for part in sorted(scene.refs if scene else ()):
+        if f"inspector/{part}" not in recorder.versions.of:
+            recorder.versions.record(f"inspector/{part}", moment, inspect(part, context))

@@ -233,7 +233,9 @@ class Recorder:
         for kernel in graph.kernels:
             entered = with_graph(shown, GraphChoices(entered=kernel.ref))
             self.versions.compute(f"entered/{kernel.ref}", moment, PANELS["graph"], entered)
-        for part in sorted({part for panel in (graph, eclasses) if panel.scene for part in panel.scene.refs}):
+        parts = {part for panel in (graph, eclasses) if panel.scene for part in panel.scene.refs}
+        parts.update(row.ref for row in eclasses.lemmas.rows)
+        for part in sorted(parts):
             self._inspect(part, moment, shown)
 
 

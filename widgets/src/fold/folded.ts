@@ -60,6 +60,8 @@ export class Folded {
   private readonly columns: Columns;
   private readonly texts: Texts;
   private state: State | null = null;
+  /** The sections of the last call that take long, and the values that they were made from. */
+  private readonly last = new Map<string, { readonly from: readonly unknown[]; readonly made: unknown }>();
 
   constructor(private readonly report: Report) {
     this.pool = new Pool(report.pool);
@@ -80,27 +82,45 @@ export class Folded {
 
   sections(look: Look): Record<string, unknown> {
     const state = this.at(look.cursor);
-    const { drawing } = this.report;
     const base: Record<string, unknown> = {};
     for (const name of Object.keys(this.report.timeline)) {
       if (!name.includes("/") && name !== "collapsed" && name !== "program")
         base[name] = this.version(name, state.count);
     }
-    const tables = this.version<Sections["ledger"]>("ledger/tables", state.count);
+    const { map_px, root, closed, map_mode } = look;
     return {
       ...base,
-      transport: this.transport(base.transport as Transport, state),
+      transport: this.kept("transport", [state.count], () =>
+        this.transport(base.transport as Transport, state),
+      ),
       view: { selection: look.selection },
-      map: this.map(look, state),
-      ledger: tables && {
-        ...(base.ledger as Sections["ledger"]),
-        ...countTables(tables, state, drawing),
-        log: this.texts.log(tables.log, state.count, drawing.log_entries),
-      },
+      map: this.kept("map", [state.count, map_px, root, closed, map_mode], () => this.map(look, state)),
+      ledger: this.kept("ledger", [state.count], () => this.ledger(base.ledger as Sections["ledger"], state)),
       tuning: this.version(`tuning/${look.tuning}`, state.count) ?? base.tuning,
       inspector: this.inspector(look.selection, state),
       ...this.subjectPanels(look, state, base),
     };
+  }
+
+  /** A section; the one of the last call if it was made from the same values. */
+  private kept<T>(name: string, from: readonly unknown[], make: () => T): T {
+    const last = this.last.get(name);
+    if (last?.from.every((value, i) => value === from[i])) return last.made as T;
+    const made = make();
+    this.last.set(name, { from, made });
+    return made;
+  }
+
+  private ledger(recorded: Sections["ledger"], state: State): Sections["ledger"] | undefined {
+    const { drawing } = this.report;
+    const tables = this.version<Sections["ledger"]>("ledger/tables", state.count);
+    return (
+      tables && {
+        ...recorded,
+        ...countTables(tables, state, drawing),
+        log: this.texts.log(tables.log, state.count, drawing.log_entries),
+      }
+    );
   }
 
   /** The search map: computed as an icicle; the other modes are recorded for the final state. */
@@ -163,7 +183,8 @@ export class Folded {
   private inspector(ref: string, state: State): Inspector | null {
     const found =
       this.version<Inspector>(`inspector/${ref}`, state.count) ?? this.texts.inspector(ref, state);
-    if (found || ref === "") return found;
+    if (found) return this.withoutMissingFrames(found);
+    if (ref === "") return null;
     const first = this.report.timeline[`inspector/${ref}`]?.[0]?.[0];
     if (first !== undefined || this.texts.inspector(ref, this.at(0))) {
       const from = first !== undefined ? ` The report has it from event ${commas(first)} on.` : "";
@@ -171,6 +192,13 @@ export class Folded {
     }
     const missing = "This report does not contain it. Open the saved search in a notebook.";
     return { ref, title: ref, description: [missing] };
+  }
+
+  /** Without links to the frames of e-graphs that are not in the page. */
+  private withoutMissingFrames(inspector: Inspector): Inspector {
+    const { links } = inspector;
+    const shown = links?.filter(({ ref }) => !ref.includes("@") || `frame/${ref}` in this.report.timeline);
+    return shown && shown.length < (links?.length ?? 0) ? { ...inspector, links: shown } : inspector;
   }
 
   /** The family or candidate whose graph contains an id; empty if none does. */
