@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--target", default="cpu", help="the machine (default: this one's CPU)")
     run.add_argument("--seed", type=int, default=0)
+    run.add_argument(
+        "--budget",
+        choices=("quick", "thorough"),
+        help="how long to tune: until trials stop gaining (the default), or all trials (the default with --strategy)",
+    )
     run.add_argument("--trials", type=int, default=None, help="how many parameter choices to try")
     run.add_argument("--seconds", type=float, default=None, help="how long to tune")
     run.add_argument("--allow-unsafe", action="store_true", help="allow a best kernel that is unsafe in floating point")
@@ -176,7 +181,7 @@ def _trials_command(args: argparse.Namespace) -> None:
 def _run(args: argparse.Namespace) -> None:
     from prism_explore.runtime.best import Best
     from prism_explore.session.session import Session
-    from prism_explore.tune import Budget
+    from prism_explore.tune.budget import BUDGETS
 
     row = workload(args.workload)
     options = {"trials": args.trials, "seconds": args.seconds, "strategy": args.strategy}
@@ -187,7 +192,7 @@ def _run(args: argparse.Namespace) -> None:
         target=args.target,
         at={**row.at, **_sizes(args.at)},
         seed=args.seed,
-        budget=Budget(**limits),
+        budget=replace(BUDGETS[args.budget or ("thorough" if args.strategy else "quick")], **limits),
         allow_unsafe=args.allow_unsafe,
         database=args.database,
         inputs=row.inputs,

@@ -19,6 +19,7 @@ from prism_explore.search.explore import Task
 from prism_explore.session.constraints import ranges_from_text
 from prism_explore.session.options import (
     baseline_names,
+    budget_of,
     check_options,
     check_time_to_beat,
     library_of,
@@ -27,6 +28,7 @@ from prism_explore.session.options import (
 )
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
+from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.machine_lock import open_machine_lock
 
 Dominated: TypeAlias = Literal["later", "left out"]
@@ -43,7 +45,7 @@ def new_task(
     target: str | Target,
     at: Mapping[str, int] | None,
     seed: int,
-    budget: Budget | None,
+    budget: Budget | BudgetName | None,
     space: Space | None,
     name: str | None,
     baselines: Sequence[str],
@@ -70,7 +72,8 @@ def new_task(
         executor=executor,
         inputs=inputs,
     )
-    if executor is not None and budget is not None and budget.at_once > 1:
+    limits = budget_of(budget)
+    if executor is not None and limits.at_once > 1:
         open_machine_lock()  # an error here comes before the search, not after it
     names = baseline_names(baselines)
     if dominated not in get_args(Dominated):
@@ -97,7 +100,7 @@ def new_task(
         target=machine,
         shapes=shapes,
         seed=seed,
-        budget=budget or Budget(),
+        budget=limits,
         reference=traced,
         baselines=names,
         versions=_versions(),

@@ -18,13 +18,14 @@ from prism_explore.search.explore import Task
 from prism_explore.search.library_calls import Library
 from prism_explore.targets import Target, target
 from prism_explore.tune import Budget, Database
+from prism_explore.tune.budget import BUDGETS, BudgetName
 from prism_explore.tune.runner.baseline_table import BASELINES
 
 OPTION_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "target": ((str, Target), "the name of a machine, such as 'cpu' or 'h100', or a px.Target"),
     "at": ((Mapping,), "a number per symbol, such as at={'b': 8}"),
     "seed": ((int,), "a whole number"),
-    "budget": ((Budget,), "a px.Budget, such as px.Budget(trials=64, seconds=60)"),
+    "budget": ((Budget, str), "a px.Budget, such as px.Budget(trials=64, seconds=60), or 'quick' or 'thorough'"),
     "space": ((Space,), "a px.Space, such as dataclasses.replace(px.default_space(program), block_ops=9)"),
     "name": ((str,), "a text"),
     "database": ((str, Path), "the path of a file"),
@@ -48,6 +49,19 @@ def check_options(**options: object) -> None:
         types, takes = OPTION_TYPES[name]
         if value is not None and (not isinstance(value, types) or isinstance(value, bool)):
             raise ShapeError(f"{name}= takes {takes}; found {value!r}, a {type(value).__name__}")
+
+
+def budget_of(budget: Budget | BudgetName | None) -> Budget:
+    """The budget of this name; a Budget is returned unchanged.
+
+    Raises:
+        ShapeError: no such name.
+    """
+    if not isinstance(budget, str):
+        return budget or Budget()
+    if budget not in BUDGETS:
+        raise ShapeError(f"budget={budget!r}: no budget has this name; there are {', '.join(BUDGETS)}, or a px.Budget")
+    return BUDGETS[budget]
 
 
 def machine_of(machine: str | Target) -> Target:

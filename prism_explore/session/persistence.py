@@ -184,6 +184,8 @@ def _in_present_form(plain: Mapping[str, Any]) -> dict[str, Any]:
     """A task from a file in its present form: present names of options, and sizes as texts."""
     renamed = {_OLD_NAMES.get(name, name): _with_sizes_as_texts(value) for name, value in plain.items()}
     beat = renamed.get("time_to_beat_s")
+    if isinstance(budget := renamed.get("budget"), dict):
+        renamed["budget"] = {"gain": 0.0, **cast("dict[str, object]", budget)}  # any improvement counted
     return {**renamed, "time_to_beat_s": _OLD_NAMES.get(beat, beat) if isinstance(beat, str) else beat}
 
 

@@ -55,6 +55,7 @@ from prism_explore.support.caches import lease_for
 from prism_explore.support.live_objects import register
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
+from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
 
 
@@ -66,7 +67,7 @@ class Session(Record):
         target: the machine, by name or as a Target.
         at: values of the program's symbols, at which kernels are tuned; 8 by default.
         seed: the same seed and the same steering give the same events.
-        budget: of tuning.
+        budget: of tuning: "quick" (the default: it ends soon after trials stop gaining), "thorough", or a Budget.
         space: the search space; `default_space(program)` by default.
         name: what to call the program.
         baselines: names of the implementations that the kernel is compared with, from `baseline_table.BASELINES`.
@@ -112,7 +113,7 @@ class Session(Record):
         target: str | Target = "cpu",
         at: Mapping[str, int] | None = None,
         seed: int = 0,
-        budget: Budget | None = None,
+        budget: Budget | BudgetName | None = None,
         space: Space | None = None,
         name: str | None = None,
         baselines: Sequence[str] = DEFAULT_BASELINES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -52,8 +53,11 @@ class Budget:
     """Largest number of kernels that are tried."""
     seconds: float = 60.0
     """For trials; the play-off after them takes about 3 s more."""
-    patience: int = 30
-    """Consecutive trials without an improvement of the incumbent."""
+    patience: int = 6
+    """The run ends after this many consecutive trials without a gain. On replays of `climbing` over five exhaustive
+    sweeps, runs that ended after 6 were within 5 % of 64 trials in 95 % of the cases. Other strategies need more."""
+    gain: float = 0.02
+    """The share by which the incumbent must become faster to count as a gain. Smaller gains add up."""
     near: float = 0.03
     """The run ends when the incumbent is within this share of the lower bound."""
     strategy: StrategyName = "climbing"
@@ -65,10 +69,12 @@ class Budget:
 
     def __post_init__(self) -> None:
         strategy_of(self.strategy, 0)
-        for name in ("trials", "seconds", "patience"):
+        for name in ("trials", "seconds", "patience", "gain"):
             value = getattr(self, name)
             if type(value) not in (int, float) or not value >= 0:
                 raise ShapeError(f"Budget({name}=...) must be a number of at least 0, found {value!r}")
+        if self.gain >= 1:
+            raise ShapeError(f"Budget(gain=...) is a share below 1, such as 0.02, found {self.gain!r}")
         if type(self.at_once) is not int or self.at_once < 1:
             raise ShapeError(f"Budget(at_once=...) must be an integer of at least 1, found {self.at_once!r}")
 
@@ -76,3 +82,11 @@ class Budget:
     def race_s(self) -> float:
         """Seconds after which an undecided race ends."""
         return min(RACE_S, self.seconds / max(1, self.trials) / 2)
+
+
+BudgetName: TypeAlias = Literal["quick", "thorough"]
+BUDGETS: Mapping[BudgetName, Budget] = {
+    "quick": Budget(),
+    "thorough": Budget(trials=64, seconds=120.0, patience=64, gain=0.0),
+}
+"""Budgets by name; a session's is quick if left out."""

@@ -171,7 +171,7 @@ class Tuner:
         self._runner.keep_only(*(t.name for t in (self._best,) if t is not None))
 
     def _run_trials(self) -> Iterator[Outcome]:
-        self._start_s, first, idle = self._request.clock(), self._trials - self._stored_trials, 0
+        self._start_s, first, idle, mark_s = self._request.clock(), self._trials - self._stored_trials, 0, math.inf
         if self._request.incumbent is not None:
             self._adopt_incumbent(self._request.incumbent)
         while not self._stop() and self._trials - first < self._budget.trials and idle < self._budget.patience:
@@ -189,7 +189,6 @@ class Tuner:
             for place, proposal in enumerate(batch, 1):
                 if (place > 1 and self._stop()) or (self._saved.is_open and not self._saved.is_next(proposal.point)):
                     return
-                before = self._best
                 if proposal.kernel is None:
                     outcome = self._replay(proposal.point)
                     self._start_s = self._request.clock() - self._saved.spent_s
@@ -201,7 +200,9 @@ class Tuner:
                 if outcome is None:
                     return
                 self._strategy.observe(self._pool, proposal.point, outcome)
-                idle = 0 if self._best is not before else idle + 1
+                best_s = math.inf if self._best is None else self._best.timed.time_s
+                gained = best_s < mark_s * (1 - self._budget.gain)
+                idle, mark_s = (0, best_s) if gained else (idle + 1, mark_s)
                 yield outcome
 
     @property

@@ -37,7 +37,11 @@ OPTIONS = [
     ({"at": {"c": 3}}, "give each a number to tune at, such as at={'b': 8}; missing: none, unknown: c"),
     ({"seed": "a"}, "seed= takes a whole number; found 'a', a str"),
     ({"seed": 1.5}, "seed= takes a whole number; found 1.5, a float"),
-    ({"budget": 5}, "budget= takes a px.Budget, such as px.Budget(trials=64, seconds=60); found 5, a int"),
+    (
+        {"budget": 5},
+        "budget= takes a px.Budget, such as px.Budget(trials=64, seconds=60), or 'quick' or 'thorough'; found 5, a int",
+    ),
+    ({"budget": "long"}, "budget='long': no budget has this name; there are quick, thorough, or a px.Budget"),
     ({"space": "large"}, "space= takes a px.Space, such as dataclasses.replace("),
     ({"name": 3}, "name= takes a text; found 3, a int"),
     ({"baselines": ("torch.jit",)}, "baselines= takes names out of 'torch eager', 'torch.compile'"),
@@ -100,6 +104,11 @@ def test_a_budget_counts_from_0_on(given):
     (name,) = given
     with pytest.raises(px.ShapeError, match=rf"Budget\({name}=...\) must be a number of at least 0, found"):
         px.Budget(**given)
+
+
+def test_a_gain_is_a_share():
+    with pytest.raises(px.ShapeError, match=r"Budget\(gain=...\) is a share below 1, such as 0.02, found 1.0"):
+        px.Budget(gain=1.0)
 
 
 def test_a_space_counts_in_whole_numbers(sess):

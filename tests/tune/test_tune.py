@@ -278,10 +278,19 @@ def test_the_budget_of_seconds_is_kept() -> None:
 
 
 def test_patience_ends_a_search_that_gets_nowhere() -> None:
-    outcomes, events = run(budget=replace(LONG, patience=5))
+    outcomes, events = run(budget=replace(LONG, patience=5, gain=0.0))
     improved = [int(e.trial[1:]) for e in events if isinstance(e, IncumbentImproved)]
 
     assert improved[-1] + 5 == len(outcomes)
+
+
+def test_small_gains_count_when_they_add_up() -> None:
+    def trials(gain: float) -> int:
+        outcomes, _ = run(budget=replace(LONG, patience=5, gain=gain))
+        return len(outcomes)
+
+    assert trials(0.0) >= trials(0.02) >= trials(0.5)
+    assert trials(0.999) == 1 + 5
 
 
 def test_a_run_ends_near_the_lower_bound() -> None:

@@ -16,6 +16,7 @@ from prism_explore.tune.runner.stopping_rule import (
     DISTURBED_FACTOR,
     FINAL_ROUNDS,
     FIRST_ROUNDS,
+    HOPELESS_AT_ONCE,
     HOPELESS_RATIO,
     LEAST_ROUNDS,
     MORE_ROUNDS,
@@ -83,7 +84,7 @@ class Racer:
 
         The time is the median ratio times `incumbent_s`; it is below `incumbent_s` only if the trial won.
         """
-        sizes = chain((FIRST_ROUNDS, NEXT_ROUNDS), repeat(MORE_ROUNDS))
+        sizes = chain((1, FIRST_ROUNDS - 1, NEXT_ROUNDS), repeat(MORE_ROUNDS))
         race = self._rounds([incumbent, key], _ratio(key, incumbent), sizes, _is_decided)
         if isinstance(race, Failure):
             return race
@@ -169,8 +170,9 @@ def _ratio(key: str, incumbent: str) -> Callable[[Samples], Sequence[float]]:
 
 def _is_decided(race: _Rounds) -> bool:
     """Whether it is clear which is faster, or the race takes too long; the first rounds only stop hopeless trials."""
-    if race.requested == FIRST_ROUNDS:
-        return median(race.counted) > HOPELESS_RATIO * (DISTURBED_FACTOR if was_disturbed(race.waits) else 1.0)
+    if race.requested <= FIRST_ROUNDS:
+        ratio = HOPELESS_AT_ONCE if race.requested == 1 else HOPELESS_RATIO
+        return median(race.counted) > ratio * (DISTURBED_FACTOR if was_disturbed(race.waits) else 1.0)
     return standing(race.counted) != "undecided" or (race.is_long and len(race.counted) >= LEAST_ROUNDS)
 
 

@@ -50,7 +50,7 @@ def test_on_a_noisy_machine_the_reported_time_is_right_and_few_kernels_are_faste
     assert len(timed) > 30
     assert best.time_s == [e for e in events if isinstance(e, IncumbentImproved)][-1].time_s
     assert best.time_s == pytest.approx(truth, rel=0.2)
-    assert truth <= 1.05 * min(bench.seconds(o.kernel) for o in timed)
+    assert truth <= 1.1 * min(bench.seconds(o.kernel) for o in timed)
 
 
 def test_a_trial_that_is_not_distinguishable_does_not_replace_the_incumbent() -> None:
@@ -70,14 +70,20 @@ def test_a_trial_that_is_not_distinguishable_does_not_replace_the_incumbent() ->
     assert MOST_ROUNDS == max(samples)
 
 
+class Undecided(ToyBench):
+    """A trial is now 3 % faster than the incumbent and now 1 % slower, and nobody can say which kernel is faster."""
+
+    def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+        self.raced.append((tuple(keys), rounds))
+        trial = tuple(0.97 if n % 2 else 1.01 for n in range(rounds))
+        return Samples({**dict.fromkeys(keys[:-1], (1.0,) * rounds), keys[-1]: trial}, (0.0,) * rounds)
+
+
 def test_an_open_race_ends_with_its_time() -> None:
     now = [0.0]
 
-    class Slow(ToyBench):
-        """Every round takes a second, and all kernels are alike."""
-
-        def seconds(self, kernel: object) -> float:
-            return 1.0
+    class Slow(Undecided):
+        """Every round takes a second."""
 
         def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
             now[0] += rounds
@@ -104,12 +110,30 @@ def test_the_interval_is_around_the_sample_s_own_median(values: list[float]) -> 
     low, high = interval(values)
 
     assert low <= median(values) <= high
-    assert standing(values) == ("faster" if high < 1 else "slower" if low > 1 else "undecided")
+    assert standing(values) == ("faster" if high < 1 else "slower" if low > 0.98 else "undecided")
 
 
 def test_three_rounds_decide_nothing_and_ten_equal_ones_do() -> None:
     assert "undecided" == standing([0.5] * 3)
     assert ("faster", "slower") == (standing([0.9] * 10), standing([1.1] * 10))
+
+
+def test_a_trial_that_cannot_be_two_percent_faster_has_lost() -> None:
+    assert "slower" == standing([0.99, 1.01] * 5)
+    assert "undecided" == standing([0.97, 1.01] * 5)
+
+
+def test_a_trial_that_takes_many_times_as_long_is_run_once() -> None:
+    class OneSlow(ToyBench):
+        """The second kernel takes ten times as long as the first."""
+
+        def seconds(self, kernel: object) -> float:
+            return 1.0 if kernel is next(iter(self.kernels.values())) else 10.0
+
+    bench = OneSlow()
+    run(bench=bench, budget=replace(LONG, trials=2), strategy=Exhaustive())
+
+    assert [1] == [rounds for keys, rounds in bench.raced if len(keys) == 2]
 
 
 def test_a_median_is_close_where_the_rounds_agree() -> None:
@@ -120,11 +144,8 @@ def test_a_median_is_close_where_the_rounds_agree() -> None:
 def test_a_short_budget_makes_races_short() -> None:
     now = [0.0]
 
-    class Slow(ToyBench):
-        """Every round takes a tenth of a second, and all kernels are alike."""
-
-        def seconds(self, kernel: object) -> float:
-            return 1.0
+    class Slow(Undecided):
+        """Every round takes a tenth of a second."""
 
         def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
             now[0] += rounds / 10
