@@ -172,6 +172,8 @@ def _type_of(example: Any, name: str) -> TensorType:
         raise ShapeError(f"argument {name!r} is {layout.removeprefix('torch.')}; pass a dense tensor, x.to_dense()")
     if kind not in TORCH_DTYPES:
         raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(TORCH_DTYPES)}")
+    if 0 in shape:
+        raise ShapeError(f"argument {name!r} has the shape {tuple(shape)}: no elements; a search needs sizes from 1 on")
     dims = tuple(dim(int(n)) for n in shape)
     return TensorType(dims, TORCH_DTYPES[kind], *layout_of(dims, tuple(map(int, shape)), _strides_of(example)))
 

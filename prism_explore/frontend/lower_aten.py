@@ -231,7 +231,7 @@ class Translation:
     def axes(self, x: Any, d: Any) -> list[int]:
         """Dims counted from the front; all of them where none is named."""
         rank = len(self.dims(x))
-        if d is None or (isinstance(d, Sequence) and not d):
+        if d is None or not rank or (isinstance(d, Sequence) and not d):
             return list(range(rank))
         listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
         return sorted(int(a) % rank for a in listed)
@@ -302,6 +302,8 @@ class Translation:
         """Positions `start .. stop - 1` of one dim."""
         if start == ZERO and stop == self.dims_of(value)[along]:
             return value
+        if start == stop:
+            raise self.unsupported("an empty slice", "sizes start at 1")
         match value:
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.sliced(x, along, start, stop))

@@ -82,6 +82,12 @@ def new_task(
     program = traced.program if traced is not None else cast(TensorProgram, code)
     if reason := why_too_large(program):
         raise ShapeError(reason)
+    machine = machine_of(target)
+    if machine.kind == "cpu" and (wide := [i.name for i in program.inputs if i.type.dtype == "f64"]):
+        raise ShapeError(
+            f"{', '.join(wide)} is float64, and CPU kernels compute in float32, so half of the digits would be lost; "
+            "give float32 (x.float()), or search for a GPU target"
+        )
     sizes = dict(at or {})
     bounds = parse_ranges(
         ranges if isinstance(ranges, Mapping) else ranges_from_text(ranges or ()),
@@ -93,7 +99,6 @@ def new_task(
     shapes = data_sizes(program, {**defaults, **sizes})
     also = library_of(library, traced, names, program.name)
     bounds.check(shapes, f"at={sizes}")
-    machine = machine_of(target)
     return Task(
         program=program,
         space=space or default_space(program),

@@ -13,15 +13,17 @@ from torch.nn import functional
 
 from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import Plan, plan
-from prism_explore.errors import ShapeError
+from prism_explore.errors import PrismError, ShapeError
+from prism_explore.events.journal import Journal
 from prism_explore.frontend import Traced, declare_symbols, trace
 from prism_explore.ir.dims import dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType, layout_of
 from prism_explore.ir.text import parse, show
-from prism_explore.pipeline.stages import Parameters
+from prism_explore.pipeline.stages import Candidate, Family, Parameters, Verified
 from prism_explore.tune.runner.bench import CheckPassed
 from prism_explore.tune.runner.correctness import check_results, reference_cases
+from prism_explore.verify.prover import Prover
 
 
 def compiled(program: TensorProgram) -> Callable[..., Any]:
@@ -138,3 +140,31 @@ def test_an_argument_with_the_name_of_a_parameter_is_refused() -> None:
 
     with pytest.raises(ShapeError, match="'w'; rename the argument"):
         trace(Scale(), {"w": torch.randn(4)})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda x: (x.sum() * 3 + x).exp(),
+        lambda x: x.softmax(0) + x.amax(),
+        lambda x: x.mean(-1) - x.max(),
+    ],
+)
+def test_tensors_without_dims_are_reduced_and_proved(code: Callable[..., Any]) -> None:
+    x = torch.randn(())
+    program = check(code, x).program
+    candidate = Candidate("p", Family("p", program, program.graph), program.graph, (), program.graph.conditions())
+
+    assert isinstance(Prover(program).verify(candidate, Journal()), Verified)
+
+
+@pytest.mark.parametrize(
+    ("code", "x", "reason"),
+    [
+        (lambda x: x * 2, torch.randn(0, 4), r"'x' has the shape \(0, 4\)"),
+        (lambda x: x[3:3] * 2, torch.randn(8, 4), "an empty slice"),
+    ],
+)
+def test_sizes_of_0_are_refused_in_words(code: Callable[..., Any], x: torch.Tensor, reason: str) -> None:
+    with pytest.raises(PrismError, match=reason):
+        trace(code, {"x": x})

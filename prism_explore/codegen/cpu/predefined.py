@@ -39,7 +39,7 @@ def as_block(op: ComputeOp, operands: tuple[TensorType, ...], blocks: int = 64) 
     elif isinstance(op, Reduce):
         unsplit.add(op.dim)
         smallest[-1] = 64
-    else:
+    elif rank:
         smallest[-1] = 512
     partitions: list[tuple[int, int]] = []
     for d, extent in enumerate(result):

@@ -21,6 +21,8 @@ def softmax_of(t: Translation, x: int, along: int) -> int:
 
 def _softmax(t: Translation, x: Any, d: Any, dtype: Any = None) -> Value:
     t.same_dtype(x, dtype)
+    if not t.dims(x):
+        return t.reshaped(softmax_of(t, t.at(t.reshaped(t.tensor(x), (ONE,))), 0), ())
     return softmax_of(t, t.tensor(x), t.axis(x, d))
 
 

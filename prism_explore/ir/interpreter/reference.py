@@ -189,11 +189,11 @@ def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Arr
     """The NumPy function of an operator; `sizes` are for operators that contain sizes."""
     match op:
         case Unary(fn):
-            return partial(_unary, fn)
+            return partial(_as_array, partial(_unary, fn))
         case Scalar(fn, value):
-            return partial(_scalar, fn, value)
+            return partial(_as_array, partial(_scalar, fn, value))
         case Binary(fn):
-            return BINARY[fn].numpy
+            return partial(_as_array, BINARY[fn].numpy)
         case MatMul():
             return np.matmul
         case Reduce(fn, along):
@@ -208,6 +208,11 @@ def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Arr
             return partial(_slice, along, _position(start, sizes), _position(stop, sizes))
         case Concat(along):
             return partial(_concat, along)
+
+
+def _as_array(function: Callable[..., Array], *args: Array) -> Array:
+    """The result as an array: of arrays without dims, NumPy returns an element."""
+    return np.asarray(function(*args))
 
 
 def _unary(fn: UnaryFn, x: Array) -> Array:
