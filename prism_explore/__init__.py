@@ -14,9 +14,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from prism_explore.diagnose.check import CheckResult, certify, check, check_mirage, collect_evidence
+    from prism_explore.diagnose.check import CheckResult, certify, check_mirage, collect_evidence
     from prism_explore.diagnose.concrete_baseline import compare_with_concrete
     from prism_explore.entry.doctor import doctor
+    from prism_explore.entry.equivalence.check import assert_equivalent, check
+    from prism_explore.entry.equivalence.outcome import Equivalence, FloatComparison, ResultCheck, Witness
     from prism_explore.entry.large_program import LargeProgram
     from prism_explore.entry.torch_compile import TorchCompiler
     from prism_explore.errors import (
@@ -49,12 +51,15 @@ _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("runtime.best", "Best"),
     "Budget": ("tune", "Budget"),
     "CheckResult": ("diagnose.check", "CheckResult"),
+    "Equivalence": ("entry.equivalence.outcome", "Equivalence"),
+    "FloatComparison": ("entry.equivalence.outcome", "FloatComparison"),
     "JournalVersionError": ("errors", "JournalVersionError"),
     "NoImprovement": ("runtime.no_improvement", "NoImprovement"),
     "ParseError": ("errors", "ParseError"),
     "LargeProgram": ("entry.large_program", "LargeProgram"),
     "PrismError": ("errors", "PrismError"),
     "ProgramBuilder": ("ir.program", "ProgramBuilder"),
+    "ResultCheck": ("entry.equivalence.outcome", "ResultCheck"),
     "SavedKernel": ("runtime.saved_kernel", "SavedKernel"),
     "Session": ("session.session", "Session"),
     "ShapeError": ("errors", "ShapeError"),
@@ -65,10 +70,12 @@ _HOMES: dict[str, tuple[str, str]] = {
     "TensorProgram": ("ir.program", "TensorProgram"),
     "TorchCompiler": ("entry.torch_compile", "TorchCompiler"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
+    "Witness": ("entry.equivalence.outcome", "Witness"),
     "WORKLOADS": ("frontend.workloads", "WORKLOADS"),
     "compare_with_concrete": ("diagnose.concrete_baseline", "compare_with_concrete"),
     "certify": ("diagnose.check", "certify"),
-    "check": ("diagnose.check", "check"),
+    "assert_equivalent": ("entry.equivalence.check", "assert_equivalent"),
+    "check": ("entry.equivalence.check", "check"),
     "check_mirage": ("diagnose.check", "check_mirage"),
     "compare": ("session.comparison", "compare"),
     "default_space": ("pipeline.search_space", "default_space"),
@@ -96,12 +103,15 @@ __all__ = [
     "Best",
     "Budget",
     "CheckResult",
+    "Equivalence",
+    "FloatComparison",
     "JournalVersionError",
     "LargeProgram",
     "NoImprovement",
     "ParseError",
     "PrismError",
     "ProgramBuilder",
+    "ResultCheck",
     "SavedKernel",
     "Session",
     "ShapeError",
@@ -112,6 +122,8 @@ __all__ = [
     "TensorProgram",
     "TorchCompiler",
     "UnsupportedOperator",
+    "Witness",
+    "assert_equivalent",
     "certify",
     "check",
     "check_mirage",

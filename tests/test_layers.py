@@ -29,6 +29,7 @@ IN_FUNCTIONS = {
         "codegen/triton/*",
         "tune/*",
         "entry/torch_*.py",
+        "entry/equivalence/*",
         "entry/doctor_checks.py",
     ),
     "triton": ("frontend/*", "codegen/triton/*", "tune/*", "entry/doctor_checks.py"),

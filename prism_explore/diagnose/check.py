@@ -64,7 +64,7 @@ class CheckResult:
         ...   x = input f32[b, 8]
         ...   %1 = add(x, x)
         ...   return %1''')
-        >>> print(px.CheckResult("twice.txt", px.check(program, program.graph)).name)
+        >>> print(px.CheckResult("twice.txt", px.check(program, program.graph).verdict).name)
         twice.txt
     """
 
@@ -92,7 +92,7 @@ def collect_evidence(verdict: Verdict) -> Evidence:
     """The evidence for a verdict: a claim and its proof, a counterexample, or the values that both sides share.
 
     Args:
-        verdict: what `check` returned.
+        verdict: of the prover, such as `px.check(f, g).verdict`.
 
     Returns:
         The evidence; `str` gives it as text.
@@ -103,7 +103,7 @@ def collect_evidence(verdict: Verdict) -> Evidence:
         ...   x = input f32[b, 8]
         ...   %1 = add(x, x)
         ...   return %1''')
-        >>> evidence = px.collect_evidence(px.check(program, program.graph))
+        >>> evidence = px.collect_evidence(px.check(program, program.graph).verdict)
         >>> str(evidence).splitlines()[0]
         'f1.c1 proved'
     """
@@ -114,7 +114,7 @@ def certify(verdict: Verdict) -> Evidence:
     """The evidence for a verdict, with every lemma of a proof replayed in egglog; takes seconds.
 
     Args:
-        verdict: what `check` returned.
+        verdict: of the prover, such as `px.check(f, g).verdict`.
 
     Returns:
         The evidence, with the certificate where the verdict is a proof.
@@ -125,7 +125,7 @@ def certify(verdict: Verdict) -> Evidence:
         ...   x = input f32[b, 8]
         ...   %1 = add(x, x)
         ...   return %1''')
-        >>> evidence = px.certify(px.check(program, program.graph))
+        >>> evidence = px.certify(px.check(program, program.graph).verdict)
         >>> "egglog replayed 3 of 3 lemmas" in str(evidence)
         True
     """
@@ -140,46 +140,6 @@ def _evidence(verdict: Verdict, certificate: CertificateReplayed | None) -> Evid
     return evidence(verdict_event(verdict), candidate.family.program, show(candidate.sgraph), certificate, where="")
 
 
-def check(program: TensorProgram, graph: SGraph, seed: int = 0, journal: Journal | None = None) -> Verdict:
-    """Decide whether a graph computes a program: proved, refuted with a counterexample, or unknown.
-
-    Inputs are matched by name where the names are equal, else by position, else by dims where only one order fits.
-    Symbolic dims of the program take the graph's sizes. Dtypes and layouts are the graph's: the verdict is about real
-    arithmetic.
-
-    Args:
-        program: what the result must equal.
-        graph: any sGraph whose maps are closed, such as one that `load_mirage` gave.
-        seed: for the refuter's random inputs.
-        journal: where the verdict is recorded; None records it nowhere.
-
-    Returns:
-        `Verified`, `Refuted` or `Unknown`.
-
-    Raises:
-        ShapeError: the inputs are not the program's, maps are open, or the graph is ill-formed.
-
-    Example:
-        >>> import prism_explore as px
-        >>> program = px.parse_program('''program twice
-        ...   x = input f32[b, 8]
-        ...   %1 = add(x, x)
-        ...   return %1''')
-        >>> graph = px.parse('''sgraph
-        ...   x = input f32[b, 8]
-        ...   %1 = mul_scalar(x, 2)
-        ...   return %1''')
-        >>> type(px.check(program, graph)).__name__
-        'Verified'
-    """
-    for value, kind, function in ((program, TensorProgram, "parse_program"), (graph, SGraph, "parse")):
-        if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ShapeError(
-                f"check takes a {kind.__name__}, such as px.{function}(text); found a {type(value).__name__}"
-            )
-    return Checker(program, journal).check(graph, seed)
-
-
 def check_mirage(
     path: str | Path,
     program: TensorProgram,
@@ -189,7 +149,7 @@ def check_mirage(
     seed: int = 0,
     journal: Journal | None = None,
 ) -> tuple[CheckResult, ...]:
-    """The verdict on every graph of a file that Mirage saved; see `check` and `load_mirage`.
+    """The verdict on every graph of a file that Mirage saved; see `px.check` and `load_mirage`.
 
     Args:
         path: a JSON file, gzipped or not.
@@ -236,7 +196,11 @@ class Checker:
         self._count = 0
 
     def check(self, graph: SGraph, seed: int = 0) -> Verdict:
-        """The verdict on a graph; see `check`.
+        """The verdict on a graph.
+
+        Inputs are matched by name where the names are equal, else by position, else by dims where only one order fits.
+        Symbolic dims of the program take the graph's sizes. Dtypes and layouts are the graph's: the verdict is about
+        real arithmetic.
 
         Raises:
             ShapeError: the inputs are not the program's, maps are open, or the graph is ill-formed.

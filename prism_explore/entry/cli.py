@@ -2,6 +2,7 @@
 
 prism-explore run rmsnorm_linear --at b=8
 prism-explore check graphs.json.gz --against qknorm
+prism-explore check a.py:f b.py:g --input x=b,64
 prism-explore show run.prism f1.c1
 prism-explore trials trials.sqlite
 prism-explore doctor
@@ -92,8 +93,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the workloads that can be run by name")
     commands.add_parser("doctor", help="which parts of the installation work: Jupyter, compilers, torch, GPU")
-    check = commands.add_parser("check", help="the verdict on graphs of files: proved, refuted or unknown")
-    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="Mirage's JSON, a .prism file, text, a case")
+    check = commands.add_parser("check", help="two functions, or graphs of files: proved, refuted or unknown")
+    check.add_argument(
+        "files", nargs="+", metavar="FILE", help="FILE.py:NAME twice; or Mirage's JSON, a .prism file, text, a case"
+    )
+    check.add_argument(
+        "--input", action="append", default=[], metavar="NAME=DIMS", help="of functions: x=b,64 or x=b,64:bf16"
+    )
     check.add_argument("--against", default="", metavar="PROGRAM", help="a workload, or a file with a program")
     check.add_argument("--evidence", action="store_true", help="print the evidence for each verdict")
     check.add_argument("--certify", action="store_true", help="replay each proof in egglog; prints its evidence")
@@ -145,12 +151,19 @@ def _sizes(given: Sequence[str]) -> dict[str, int]:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Check files; the exit status is 1 where a graph is not proved, or its verdict differs from the file's."""
+    """Check two functions, or files; exit status 1 if one is not proved or its verdict differs from the file's."""
     from prism_explore.entry.cli_files import check_file
+    from prism_explore.entry.equivalence.command import check_named, names_code
 
+    if any(names_code(name) for name in args.files):
+        answer = check_named(args.files, args.input, args.seed)
+        print(json.dumps(answer.as_data) if args.json else answer)
+        return 0 if answer.outcome == "proved" else 1
+    if args.input:
+        raise PrismError("--input is for functions, such as a.py:f b.py:g; graphs of files have their own inputs")
     counts = dict.fromkeys(("proved", "refuted", "unknown"), 0)
     other = 0
-    for path in args.files:
+    for path in map(Path, args.files):
         for found in check_file(path, args.against, args.certify, args.seed):
             counts[found.verdict] += 1
             other += bool(found.stated)

@@ -45,7 +45,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         raise ShapeError(
             f"{program_name} takes no tensor that it could be searched with; pass px.T(...) for an argument"
         )
-    types = {a: _type_of(inputs[a], a) for a in arguments}
+    types = {a: tensor_type(inputs[a], a) for a in arguments}
     symbols: dict[str, int] = {}
     for t in types.values():
         for d in t.dims:
@@ -70,7 +70,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
             tensor = exported.state_dict[spec.target]
             parameters[spec.target] = tensor
-            sources[placeholder] = (spec.target, _type_of(tensor, spec.target))
+            sources[placeholder] = (spec.target, tensor_type(tensor, spec.target))
         else:
             raise UnsupportedOperator(f"{program_name} holds a constant tensor {spec.target!r}; pass it as an argument")
     # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
@@ -105,7 +105,7 @@ def declare_symbols(
     for name, symbols in symbolic.items():
         if name not in found:
             raise ShapeError(f"there is no example of an argument {name!r}; there are ({', '.join(found)})")
-        example_type = _type_of(found[name], name)
+        example_type = tensor_type(found[name], name)
         dims = list(example_type.dims)
         for position, symbol in symbols.items():
             if not -len(dims) <= position < len(dims):
@@ -162,7 +162,12 @@ def _describe_other_parameters(parameters: Sequence[inspect.Parameter]) -> str:
     return f"; only arguments that can be given by position are inputs, not {', '.join(others)}" if others else ""
 
 
-def _type_of(example: Any, name: str) -> TensorType:
+def tensor_type(example: Any, name: str) -> TensorType:
+    """The type of an argument that was declared with `px.T`, or of an example tensor.
+
+    Raises:
+        ShapeError: it is neither, is not dense, or has a dtype that is not supported.
+    """
     if isinstance(example, TensorType):
         return example
     shape, kind = getattr(example, "shape", None), str(getattr(example, "dtype", None)).removeprefix("torch.")

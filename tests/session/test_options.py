@@ -209,8 +209,8 @@ def test_what_is_no_graph_is_refused_by_its_kind(sess):
         px.ParseError, match="expected 'sgraph', found 'program product'; parse_program reads a program"
     ):
         px.parse(px.show(sess.program))
-    with pytest.raises(px.ShapeError, match=r"check takes a SGraph, such as px.parse\(text\); found a str"):
-        px.check(sess.program, "sgraph")
+    with pytest.raises(px.ShapeError, match=r"check takes torch functions, modules, programs.*; found a int"):
+        px.check(sess.program, 3)
     with pytest.raises(px.ShapeError, match="compare takes sessions, saved searches or their files; found a int"):
         px.compare(sess, 3)
 

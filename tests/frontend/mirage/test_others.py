@@ -20,7 +20,7 @@ def test_a_right_graph_is_proved_for_all_sizes_that_no_constant_depends_on(tmp_p
     build, right, _ = WORKLOADS[name]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", right[way]()))
 
-    found = px.check(reference(build, graph), graph)
+    found = px.check(reference(build, graph), graph).verdict
 
     assert isinstance(found, Verified), str(px.CheckResult(way, found))
     if (name, way) not in TIED:
@@ -32,7 +32,7 @@ def test_a_wrong_graph_is_refuted_by_a_reproducible_counterexample(tmp_path, nam
     build, _, wrong = WORKLOADS[name]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", wrong[way]()))
 
-    found = px.check(reference(build, graph), graph)
+    found = px.check(reference(build, graph), graph).verdict
 
     assert isinstance(found, Refuted), str(px.CheckResult(way, found))
     again = replay(found.counterexample, found.candidate.family.program, found.candidate.sgraph)
@@ -54,7 +54,7 @@ def test_a_float_of_a_file_is_read_as_the_nearest_fraction_and_the_proof_notes_i
     build, right, _ = WORKLOADS["LayerNorm"]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", right["two passes"]()))
 
-    found = px.check(reference(build, graph), graph)
+    found = px.check(reference(build, graph), graph).verdict
 
     assert isinstance(found, Verified)
     assert "0.041666666666666664 read as 1/24" in found.proof.conditions
@@ -65,4 +65,4 @@ def test_a_float_that_is_near_no_simple_fraction_stays_what_it_is(tmp_path):
     build, _, _ = WORKLOADS["LayerNorm"]
     (graph,) = px.load_mirage(save(tmp_path / "g.json", layernorm_in_two_passes(0.04166666666)))
 
-    assert isinstance(px.check(reference(build, graph), graph), Refuted)
+    assert isinstance(px.check(reference(build, graph), graph).verdict, Refuted)

@@ -86,9 +86,9 @@ def test_equal_as_given_is_not_refuted_and_another_number_is(row):
     assert torch.allclose(row.program(x), row.same(x))
     assert not torch.allclose(row.program(x), row.other(x))
 
-    assert isinstance(px.check(program, traced(row.same).graph), Verified | Unknown)
+    assert isinstance(px.check(program, traced(row.same).graph).verdict, Verified | Unknown)
     other = traced(row.other).graph
-    verdict = px.check(program, other)
+    verdict = px.check(program, other).verdict
     assert isinstance(verdict, Refuted)
 
 

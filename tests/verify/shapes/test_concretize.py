@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from prism_explore.diagnose.check import check
+from prism_explore.diagnose.check import Checker
 from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import run
@@ -381,8 +381,8 @@ def test_a_symbol_is_one_size_wherever_it_stands(whole, pieces, length):
     program, right = pair_of(*(t.format(whole=whole, pieces=pieces, length=length) for t in MAXIMA_OF_PIECES))
     _, wrong = pair_of(*(t.format(whole=whole, pieces=length, length=pieces) for t in MAXIMA_OF_PIECES))
 
-    assert isinstance(check(program, right), Verified)
-    assert isinstance(check(program, wrong), Refuted)
+    assert isinstance(Checker(program).check(right), Verified)
+    assert isinstance(Checker(program).check(wrong), Refuted)
 
 
 @pytest.mark.parametrize(("weight", "right"), [("1/2", True), ("1/3", False)])
@@ -402,7 +402,7 @@ return %6""",
     outcome = Refuter(program).attempt(graph, 0)
 
     assert isinstance(outcome, Survived if right else Counterexample)
-    assert isinstance(check(program, graph), Verified if right else Refuted)
+    assert isinstance(Checker(program).check(graph), Verified if right else Refuted)
 
 
 def test_what_is_twice_as_long_as_two_axes_makes_them_equally_long():
@@ -426,7 +426,7 @@ return %9""",
     outcome = Refuter(program).attempt(graph, 0)
 
     assert isinstance(outcome, Survived) and not outcome.coinciding
-    assert isinstance(check(program, graph), Verified)
+    assert isinstance(Checker(program).check(graph), Verified)
 
 
 def test_the_last_dim_of_a_split_has_the_borders_of_what_was_split():
@@ -455,7 +455,7 @@ return %10""",
     )
 
     assert isinstance(Refuter(program).attempt(graph, 0), Survived)
-    assert isinstance(check(program, graph), Verified)
+    assert isinstance(Checker(program).check(graph), Verified)
 
 
 def test_a_grid_may_be_a_symbol_of_the_data_too():
@@ -473,8 +473,8 @@ return %3"""
     program, right = pair_of(inputs, goal.format(dims="n, f", along=2), text)
     other, _ = pair_of(inputs, goal.format(dims="f, n", along=1), text)
 
-    assert isinstance(check(program, right), Verified)
-    assert isinstance(check(other, right), Refuted)
+    assert isinstance(Checker(program).check(right), Verified)
+    assert isinstance(Checker(other).check(right), Refuted)
 
 
 def test_inputs_that_name_one_symbol_are_equally_long():
@@ -483,7 +483,7 @@ def test_inputs_that_name_one_symbol_are_equally_long():
         "%2 = sum(x, dim=0)\n%3 = sum(y, dim=0)\n%4 = add(%2, %3)\nreturn %4",
         "%2 = add(x, y)\n%3 = sum(%2, dim=0)\nreturn %3",
     )
-    verdict = check(program, right)
+    verdict = Checker(program).check(right)
 
     assert isinstance(verdict, Verified)
     assert verdict.proof.claim.startswith("for all positive integers n,")
@@ -529,7 +529,7 @@ def test_where_products_of_many_sizes_grow_too_large_the_smallest_will_do():
 
     assert isinstance(found, Instance)
     assert np.prod(found.shapes[0][1]) <= MAX_ELEMENTS
-    assert isinstance(check(program, right), Verified)
+    assert isinstance(Checker(program).check(right), Verified)
 
 
 def test_a_solver_gives_up_after_its_tries_and_says_no():
@@ -552,5 +552,5 @@ def test_a_band_whose_bound_speaks_of_a_symbol_means_that_very_size():
         "  %2 = mul(x, %1)\n  return %2"
     )
 
-    assert isinstance(check(program, keeps_all), Verified)
-    assert isinstance(check(program, leaves_one_out), Refuted)
+    assert isinstance(Checker(program).check(keeps_all), Verified)
+    assert isinstance(Checker(program).check(leaves_one_out), Refuted)

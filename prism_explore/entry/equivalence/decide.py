@@ -1,0 +1,312 @@
+"""One verdict per result, from the prover and the trials.
+
+The prover decides about real numbers: its proof stands even if floats differ, provided that torch agrees with the
+translated programs. A difference in torch refutes, unless 60 digits show that it is rounding. A counterexample of the
+prover that torch does not reproduce refutes nothing: the answer is then unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from prism_explore.diagnose.check import Checker
+from prism_explore.entry.equivalence.execution import Ran, run_side
+from prism_explore.entry.equivalence.outcome import ResultCheck, Witness
+from prism_explore.entry.equivalence.parting import Parting, part
+from prism_explore.entry.equivalence.sides import Graph, Sides
+from prism_explore.entry.equivalence.trials import Difference, largest_difference
+from prism_explore.ir.axes import axes_of
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.reference import Array
+from prism_explore.ir.ops import Input
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import TensorType
+from prism_explore.pipeline.stages import Counterexample, Refuted, Unknown, Verified
+from prism_explore.verify.counterexample.float_errors import UNBOUNDED, contains, is_mask
+from prism_explore.verify.counterexample.high_precision import NotReal, run_both
+from prism_explore.verify.counterexample.inputs import draw_inputs, masks_of
+from prism_explore.verify.normal_form.algebra import Algebra
+from prism_explore.verify.normal_form.bound_names import NoNormalForm
+from prism_explore.verify.normal_form.lower_graph import lower
+
+REAL_DIFFERENCE = 1e-9
+"""Relative; two equal programs differ by less in 60 digits."""
+MAX_PRECISE_ELEMENTS = 20_000
+"""Inputs of a run in 60 digits, which takes a second at most."""
+AGREES = 1e-6
+"""Relative: torch and the interpreter compute the same program in float64."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Both sides of one result as graphs with equal inputs, as far as they could be translated."""
+
+    left: TensorProgram | SGraph | str
+    right: TensorProgram | SGraph | str
+    lines: tuple[Sequence[str], Sequence[str]] = ((), ())
+    """For each node the line of code that it comes from."""
+
+
+def decide(
+    place: str, programs: Programs, sides: Sides, difference: Difference | None, trials: int, seed: int
+) -> ResultCheck:
+    """The answer for one result.
+
+    Args:
+        place: where it stands in the results.
+        programs: both sides as graphs.
+        sides: both sides as code.
+        difference: what the trials found.
+        trials: how many trials of the sides were run.
+        seed: for the prover's trials.
+    """
+    left, right = programs.left, programs.right
+    if isinstance(left, str) or isinstance(right, str):
+        failures = [
+            f"{side.name} is not translated: {text.partition('. Supported: ')[0]}"
+            for side, text in ((sides.left, left), (sides.right, right))
+            if isinstance(text, str)
+        ]
+        if difference is not None:
+            return ResultCheck(place, "refuted", _differ(difference), None, difference.witness)
+        advice = f"Write it with supported operators; {_no_difference(trials)}."
+        return ResultCheck(place, "unknown", ". ".join(failures), None, advice=advice)
+    flipped = not isinstance(left, TensorProgram)
+    program, graph = (right, left) if flipped else (left, right)
+    if not isinstance(program, TensorProgram):
+        program = TensorProgram("program", program)
+    verdict = Checker(program).check(graph.graph if isinstance(graph, TensorProgram) else graph, seed)
+    match verdict:
+        case Verified():
+            return _proved(place, programs, sides, verdict, difference)
+        case Refuted(_, counterexample):
+            return _refuted(place, program, sides, verdict, counterexample, difference, flipped)
+        case Unknown():
+            if difference is not None and not _is_rounding(programs, difference):
+                return ResultCheck(place, "refuted", _differ(difference), verdict, difference.witness)
+            return _unknown(place, programs, verdict, trials, flipped)
+
+
+def _no_difference(trials: int) -> str:
+    return f"{trials} random trials in torch found no difference" if trials else "no random trial was run"
+
+
+def _differ(difference: Difference) -> str:
+    if difference.kind == "not finite":
+        return "One side has a finite number where the other has NaN or infinity"
+    return f"The results differ by {difference.witness.relative:.3g} of the largest value"
+
+
+# ---------------------------------------------------------------- proved
+_SUBJECT = re.compile(r"its result equals that of \w+")
+"""In the prover's claim, which is about a candidate of a search."""
+
+
+def _proved(
+    place: str, programs: Programs, sides: Sides, verdict: Verified, difference: Difference | None
+) -> ResultCheck:
+    names = (sides.left.name, sides.right.name)
+    claim = _SUBJECT.sub(lambda _: f"the results of {names[0]} and {names[1]} are equal", verdict.proof.claim)
+    if difference is None:
+        return ResultCheck(place, "proved", claim, verdict)
+    witness = difference.witness
+    if difference.kind == "value" and not _torch_agrees_with_programs(programs, sides, witness, place):
+        return ResultCheck(
+            place,
+            "unknown",
+            "The two translated programs are proved equal, but torch differs from what its code was translated to",
+            verdict,
+            witness,
+            advice="This is an error of the translation; please report both functions and the witness.",
+        )
+    values = " and ".join(f"{v:.6g}" for v in witness.values)
+    where = f"at {', '.join(f'{s}={n}' for s, n in witness.sizes) or 'the given sizes'}, {witness.drawn}"
+    kind = "by rounding" if difference.kind == "value" else "where a value is undefined or overflows"
+    reason = f"{claim}; in floating point they differ {kind}: {values} {where}"
+    return ResultCheck(place, "proved", reason, verdict)
+
+
+def _torch_agrees_with_programs(programs: Programs, sides: Sides, witness: Witness, place: str) -> bool:
+    """Whether each side gives what the interpreter computes from its program, on the inputs of the witness."""
+    for side, program in ((sides.left, programs.left), (sides.right, programs.right)):
+        if isinstance(side, Graph) or isinstance(program, str):
+            continue
+        ran, meant = run_side(side, witness.inputs), run_side(Graph("", program), witness.inputs)
+        if not isinstance(ran, Ran) or not isinstance(meant, Ran):
+            return False
+        found = next((leaf.value for leaf in ran.leaves if leaf.place == place), None)
+        worst = None if found is None else largest_difference(found, meant.leaves[0].value.reshape(found.shape))
+        if found is None or (worst is not None and worst[1] > AGREES):
+            return False
+    return True
+
+
+# ---------------------------------------------------------------- refuted
+def _refuted(
+    place: str,
+    program: TensorProgram,
+    sides: Sides,
+    verdict: Refuted,
+    counterexample: Counterexample,
+    difference: Difference | None,
+    flipped: bool,
+) -> ResultCheck:
+    if difference is not None:
+        return ResultCheck(place, "refuted", _differ(difference), verdict, difference.witness)
+    witness = _witness_of(program, counterexample, flipped)
+    reason = f"The results differ by {counterexample.relative_error:.3g} of the largest value"
+    if isinstance(sides.left, Graph) or isinstance(sides.right, Graph):
+        return ResultCheck(place, "refuted", reason, verdict, witness)
+    again = _in_torch(sides, witness, place) if witness is not None else None
+    if again is not None:
+        return ResultCheck(place, "refuted", reason, verdict, again)
+    sizes = ", ".join(f"{s}={n}" for s, n in counterexample.sizes)
+    return ResultCheck(
+        place,
+        "unknown",
+        f"As formulas over tensors of any extents the two sides differ, at {sizes}; "
+        "at the declared sizes no trial in torch differs",
+        verdict,
+        advice="Declare the sizes that the code does not fix as symbols, such as px.T('b', 'n').",
+    )
+
+
+def _witness_of(program: TensorProgram, found: Counterexample, flipped: bool) -> Witness | None:
+    """The counterexample of the prover with its inputs; None where it is one of exact arithmetic in a finite field."""
+    if found.arithmetic == "prime fields":
+        return None
+    sizes = dict(found.sizes)
+    axes = axes_of(program.graph)
+    shapes: list[tuple[str, tuple[int, ...]]] = []
+    for n, node in enumerate(program.graph.nodes):
+        if isinstance(node.op, Input):
+            dims = [1 if axis is None else sizes.get(axis) for axis in axes.of[n]]
+            if None in dims:
+                return None
+            shapes.append((node.op.name, tuple(d or 1 for d in dims)))
+    inputs = draw_inputs(tuple(shapes), found.seed, found.input_range, masks_of(program.graph))
+    values = (found.found, found.expected) if flipped else (found.expected, found.found)
+    low, high = found.input_range
+    return Witness(
+        found.sizes,
+        f"uniform from {low:g} to {high:g}, seed {found.seed}",
+        inputs,
+        found.index,
+        values,
+        found.relative_error,
+        "60 digits" if found.arithmetic == "decimals" else "the interpreter in float64",
+    )
+
+
+def _in_torch(sides: Sides, witness: Witness, place: str) -> Witness | None:
+    """The same inputs in torch; None where their shapes are not as declared, or torch shows no difference."""
+    sizes = _declared_sizes(sides.variables, witness.inputs)
+    if sizes is None:
+        return None
+    both = [run_side(side, witness.inputs) for side in (sides.left, sides.right)]
+    values = [leaf.value for ran in both if isinstance(ran, Ran) for leaf in ran.leaves if leaf.place == place]
+    if len(values) != 2 or values[0].shape != values[1].shape:
+        return None
+    found = largest_difference(values[0], values[1])
+    if found is None or found[1] <= REAL_DIFFERENCE:
+        return None
+    index, relative = found
+    pair = (float(values[0][index]), float(values[1][index]))
+    return Witness(tuple(sizes.items()), witness.drawn, witness.inputs, index, pair, relative, "torch in float64")
+
+
+def _declared_sizes(variables: Mapping[str, TensorType], inputs: Mapping[str, Array]) -> dict[str, int] | None:
+    sizes: dict[str, int] = {}
+    for name, t in variables.items():
+        shape = inputs[name].shape if name in inputs else ()
+        if len(shape) != t.rank:
+            return None
+        for d, n in zip(t.dims, shape, strict=True):
+            if (d.constant is not None and d.constant != n) or (d.symbols and sizes.setdefault(str(d), n) != n):
+                return None
+    return sizes
+
+
+def _is_rounding(programs: Programs, difference: Difference) -> bool:
+    """Whether 60 digits show that the two programs agree on the inputs of a difference in torch."""
+    left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
+    inputs = difference.witness.inputs
+    if isinstance(left, str) or isinstance(right, str) or difference.kind != "value":
+        return False
+    if sum(x.size for x in inputs.values()) > MAX_PRECISE_ELEMENTS:
+        return False
+    try:
+        with np.errstate(all="ignore"):
+            limit = UNBOUNDED if any(contains(graph, is_mask) for graph in (left, right)) else inf
+            both = run_both(left, right, inputs, difference.sizes, limit)
+        worst = float(np.abs(both.difference).max(initial=0.0))
+    except (NotReal, ArithmeticError, ValueError):
+        return False
+    scale = float(np.abs(both.expected[np.isfinite(both.expected)]).max(initial=0.0)) or 1.0
+    return worst <= REAL_DIFFERENCE * scale
+
+
+# ---------------------------------------------------------------- unknown
+def _unknown(place: str, programs: Programs, verdict: Unknown, trials: int, flipped: bool) -> ResultCheck:
+    parting = part_programs(programs)
+    lines = _lines(programs, verdict, flipped)
+    matched = tuple(dict.fromkeys(s.term for s in verdict.shared))
+    advice = [_what_decides(verdict.limit, parting), f"{_no_difference(trials)[0].upper()}{_no_difference(trials)[1:]}"]
+    reason = f"Not decided: {verdict.limit}"
+    return ResultCheck(place, "unknown", reason, verdict, None, parting, lines, matched, ". ".join(advice) + ".")
+
+
+def part_programs(programs: Programs) -> Parting | None:
+    """The smallest differing subterms of both sides; None where a side has no normal form."""
+    left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
+    if isinstance(left, str) or isinstance(right, str):
+        return None
+    algebra = Algebra()
+    try:
+        a = lower(left, algebra).values[left.output]
+        algebra.restart()
+        b = lower(right, algebra).values[right.output]
+    except (NoNormalForm, RecursionError):
+        return None
+    return part(a, b) if a.key != b.key else None
+
+
+def _lines(programs: Programs, verdict: Unknown, flipped: bool) -> tuple[str, str]:
+    """The lines of code of the first values without an equal one on the other side: left, right."""
+    found = {"program": "", "k": ""}
+    program, graph = (1, 0) if flipped else (0, 1)
+    for tensor, _ in verdict.unmatched:
+        own = tensor.startswith("program.%")
+        number = tensor.removeprefix("program.%") if own else tensor.removeprefix("k")
+        lines = programs.lines[program if own else graph]
+        if number.isdecimal() and int(number) < len(lines):
+            found["program" if own else "k"] = lines[int(number)]
+    return (found["k"], found["program"]) if flipped else (found["program"], found["k"])
+
+
+_DECISIONS: tuple[tuple[str, str], ...] = (
+    ("equally long", "Declare the two axes with one symbol, such as px.T('n', 'n'), if they are meant to be equal"),
+    ("has dims", "Give both results the same shape"),
+    ("disagree", "Prover and trials disagree, which is a bug; please report both functions"),
+    ("budget", "Check the parts one by one, up to a value that both sides share"),
+    ("steps", "Check the parts one by one, up to a value that both sides share"),
+    ("terms", "Check the parts one by one, up to a value that both sides share"),
+)
+"""A word of the limit that was hit, and what to do."""
+
+
+def _what_decides(limit: str, parting: Parting | None) -> str:
+    advice = next((text for word, text in _DECISIONS if word in limit and "normal forms differ" not in limit), "")
+    if advice:
+        return advice
+    if parting is not None:
+        return (
+            f"A law that makes {parting.left} and {parting.right} equal would decide it (verify/axioms), "
+            "or inputs at which they differ"
+        )
+    return "A normal form of both sides would decide it"

@@ -1,0 +1,168 @@
+# pyright: basic
+# Throughout, values are tensors, modules and results of the user's torch code.
+"""Runs a side on given numbers: torch code, or a graph in the reference interpreter.
+
+Torch code gets copies, so that code that writes into its arguments changes nothing for the other side. A module runs
+with given numbers as parameters, in a copy with the precision of the run. torch is imported inside the functions.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism_explore.entry.equivalence.sides import Code, Graph, Side
+from prism_explore.errors import PrismError
+from prism_explore.ir.interpreter.reference import Array, evaluate
+from prism_explore.ir.tensors import NAMES, DType
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One tensor or number of a result."""
+
+    place: str
+    """Where it stands in the result, such as `[1]` or `['loss']`; empty for a result that is one tensor."""
+    value: Array
+    """As float64; a number is a tensor without dims."""
+    dtype: str
+    """Such as `float32`; `int` for a Python number."""
+
+    @property
+    def kind(self) -> str:
+        """Dtype and shape, such as `float32 (3, 64)`."""
+        return f"{self.dtype} ({', '.join(map(str, self.value.shape))}{',' if self.value.ndim == 1 else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that returned."""
+
+    leaves: tuple[Leaf, ...]
+    structure: str
+    """Such as `one tensor` or `a tuple of 2`."""
+    changed: tuple[str, ...] = ()
+    """Arguments that the code wrote into."""
+    same_as_input: tuple[str, ...] = ()
+    """Places of results that share memory with an argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A run that raised an exception."""
+
+    message: str
+
+
+def run_side(
+    side: Side, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None = None, seed: int = 0
+) -> Ran | Raised:
+    """The results of a side on given numbers, in float64, or with each variable in its own dtype.
+
+    `seed` is that of torch's random numbers, for code that draws some.
+    """
+    match side:
+        case Graph():
+            return _run_graph(side, inputs)
+        case Code():
+            return _run_code(side, inputs, dtypes, seed)
+
+
+def _run_graph(side: Graph, inputs: Mapping[str, Array]) -> Ran | Raised:
+    try:
+        with np.errstate(all="ignore"):
+            value = evaluate(side.graph, {i.name: inputs[i.name] for i in side.sgraph.inputs})
+    except (PrismError, ValueError) as error:
+        return Raised(f"{type(error).__name__}: {error}")
+    return Ran((Leaf("", np.asarray(value, float), "float64"),), "one tensor")
+
+
+def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None, seed: int) -> Ran | Raised:
+    import torch
+
+    def tensor(variable: str) -> Any:
+        name = NAMES[dtypes[variable]] if dtypes is not None else "float64"
+        return torch.tensor(inputs[variable]).to(getattr(torch, name))
+
+    arguments = {own: tensor(variable) for own, variable in side.arguments}
+    given = {own: x.clone() for own, x in arguments.items()}
+    code: Any = side.code
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.manual_seed(seed)
+            if side.parameters:
+                module = copy.deepcopy(code)
+                module = module if dtypes is not None else module.double()
+                state = {own: tensor(variable) for own, variable in side.parameters}
+                result = torch.func.functional_call(module, state, tuple(arguments.values()))
+            else:
+                result = code(*arguments.values())
+            leaves, structure = _leaves(result)
+    except Exception as error:
+        first = str(error).strip().splitlines()
+        return Raised(f"{type(error).__name__}: {first[0]}" if first else type(error).__name__)
+    changed = tuple(own for own, x in arguments.items() if not torch.equal(x.nan_to_num(), given[own].nan_to_num()))
+    memory = {x.untyped_storage().data_ptr() for x in arguments.values()}
+    shared = tuple(
+        place
+        for place, x in leaves
+        if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() in memory and x.numel()
+    )
+    return Ran(tuple(_leaf(place, x) for place, x in leaves), structure, changed, shared)
+
+
+def rounding_of(side: Side, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None) -> float:
+    """The relative rounding error of the least precise floating dtype that occurs in a run."""
+    watched = _dtype_watcher()
+    with watched:
+        run_side(side, inputs, dtypes)
+    return watched.epsilon
+
+
+def _dtype_watcher() -> Any:
+    """A context that records the least precise floating dtype of all results inside it."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Watcher(TorchDispatchMode):
+        epsilon = float(torch.finfo(torch.float64).eps)
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            for x in tree_leaves(result):
+                if isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex()):
+                    self.epsilon = max(self.epsilon, float(torch.finfo(x.dtype).eps))
+            return result
+
+    return Watcher()
+
+
+def _leaves(result: Any) -> tuple[list[tuple[str, Any]], str]:
+    import torch
+    from torch.utils._pytree import keystr, tree_flatten_with_path
+
+    found = [(keystr(path), x) for path, x in tree_flatten_with_path(result)[0] if x is not None]
+    for place, x in found:
+        if not isinstance(x, torch.Tensor | int | float):
+            raise TypeError(f"the result{place} is a {type(x).__name__}, neither a tensor nor a number")
+    if isinstance(result, torch.Tensor):
+        return found, "one tensor"
+    kind = type(result).__name__
+    return found, f"a {kind} of {len(found)}: {', '.join(place for place, _ in found)}" if found else f"a {kind}"
+
+
+def _leaf(place: str, x: Any) -> Leaf:
+    import torch
+
+    if not isinstance(x, torch.Tensor):
+        return Leaf(place, np.asarray(float(x)), type(x).__name__)
+    dtype = str(x.dtype).removeprefix("torch.")
+    real = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
+    return Leaf(place, real.detach().to(torch.float64).cpu().numpy(), dtype)

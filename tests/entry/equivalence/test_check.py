@@ -1,0 +1,292 @@
+"""px.check on pairs as people write them: the outcome, and what a witness or an unknown answer says."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+import prism_explore as px
+
+X = px.T("b", 64)
+
+
+def causal(first_masked: int):
+    def attention(q, k, v):
+        scores = q @ k.transpose(-1, -2) / 8
+        mask = torch.triu(torch.ones(scores.shape[-2], scores.shape[-1], dtype=torch.bool), first_masked)
+        return torch.softmax(scores.masked_fill(mask, float("-inf")), -1) @ v
+
+    return attention
+
+
+def online_softmax(x, v):
+    left, right = x[:, :32], x[:, 32:]
+    m = left.amax(-1, keepdim=True)
+    e = torch.exp(left - m)
+    total, out = e.sum(-1, keepdim=True), e @ v[:32]
+    new = torch.maximum(m, right.amax(-1, keepdim=True))
+    e, rescale = torch.exp(right - new), torch.exp(m - new)
+    return (out * rescale + e @ v[32:]) / (total * rescale + e.sum(-1, keepdim=True))
+
+
+def layer_norm(x, w, b):
+    d = x - x.mean(-1, keepdim=True)
+    return d * torch.rsqrt((d * d).mean(-1, keepdim=True) + 1e-5) * w + b
+
+
+def rms_inside(x):
+    return x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-6)
+
+
+def rms_outside(x):
+    return x / (torch.sqrt((x * x).mean(-1, keepdim=True)) + 1e-6)
+
+
+LORA = {"x": X, "w": px.T(64, 32), "a": px.T(64, 8), "b": px.T(8, 32)}
+QKV = {"q": px.T("s", 64), "k": px.T("s", 64), "v": px.T("s", 64)}
+EQUAL = {
+    "online softmax": (lambda x, v: torch.softmax(x, -1) @ v, online_softmax, {"x": X, "v": px.T(64, 16)}),
+    "lora": (lambda x, w, a, b: x @ w + 2.0 * (x @ a) @ b, lambda x, w, a, b: x @ (w + 2.0 * a @ b), LORA),
+    "identity": (lambda x: F.relu(x) - F.relu(-x), lambda x: x, {"x": X}),
+    "an argument without influence": (
+        lambda x, m: torch.softmax(x + m, -1),
+        lambda x, m: torch.softmax(x, -1),
+        {"x": X, "m": px.T("b", 1)},
+    ),
+    "read in two orders": (lambda x: (x @ x.T).sum(0), lambda x: (x @ x.T).sum(1), {"x": px.T("b", "n")}),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_functions_are_proved_for_all_sizes(name):
+    f, g, inputs = EQUAL[name]
+
+    found = px.check(f, g, inputs=inputs)
+
+    assert found.outcome == "proved", found
+    assert found.witness is None and found.floats[0].difference < 1e-5
+    assert re.search(r"all positive integers \w+.*the results of .* are equal", found.results[0].reason)
+
+
+DIFFERENT = {
+    "gelu": (lambda x: F.gelu(x), lambda x: F.gelu(x, approximate="tanh"), {"x": X}),
+    "off by one": (causal(1), causal(2), QKV),
+    "eps": (rms_inside, rms_outside, {"x": X}),
+    "undefined for negative": (lambda x: torch.sqrt(x) ** 2, lambda x: x, {"x": X}),
+    "only for square": (lambda x: x.mean(-1), lambda x: x.sum(-1) / x.shape[0], {"x": px.T("b", "n")}),
+    "beyond any small input": (lambda x: torch.clamp(x, -20, 20), lambda x: x + 0, {"x": X}),
+    "no translation": (lambda x: torch.sort(x, -1).values, lambda x: x * 1, {"x": X}),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_a_witness_reproduces_the_difference_in_torch(name):
+    f, g, inputs = DIFFERENT[name]
+
+    found = px.check(f, g, inputs=inputs)
+
+    assert found.outcome == "refuted", found
+    witness = found.witness
+    arrays = {k: torch.tensor(v) for k, v in witness.inputs.items()}
+    values = tuple(float(side(**arrays)[witness.index]) for side in (f, g))
+    np.testing.assert_equal(values, witness.values)
+    assert not np.isclose(*values, rtol=1e-9, atol=0.0)
+    declared = {k: tuple(d.value(dict(witness.sizes)) for d in t.dims) for k, t in inputs.items()}
+    assert {k: v.shape for k, v in witness.inputs.items()} == declared
+
+
+def test_a_witness_is_small_and_says_where_both_sides_agree():
+    found = px.check(lambda x: x.mean(-1), lambda x: x.sum(-1) / x.shape[0], x=px.T("b", "n"))
+
+    assert dict(found.witness.sizes)["b"] != dict(found.witness.sizes)["n"]
+    assert "b=1, n=1" in found.witness.agreeing and "b=2, n=2" in found.witness.agreeing
+    assert sum((v != 0).sum() for v in found.witness.inputs.values()) == 1
+
+
+def test_code_that_raises_at_other_sizes_than_square_ones_is_refuted_by_its_message():
+    found = px.check(lambda x: x / x.sum(-1, keepdim=True), lambda x: x / x.sum(-1), x=px.T("b", "n"))
+
+    assert found.outcome == "refuted"
+    assert "at b=2, n=3 g raises RuntimeError: The size of tensor a (3)" in str(found)
+    assert "They are equal in all trials at b=1, n=1" in " ".join(str(found).split())
+
+
+def test_unknown_shows_the_smallest_differing_terms_the_lines_and_what_would_decide():
+    def shifted(x):
+        m = x.amax(-1, keepdim=True)
+        return m + torch.cos(torch.exp(x - m).sum(-1, keepdim=True) * torch.exp(m))
+
+    def direct(x):
+        total = torch.sin(torch.exp(x).sum(-1, keepdim=True) + torch.pi / 2)
+        return x.amax(-1, keepdim=True) + total
+
+    found = px.check(shifted, direct, x=X)
+
+    assert found.outcome == "unknown", found
+    [result] = found.results
+    assert result.parting.context == "max_{k1:64}(x[p0,k1]) + □"
+    assert result.parting.left == "cos(Σ_{k1:64} exp(x[p0,k1]))" and result.parting.right.startswith("sin(")
+    assert "test_check.py" in result.lines[0] and "in shifted" in result.lines[0]
+    assert "random trials in torch found no difference" in result.advice and "would decide it" in result.advice
+
+
+def test_what_has_no_translation_is_unknown_and_names_the_operator():
+    found = px.check(lambda x: torch.sort(x, -1).values, lambda x: -torch.sort(-x, -1, True).values, x=X)
+
+    assert found.outcome == "unknown"
+    assert "f is not translated: operator sort is not supported" in str(found)
+    with pytest.raises(px.PrismError, match="the prover decided nothing"):
+        _ = found.verdict
+
+
+def test_real_equality_stands_beside_a_float_difference():
+    found = px.check(lambda x: (x + 1e20) - 1e20, lambda x: x * 1, x=X)
+
+    assert found.outcome == "proved"
+    assert "in floating point they differ by rounding" in found.results[0].reason
+    assert found.floats[0].difference == 1.0
+
+
+def test_overflow_in_the_declared_dtype_is_counted():
+    found = px.check(lambda x: torch.softmax(x, -1), lambda x: x.exp() / x.exp().sum(-1, keepdim=True), x=X)
+
+    assert found.outcome == "proved"
+    assert [f.not_finite[0] for f in found.floats] == [0, 0]
+    assert found.floats[0].not_finite[1] == 0 and found.floats[1].not_finite[1] > 0
+    assert "overflow to NaN or infinity" in " ".join(str(found).split())
+
+
+def test_each_of_several_results_is_judged_and_containers_may_differ():
+    found = px.check(lambda x: (x + x, x.sum(-1)), lambda x: [2 * x, x.mean(-1)], x=X)
+
+    assert [(r.place, r.outcome) for r in found.results] == [("[0]", "proved"), ("[1]", "refuted")]
+    assert any("f returns a tuple of 2" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "message"),
+    [
+        (lambda x: x.sum(-1, keepdim=True), lambda x: x.sum(-1), "has shape (2, 1), and of g (2,)"),
+        (lambda x: (x, x + 1), lambda x: x + 1, "f returns a tuple of 2: [0], [1], g returns one tensor"),
+        (lambda x: {"a": x * 2}, lambda x: {"b": x * 2}, "a dict of 1: ['a'], g returns a dict of 1: ['b']"),
+    ],
+)
+def test_results_of_another_shape_or_structure_are_refuted(f, g, message):
+    found = px.check(f, g, x=X)
+
+    assert found.outcome == "refuted" and message in found.results[0].reason
+
+
+def test_parameters_of_modules_are_variables_of_both_sides():
+    def norm(input, weight, bias):
+        return layer_norm(input, weight, bias)
+
+    assert px.check(torch.nn.LayerNorm(64), norm, input=X).outcome == "proved"
+    with pytest.raises(px.ShapeError, match=r"the parameters differ: .* has weight .* bias"):
+        px.check(torch.nn.Linear(64, 8), torch.nn.Sequential(torch.nn.Linear(64, 4), torch.nn.Linear(4, 8)), input=X)
+
+
+def test_arguments_are_matched_by_name_else_in_order_and_a_note_says_so():
+    found = px.check(lambda q, k: q @ k.T, lambda query, key: query @ key.T, q=X, k=X)
+    assert found.notes == ("arguments of g with other names are matched in order: query is q, key is k",)
+
+    found = px.check(lambda x, w: x - w, lambda w, x: x - w, x=X, w=X)
+    assert found.outcome == "proved" and "matched by name" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: px.check(lambda x, w: x @ w, lambda x: x, x=X), "Give those of w, such as w=px.T"),
+        (lambda: px.check(lambda x, w: x @ w, lambda x: x, x=X, w=X), "w of f has no counterpart"),
+        (lambda: px.check(lambda x: x, lambda x: x, y=X), "no side has y"),
+        (lambda: px.check(lambda x: x @ x, lambda x: x, x=px.T("b", 7)), "neither side ran|raises"),
+        (lambda: px.check(torch.nn.Linear, lambda x: x, x=X), "Linear is a class; pass one of its instances"),
+        (lambda: px.check("no such file", lambda x: x, x=X), "there is no file 'no such file'"),
+        (lambda: px.check(lambda x: x, 3), "found a int"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_to_do(call, message):
+    try:
+        found = call()
+    except px.PrismError as error:
+        assert re.search(message, str(error)), error
+    else:
+        assert found.outcome == "refuted" and re.search(message, str(found)), found
+
+
+def test_a_graph_is_compared_with_a_function():
+    graph = "sgraph\n  x = input f32[b, 8]\n  %1 = mul_scalar(x, {})\n  return %1"
+
+    assert px.check(lambda x: x + x, graph.format(2)).outcome == "proved"
+    found = px.check(graph.format(3), lambda x: x + x)
+
+    assert found.outcome == "refuted"
+    assert found.witness.values[0] == pytest.approx(1.5 * found.witness.values[1])
+
+
+def test_random_code_is_unknown_and_code_that_writes_into_an_argument_is_noted():
+    found = px.check(lambda x: F.dropout(x, 0.5), lambda x: x * 1, x=X)
+    assert found.outcome == "unknown" and "it draws random numbers" in str(found)
+
+    found = px.check(lambda x: x.mul_(2), lambda x: x * 2, x=X)
+    assert any("f writes into x" in note for note in found.notes)
+    assert found.outcome != "refuted"
+
+
+def test_an_outcome_is_no_truth_value():
+    with pytest.raises(TypeError, match="three outcomes"):
+        bool(px.check(lambda x: x + x, lambda x: 2 * x, x=X))
+
+
+# ---------------------------------------------------------------- pytest
+def test_assert_equivalent_fails_readably_and_unknown_never_passes_silently():
+    px.assert_equivalent(lambda x: x + x, lambda x: 2 * x, x=X)
+    with pytest.raises(AssertionError, match="f and g are not equivalent\n\nrefuted: f and g differ"):
+        px.assert_equivalent(lambda x: x + x, lambda x: 3 * x, x=X)
+
+    def sort(x):
+        return torch.sort(x, -1).values
+
+    def negated(x):
+        return -torch.sort(-x, -1, True).values
+
+    with pytest.raises(AssertionError, match="it is not decided whether sort and negated are equivalent"):
+        px.assert_equivalent(sort, negated, x=X)
+    with pytest.warns(UserWarning, match=r"accepted by \d+ random trials, not proved"):
+        assert px.assert_equivalent(sort, negated, x=X, accept_tested=True).outcome == "unknown"
+    with pytest.raises(AssertionError, match="not decided"):  # random code: no trial says anything
+        px.assert_equivalent(lambda x: F.dropout(x, 0.5), lambda x: x * 1, x=X, accept_tested=True)
+
+
+# ---------------------------------------------------------------- HTML
+def test_the_page_has_the_outcome_in_words_formulas_and_escaped_text():
+    refuted = px.check(lambda x: x + x, lambda x: 3 * x, x=X)._repr_html_()
+    assert "<caption" in refuted and "refuted: f and g differ" in refuted and "differ at" in refuted
+
+    unknown = px.check(lambda x: torch.sin(torch.cos(x) + 1), lambda x: torch.sin(torch.sin(x + torch.pi / 2) + 1), x=X)
+    page = unknown._repr_html_()
+    assert "<math" in page and "□" in page and "&lt;lambda&gt;" in page and "<lambda>" not in page
+
+
+# ---------------------------------------------------------------- command line
+def test_the_command_line_compares_two_functions(capsys):
+    from prism_explore.entry.cli import main
+
+    file = f"{__file__.removesuffix('test_check.py')}sides.py"
+    assert main(["check", f"{file}:softmax", f"{file}:naive_softmax", "--input", "x=b,64"]) == 0
+    assert capsys.readouterr().out.startswith("proved: softmax = naive_softmax for all b")
+    assert main(["check", f"{file}:softmax", f"{file}:wrong_softmax", "--input", "x=b,64", "--json"]) == 1
+    assert '"outcome": "refuted"' in capsys.readouterr().out
+    for arguments, message in (
+        ([f"{file}:soft", f"{file}:softmax", "--input", "x=b,64"], "has no 'soft'; it has naive_softmax, softmax"),
+        ([f"{file}:softmax", "--input", "x=b,64"], "check compares two sides"),
+        ([f"{file}:softmax", f"{file}:softmax", "--input", "b,64"], "--input takes NAME=DIMS"),
+        (["nowhere.py:f", f"{file}:softmax", "--input", "x=b"], "there is no file nowhere.py"),
+    ):
+        assert main(["check", *arguments]) == 2
+        assert message in capsys.readouterr().err
