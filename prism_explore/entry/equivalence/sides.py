@@ -155,6 +155,12 @@ def _different_names(left: str, right: str) -> tuple[str, str]:
     return (left, right) if left != right else (f"{left} (first)", f"{right} (second)")
 
 
+def _type(given: Any, name: str) -> TensorType:
+    """The declared dims and dtype; how an example lies in memory is no part of what is compared."""
+    t = tensor_type(given, name)
+    return TensorType(t.dims, t.dtype)
+
+
 def _signature(code: Callable[..., Any], name: str) -> _Signature:
     try:
         accepted = list(inspect.signature(getattr(code, "forward", code)).parameters.values())
@@ -169,7 +175,7 @@ def _signature(code: Callable[..., Any], name: str) -> _Signature:
         module: Any = code
         for source, tensor in (*module.named_parameters(), *module.named_buffers()):
             if tensor.is_floating_point():
-                parameters[source] = tensor_type(tensor, source)
+                parameters[source] = _type(tensor, source)
     return _Signature(name, code, tuple(p.name for p in by_position), required, parameters)
 
 
@@ -179,7 +185,7 @@ def _match_with_graph(left: Any, right: Any, names: tuple[str, str], inputs: Map
     code_is_left = not isinstance(left, TensorProgram | SGraph)
     code, graph = (left, right) if code_is_left else (right, left)
     signature = _signature(code, names[0] if code_is_left else names[1])
-    types = {name: tensor_type(given, name) for name, given in inputs.items()}
+    types = {name: _type(given, name) for name, given in inputs.items()}
     if not types:
         own = graph.inputs
         types = {name: i.type for name, i in zip(signature.arguments, own, strict=False)}
@@ -194,7 +200,7 @@ def _match_with_graph(left: Any, right: Any, names: tuple[str, str], inputs: Map
 
 
 def _match_codes(left: _Signature, right: _Signature, inputs: Mapping[str, Any]) -> Sides:
-    types = {name: tensor_type(given, name) for name, given in inputs.items()}
+    types = {name: _type(given, name) for name, given in inputs.items()}
     first, second = (left, right) if set(types) <= set(left.arguments) else (right, left)
     if not set(types) <= set(first.arguments):
         unknown = [n for n in types if n not in left.arguments and n not in right.arguments]
