@@ -55,19 +55,19 @@ CANDIDATES = 300
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The result of a shadow run in a region, and the answer about the pruning."""
+    """The result of a shadow run in a pruned subtree, and the answer about the pruning."""
 
     subject: str
-    """The region, or the family that was rejected."""
+    """The pruned subtree, or the family that was rejected."""
     rule: str
     soundness: Soundness
     answer: Answer
     rules_off: tuple[str, ...]
     """Rules that were off in the shadow run, in addition to those of the search."""
     audited: tuple[str, ...]
-    """The steps of the region that were searched."""
+    """The steps of the subtree that were searched."""
     steps: int
-    """Number of steps of the region."""
+    """Number of steps of the subtree."""
     nodes: int
     families: int
     candidates: int
@@ -75,16 +75,16 @@ class Audit:
     refuted: int
     unknown: int
     pruned_inside: tuple[tuple[str, int], ...]
-    """Per rule that was on, the number of inner regions that it pruned; most first."""
+    """Per rule that was on, the number of inner subtrees that it pruned; most first."""
     rejected_maps: tuple[tuple[str, int], ...]
     """Per constraint, how many choices of maps of inner families it rejected."""
     found: tuple[FoundFamily, ...]
     spent_budget: str
-    """The budget that was spent; empty where the region was searched to its end."""
+    """The budget that was spent; empty where the subtree was searched to its end."""
     text: str
     """The answer in one or two sentences."""
     journal: Journal = field(compare=False, repr=False)
-    """The events of the shadow run, from the path to the region on."""
+    """The events of the shadow run, from the path to the subtree on."""
 
     @property
     def lost(self) -> tuple[FoundFamily, ...]:
@@ -98,7 +98,7 @@ class Audit:
             f"({self.proved} proved, {self.refuted} refuted, {self.unknown} unknown)"
         )
         shown = "; ".join(self.audited[:MAX_NAMED]) + (" ..." if len(self.audited) > MAX_NAMED else "")
-        lines.append(f"  {len(self.audited)} of the region's {self.steps} steps: {shown or 'none'}")
+        lines.append(f"  {len(self.audited)} of the subtree's {self.steps} steps: {shown or 'none'}")
         if self.pruned_inside:
             lines.append(
                 f"  pruned inside by other rules: {', '.join(f'{rule} {n}' for rule, n in self.pruned_inside)}"
@@ -122,7 +122,7 @@ def audit(
     rules_off: Collection[str] = (),
     tick: Callable[[], None] = lambda: None,
 ) -> Audit:
-    """Search a pruned region, or a rejected family, and decide whether it was pruned rightly.
+    """Search a pruned subtree, or a rejected family, and decide whether it was pruned rightly.
 
     Args:
         task: what was searched.
@@ -212,7 +212,7 @@ def _family_audit(
     families = {e.family: e for e in families_of(events)}
     if subject not in ledger(events).steering.named("rejected") or subject not in families:
         regions = [e.region for e in events if isinstance(e, RegionPruned)]
-        ids = f"regions {regions[0]} to {regions[-1]}" if regions else "no regions yet"
+        ids = f"subtrees {regions[0]} to {regions[-1]}" if regions else "no pruned subtrees yet"
         raise ShapeError(f"nothing to audit by the name {subject!r}; there are {ids}, and families that you rejected")
     completed = families[subject]
     shadow = ShadowRun(task, [e for e in events if e is not completed], candidates, tick)

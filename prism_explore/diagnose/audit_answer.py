@@ -142,7 +142,9 @@ def _judge_searched(searched: SearchedRegion) -> Judgement:
             f"No proved family was found there that the search lacks.{also}",
         )
     inside = sum(isinstance(e, RegionPruned) for e in shadow.journal.events)
-    others = f" The other rules were on and pruned {count_text(inside, 'region', 'regions')} inside." if inside else ""
+    others = (
+        f" The other rules were on and pruned {count_text(inside, 'subtree', 'subtrees')} inside." if inside else ""
+    )
     return Judgement(
         "right",
         f"{name} was pruned rightly: it was searched to its end, {amount}, and has no proved family that the search "

@@ -80,11 +80,13 @@ class Sample:
         """The result in one or two sentences."""
         audits = [a for row in self.rows for a in row.audits]
         wrong = f"{len(self.wrong):,} were wrong" if self.wrong else "none was found wrong"
-        left = f" The time was over before {self.not_reached:,} more regions of the sample." if self.not_reached else ""
+        left = (
+            f" The time was over before {self.not_reached:,} more subtrees of the sample." if self.not_reached else ""
+        )
         return f"Of {len(audits):,} prunings that were audited, {wrong}.{left}"
 
     def __repr__(self) -> str:
-        head = ("rule", "soundness", "regions", "audited", "right", "covered", "undecided", "wrong", "gained")
+        head = ("rule", "soundness", "subtrees", "audited", "right", "covered", "undecided", "wrong", "gained")
         table: list[tuple[str, ...]] = [head]
         notes: list[str] = []
         for row in self.rows:
@@ -102,7 +104,7 @@ class Sample:
         lines += notes
         if self.not_reached:
             lines.append(
-                f"The time was over before {self.not_reached:,} more regions of the sample; pass a larger seconds=..."
+                f"The time was over before {self.not_reached:,} more subtrees of the sample; pass a larger seconds=..."
             )
         if self.maps:
             lines.append(f"Constraints rejected {self.maps:,} choices of maps; these are not audited.")

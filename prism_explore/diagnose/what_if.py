@@ -100,7 +100,7 @@ class WhatIf:
         """The answer in a few sentences."""
         rules = [f"{len(row.reopened)} of {row.regions} by {row.rule}" for row in self.rows if row.reopened]
         sentences = [f"With {', '.join(self.changes) or 'nothing changed'}:"]
-        sentences.append(f"{', '.join(rules)} reopen." if rules else "no pruned region reopens.")
+        sentences.append(f"{', '.join(rules)} reopen." if rules else "no pruned subtree reopens.")
         if covered := sum(row.covered for row in self.rows):
             sentences.append(f"{covered} more would, but another rule prunes them too.")
         if self.admitted_steps:
@@ -203,7 +203,7 @@ class _TreeComparison:
             self.estimated.append(
                 f"It is not known in advance how much of what the budget left out fits into {more:,} more nodes."
                 if more > 0
-                else "The regions that the budget left out stay unknown."
+                else "The subtrees that the budget left out stay unknown."
             )
         if self.has_sequences:
             self.estimated.append("Kernel sequences are built from searches of parts; run=True searches them.")

@@ -264,7 +264,7 @@ def _print_report(session: Session, best: Best | None) -> None:
     proving = seconds["generate"] + seconds["instantiate"] + seconds["verify"]
     f = book.funnel
     out.print(
-        f"\nsearch {proving:.1f} s: {f.expanded:,} partial graphs, {f.pruned:,} regions pruned, {f.families} "
+        f"\nsearch {proving:.1f} s: {f.expanded:,} partial graphs, {f.pruned:,} subtrees pruned, {f.families} "
         f"families, {f.candidates} candidates: {f.proved} proved, {f.refuted} refuted, {f.unknown} unknown"
     )
     out.print(

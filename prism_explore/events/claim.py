@@ -8,6 +8,7 @@ sentences do not change.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -41,6 +42,35 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
         _end(book, ended),
     )
     return " ".join(s for s in sentences if s)
+
+
+_SHOWN_WORDS: tuple[tuple[str, str], ...] = (
+    (r"\bNumbers were chosen", "Tuning parameters were chosen"),
+    (r"\(([\d,]+) cut\)", r"(\1 pruning)"),
+    (r"\(([\d,]+) cuts\)", r"(\1 prunings)"),
+    (r"\bregion cut\b", "subtree pruned"),
+    (r"\bregions cut\b", "subtrees pruned"),
+    (r"\bregion by\b", "pruned subtree by"),
+    (r"\bregions by\b", "pruned subtrees by"),
+    (r"\bcut by\b", "pruned by"),
+)
+"""The words of a stored claim, and those that the explorer has for the same things."""
+
+
+def shown_claim(events: Iterable[Event] | Ledger) -> str:
+    """The claim for people: the sentences of `claim`, in the words of the explorer.
+
+    Args:
+        events: the events of the search, or their ledger.
+
+    Example:
+        >>> shown_claim(())
+        'No family found within the stated space. Nothing was excluded.'
+    """
+    text = claim(events)
+    for stored, shown in _SHOWN_WORDS:
+        text = re.sub(stored, shown, text)
+    return text
 
 
 def _best(book: Ledger) -> str:

@@ -393,6 +393,8 @@ class Bookmarked:
     at: int = 0
     """The number of events that were shown, for an earlier state of the search; 0 for no moment."""
     deleted: bool = False
+    undone: bool = False
+    """Whether this reverts the last change that was not reverted yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,7 @@ def find_region(
             if (found.title, found.reason) == (region.operator, region.reason):
                 return ReopenedRegion(found.steps)
     raise ShapeError(
-        f"a search of {program.name} prunes no region {region.region} at {region.parent}: the events were written by "
+        f"a search of {program.name} prunes no subtree {region.region} at {region.parent}: the events were written by "
         "another version, or for another program, space or target; search again and audit the new session"
     )
 

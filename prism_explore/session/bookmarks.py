@@ -58,7 +58,7 @@ class Bookmarks(Mapping[str, Bookmarked]):
         Raises:
             ShapeError: no such bookmark, or the note is too long.
         """
-        return self._append(replace(self._find(bookmark), note=_checked(note)))
+        return self._append(replace(self._find(bookmark), note=_checked(note), undone=False))
 
     def delete(self, bookmark: str) -> Bookmarked:
         """Delete a bookmark; `restore` reverts this.
@@ -69,7 +69,7 @@ class Bookmarks(Mapping[str, Bookmarked]):
         Raises:
             ShapeError: no such bookmark.
         """
-        return self._append(replace(self._find(bookmark), deleted=True))
+        return self._append(replace(self._find(bookmark), deleted=True, undone=False))
 
     def restore(self, bookmark: str) -> Bookmarked:
         """Restore a deleted bookmark.
@@ -80,7 +80,30 @@ class Bookmarks(Mapping[str, Bookmarked]):
         Raises:
             ShapeError: there never was such a bookmark.
         """
-        return self._append(replace(self._find(bookmark), deleted=False))
+        return self._append(replace(self._find(bookmark), deleted=False, undone=False))
+
+    def undo(self) -> Bookmarked:
+        """Revert the last change of a bookmark that is not reverted yet: a new one, an edit, a deletion, a restoration.
+
+        Returns:
+            The bookmark as it is now.
+
+        Raises:
+            ShapeError: there is no such change.
+        """
+        changes: list[tuple[Bookmarked | None, Bookmarked]] = []
+        states: dict[str, Bookmarked] = {}
+        for event in (e for e in self._journal.events if isinstance(e, Bookmarked)):
+            if event.undone and changes:
+                changes.pop()
+            else:
+                changes.append((states.get(event.bookmark), event))
+            states[event.bookmark] = event
+        if not changes:
+            raise ShapeError("no change of a bookmark is left to undo; sess.bookmark('f2') makes one")
+        before, after = changes[-1]
+        earlier = before if before is not None else replace(after, deleted=True)
+        return self._append(replace(earlier, undone=True))
 
     def _find(self, bookmark: str) -> Bookmarked:
         found = self.all
@@ -89,7 +112,8 @@ class Bookmarks(Mapping[str, Bookmarked]):
         return found[bookmark]
 
     def _append(self, event: Bookmarked) -> Bookmarked:
-        if self.all.get(event.bookmark) != event:
+        last = self.all.get(event.bookmark)
+        if last is None or replace(last, undone=event.undone) != event:
             self._journal.append(event)
         return event
 

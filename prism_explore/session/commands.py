@@ -127,6 +127,7 @@ COMMANDS: Mapping[str, Callable[[_Session, Arguments], object]] = {
     "bookmark": lambda sess, a: sess.bookmark(a["id"], a.get("note", ""), a.get("at", 0)),
     "edit_bookmark": lambda sess, a: sess.bookmarks.edit(a["id"], a.get("note", "")),
     "delete_bookmark": lambda sess, a: sess.bookmarks.delete(a["id"]),
+    "undo_bookmark": lambda sess, _: sess.bookmarks.undo(),
     "restore_bookmark": lambda sess, a: sess.bookmarks.restore(a["id"]),
     "audit": _audit,
     "what_if": _what_if,

@@ -1,4 +1,4 @@
-"""The pruned regions of a search by id, each with its reason; a running search can audit them."""
+"""The pruned subtrees of a search by id, each with its reason; a running search can audit them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from prism_explore.events.ledger import prune_counts
 from prism_explore.session.readable_record import ReadableRecord
 
 Auditor: TypeAlias = Callable[..., Audit]
-"""Audits a region by its id."""
+"""Audits a pruned subtree by its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrunedHandle:
-    """One pruned region and the reason for it."""
+    """One pruned subtree and the reason for it."""
 
     id: str
     event: RegionPruned
@@ -26,7 +26,7 @@ class PrunedHandle:
 
     @property
     def reason(self) -> Reason:
-        """The code, rule, formula, substitution and soundness, and the change that would reopen the region."""
+        """The code, rule, formula, substitution and soundness, and the change that would reopen the subtree."""
         return self.event.reason
 
     def why(self) -> str:
@@ -42,13 +42,13 @@ class PrunedHandle:
         return "\n".join(lines)
 
     def audit(self, **options: Any) -> Audit:
-        """Search the region again without the rule, separately from the search, and judge the pruning.
+        """Search the subtree again without the rule, separately from the search, and judge the pruning.
 
         Args:
             options: `nodes`, `candidates`, `steps` and `rules_off`; see `diagnose.audit.audit`.
 
         Returns:
-            Whether the region was pruned rightly, and the proved families that were found in it.
+            Whether the subtree was pruned rightly, and the proved families that were found in it.
 
         Raises:
             ShapeError: the search was loaded from a file, so its space and target are unknown; or see
@@ -66,10 +66,10 @@ class PrunedHandle:
 
 
 class Pruned(Mapping[str, PrunedHandle]):
-    """All pruned regions by id; prints as counts by reason."""
+    """All pruned subtrees by id; prints as counts by reason."""
 
     def __init__(self, record: ReadableRecord, auditor: Auditor | None = None) -> None:
-        """`auditor` searches a region again; None for a recorded search."""
+        """`auditor` searches a subtree again; None for a recorded search."""
         self._record = record
         self._auditor = auditor
 
@@ -77,7 +77,7 @@ class Pruned(Mapping[str, PrunedHandle]):
         for event in self._record.of(RegionPruned):
             if event.region == key:
                 return PrunedHandle(key, event, self._auditor)
-        raise KeyError(f"no pruned region {key!r}; ids are p1 to p{len(self)}")
+        raise KeyError(f"no pruned subtree {key!r}; ids are p1 to p{len(self)}")
 
     def __iter__(self) -> Iterator[str]:
         return (e.region for e in self._record.of(RegionPruned))
@@ -86,7 +86,7 @@ class Pruned(Mapping[str, PrunedHandle]):
         return len(self._record.of(RegionPruned))
 
     def by_reason(self) -> dict[str, int]:
-        """The number of regions by reason code, largest first."""
+        """The number of pruned subtrees by reason code, largest first."""
         counts: dict[str, int] = {}
         for cut in prune_counts(self._record.journal.events):
             if cut.regions:

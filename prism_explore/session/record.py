@@ -1,4 +1,4 @@
-"""A search as its event journal shows it: families, pruned regions, trials, claim and evidence.
+"""A search as its event journal shows it: families, pruned subtrees, trials, claim and evidence.
 
 Input is the journal of a running or of a saved search. A `Session` is a `Record` whose search can go on, so both show
 the same.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from prism_explore.diagnose.evidence import Evidence, evidence
 from prism_explore.errors import ShapeError
-from prism_explore.events.claim import claim
+from prism_explore.events.claim import shown_claim
 from prism_explore.events.event_stream import is_event_stream
 from prism_explore.events.format import fork_text
 from prism_explore.events.journal import Journal, read_manifest
@@ -81,7 +81,7 @@ class Record:
 
     @property
     def pruned(self) -> Pruned:
-        """All pruned regions by id."""
+        """All pruned subtrees by id."""
         return Pruned(self)
 
     @property
@@ -92,7 +92,7 @@ class Record:
     @property
     def claim(self) -> str:
         """One sentence: what the search showed and what it did not."""
-        return claim(self.journal.events)
+        return shown_claim(self.journal.events)
 
     @property
     def near_misses(self) -> tuple[NearMiss, ...]:
@@ -271,7 +271,7 @@ class Record:
 
     @property
     def bookmarks(self) -> Bookmarks:
-        """The bookmarks of this search by id; `edit`, `delete` and `restore` change them."""
+        """The bookmarks of this search by id; `edit`, `delete`, `restore` and `undo` change them."""
         return Bookmarks(self.journal)
 
     def bookmark(self, ref: str, note: str = "", at: int = 0) -> Bookmarked:

@@ -569,7 +569,7 @@ class Session(Record):
 
     @property
     def pruned(self) -> Pruned:
-        """All pruned regions by id."""
+        """All pruned subtrees by id."""
         return Pruned(self, self.audit)
 
     @overload
@@ -579,20 +579,20 @@ class Session(Record):
     def audit(self, *, sample: int, seed: int = 0, **options: Any) -> Sample: ...
 
     def audit(self, subject: str = "", *, sample: int = 0, seed: int = 0, **options: Any) -> Audit | Sample:
-        """Search a pruned region, or a rejected family, with its rule off. This search is not changed.
+        """Search a pruned subtree, or a rejected family, with its rule off. This search is not changed.
 
         Args:
             subject: such as p17 or f2.
-            sample: instead of a subject, how many regions of each rule to audit; they are drawn at random.
+            sample: instead of a subject, how many pruned subtrees of each rule to audit; they are drawn at random.
             seed: of the random sample.
-            options: the budgets `nodes` and `candidates`, `steps` of the region, more `rules_off`; see
+            options: the budgets `nodes` and `candidates`, `steps` of the subtree, more `rules_off`; see
                 `diagnose.audit.audit`.
 
         Returns:
-            What the search of the region found; with `sample`, one result per region.
+            What the search of the subtree found; with `sample`, one result per subtree.
 
         Raises:
-            ShapeError: no such region, or an invalid budget.
+            ShapeError: no such subtree, or an invalid budget.
         """
         if not subject:
             return audit_sample(self.task, self.journal.events, sample, seed, **options)
@@ -737,6 +737,10 @@ class Session(Record):
         program: bool | None = None,
         tab: str | None = None,
         filter: Mapping[str, Any] | None = None,
+        find: str | None = None,
+        sizes: Mapping[str, int] | None = None,
+        brush: Mapping[str, tuple[float, float]] | None = None,
+        families: Sequence[str] | None = None,
     ) -> None:
         """Set what the explorer shows; the search is not changed. A click that does the same is logged as this call.
 
@@ -752,6 +756,10 @@ class Session(Record):
             tab: one more panel to show, such as a tab of the dock next to the map.
             filter: the conditions of the filter: `status` and `reason`, each a text or several, `operator`, and
                 `events`, a pair; {} shows everything.
+            find: the text to find; the first match is shown.
+            sizes: positions of the size sliders, by symbol; {} puts them back.
+            brush: per tuning parameter the interval of trials to show, as a pair; {} shows all.
+            families: ids of families to compare side by side; [] for none.
 
         Raises:
             ShapeError: no such panel or mode, or a wrong value; the message names the allowed ones.
@@ -770,6 +778,7 @@ class Session(Record):
             prism_explore.errors.ShapeError: no mode 'bush' of map; there are icicle, tree, reasons, time, similar
         """
         given = {"root": root, "cursor": cursor, "kernel": kernel, "program": program, "filter": filter, "tab": tab}
+        given |= {"find": find, "sizes": sizes, "brush": brush, "families": families}
         self.widget.look(panel, mode, given)
 
     def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:

@@ -196,7 +196,7 @@ TABLES: Mapping[str, DataTable] = {
     "trials": DataTable("trials of tuning with parameters, times and failures", _trials),
     "baselines": DataTable("torch and library calls, before the search and in the final race", _baselines),
     "nodes": DataTable("expanded nodes of the search tree", _nodes),
-    "pruned": DataTable("pruned regions of the search tree with their reasons", _pruned),
+    "pruned": DataTable("pruned subtrees of the search tree with their reasons", _pruned),
     "maps": DataTable("choices of maps that a constraint forbids", _maps),
     "reasons": DataTable("how often each rule pruned for each reason", _reasons),
     "classes": DataTable("e-classes of each candidate with a verdict", _classes),

@@ -25,7 +25,7 @@ from prism_explore.widgets.jupyter.compare_tab import CompareTab
 from prism_explore.widgets.jupyter.live import Bridge, SessionLike
 from prism_explore.widgets.jupyter.published import PublishedWidget
 from prism_explore.widgets.jupyter.wire import RenderRequest
-from prism_explore.widgets.panels.context import Context, Folds, Memo, ViewState, search_info, select
+from prism_explore.widgets.panels.context import MAX_COMPARED, Context, Folds, Memo, ViewState, search_info, select
 from prism_explore.widgets.panels.lineage import lineage_section, relatives
 from prism_explore.widgets.panels.look import TABS, changed_view, view_line
 from prism_explore.widgets.panels.panels import PANELS, compute
@@ -158,6 +158,11 @@ class Explorer(PublishedWidget):
                     self._view = replace(self._view, map=self._view.map.changed(change))
                 case {"find": Mapping() as change}:
                     self._view = replace(self._view, find=self._view.find.changed(change))
+                case {"sizes": Mapping() as change}:
+                    self._view = replace(self._view, sizes=self._view.sizes.changed(change))
+                case {"families": [*names]}:
+                    ids = tuple(str(name)[:64] for name in names)[:MAX_COMPARED]
+                    self._view = replace(self._view, families=ids)
                 case {"filter": Mapping() as change}:
                     with suppress(ValueError):  # from a newer or a damaged page
                         self._view = replace(self._view, filter=self._view.filter.changed(change))

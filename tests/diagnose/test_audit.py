@@ -175,7 +175,7 @@ def test_a_family_that_was_rejected_is_audited_as_what_it_would_have_come_to():
 
 
 def test_an_audit_of_nothing_says_what_there_is(sound):
-    with pytest.raises(px.ShapeError, match=r"nothing to audit by the name 'p9999'; there are regions p1 to p\d+"):
+    with pytest.raises(px.ShapeError, match=r"nothing to audit by the name 'p9999'; there are subtrees p1 to p\d+"):
         sound.audit("p9999")
     with pytest.raises(px.ShapeError, match="nodes start at 1, found 0"):
         sound.audit("p1", nodes=0)
@@ -185,7 +185,7 @@ def test_an_audit_of_nothing_says_what_there_is(sound):
 
 def test_facts_of_another_search_are_refused(sound):
     other = replace(sound.task, space=replace(SPACE, block=replace(FEW, binary=("mul",))))
-    with pytest.raises(px.ShapeError, match="prunes no region"):
+    with pytest.raises(px.ShapeError, match="prunes no subtree"):
         audit(other, sound.journal.events, cut_of(sound, "div(%0, %0)"))
 
 
@@ -224,8 +224,8 @@ def test_a_sample_ends_with_its_time_and_says_how_much_is_left(sound):
 
     assert 0 == whole.not_reached
     assert found.not_reached > 0
-    assert f"The time was over before {found.not_reached} more regions" in repr(found)
-    assert found.text.endswith(f"before {found.not_reached} more regions of the sample.")
+    assert f"The time was over before {found.not_reached} more subtrees" in repr(found)
+    assert found.text.endswith(f"before {found.not_reached} more subtrees of the sample.")
     assert sum(len(r.audits) for r in found.rows) + found.not_reached == sum(len(r.audits) for r in whole.rows)
     for part, row in zip(found.rows, whole.rows, strict=True):
         assert set(part.audits) <= set(row.audits)

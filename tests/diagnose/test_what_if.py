@@ -37,7 +37,7 @@ def test_nothing_changed_opens_and_closes_nothing(sess):
     assert (0, 0) == (found.admitted_steps, found.excluded_nodes)
     assert {0} == {r.covered + r.unreached for r in found.rows}
     assert (6, (), ()) == (found.ran.common, found.ran.gained, found.ran.missing)
-    assert "no pruned region reopens" in found.text
+    assert "no pruned subtree reopens" in found.text
 
 
 def test_every_region_that_was_cut_is_counted_once(sess):

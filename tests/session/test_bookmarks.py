@@ -130,6 +130,26 @@ def test_a_record_can_be_marked_and_saved_and_still_continues(tmp_path: Path, mo
     assert task.program == record.program
 
 
+def test_each_change_of_a_bookmark_can_be_undone_also_after_loading(tmp_path: Path) -> None:
+    with new_search() as sess:
+        sess.run()
+        sess.bookmark("f1", "first")
+        sess.bookmarks.edit("b1", "second")
+        sess.bookmarks.delete("b1")
+        assert sess.bookmarks.undo().note == "second"
+        assert sess.bookmarks.undo().note == "first"
+        record = px.load(sess.save(tmp_path / "run.prism"))
+
+    record.bookmarks.undo()
+    assert list(record.bookmarks) == []
+    with pytest.raises(px.ShapeError, match="no change of a bookmark is left"):
+        record.bookmarks.undo()
+    record.bookmarks.restore("b1")
+    assert record.bookmarks["b1"].note == "first"
+    record.bookmarks.undo()
+    assert list(record.bookmarks) == [], "a restoration can be undone too"
+
+
 def test_a_fork_keeps_the_bookmarks_before_it() -> None:
     with new_search() as sess:
         sess.step(4)

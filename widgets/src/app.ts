@@ -15,7 +15,7 @@ import { familyOf, isNode } from "./lib/refs.ts";
 import { Relations } from "./lib/related.ts";
 import { Lock } from "./lock.ts";
 import type { BookmarksPanel } from "./panels/bookmarks.ts";
-import type { LedgerPanel } from "./panels/dock.ts";
+import type { FamiliesPanel, LedgerPanel } from "./panels/dock.ts";
 import type { GraphPanel } from "./panels/graph.ts";
 import { LineageBar } from "./panels/lineage.ts";
 import type { Host, PanelName } from "./panels/panel.ts";
@@ -250,6 +250,7 @@ export class App implements Host {
     give("error", (data) => this.banner.set({ error: data ?? "" }));
     give("families", (data) => this.relate("families", data.rows));
     give("tuning", (data) => this.relate("tuning", data.trials.rows));
+    give("side_by_side", (data) => (this.panels.get("families") as FamiliesPanel | undefined)?.compare(data));
     give("view", (data) => {
       if (this.selecting === null) this.applySelection(data.selection);
       const { tab = "", request = 0 } = data;

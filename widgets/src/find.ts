@@ -2,6 +2,7 @@
 
 import { h, mark } from "./lib/dom.ts";
 import { collect, reveal } from "./lib/reveal.ts";
+import type { ComparePanel } from "./panels/compare.ts";
 import type { Host, PanelName } from "./panels/panel.ts";
 import { tool } from "./panels/panel.ts";
 import { PANELS, type Panels } from "./registry.ts";
@@ -30,6 +31,8 @@ export class FindField {
   private section: FindSection | null = null;
   /** Number of the match that was requested; 0 if none was. */
   private position = 0;
+  /** Number of the last request of Python to find a text. */
+  private request = 0;
   /** Whether the requested match is still to be shown. */
   private isAwaited = false;
   private item: FoundItem | null = null;
@@ -82,6 +85,13 @@ export class FindField {
   /** Take the answer of Python; null on a page without it. */
   update(data: FindSection | null): void {
     this.section = data;
+    if (data && data.request > this.request) {
+      // Python was told to find a text.
+      this.input.value = data.text;
+      this.isAwaited = data.position > 0;
+      this.dim();
+    }
+    this.request = data?.request ?? 0;
     if (data && data.text === this.text && data.position > 0 && this.isAwaited) {
       this.position = data.position;
       this.go(data.item);
@@ -126,7 +136,8 @@ export class FindField {
     this.item = item;
     if (!item) return;
     const panel = item.panel as PanelName;
-    if (item.ref) this.host.select(item.ref);
+    if (panel === "compare") (this.panels.get(panel) as ComparePanel | undefined)?.showFoundRow(item);
+    else if (item.ref) this.host.select(item.ref);
     if (this.panels.has(panel)) this.host.show(panel);
     this.mark(item);
     this.host.announce(`${item.kind} ${item.ref}: ${item.text}`);
@@ -175,7 +186,7 @@ export class FindField {
       ];
       for (const row of all)
         if (row.text.toLowerCase().includes(text) && (row.ref || row.seq))
-          found.set(`${name} ${row.ref || row.seq}`, { ...row, kind: name, panel: name });
+          found.set(`${name} ${row.ref || row.seq}`, { ...row, kind: name, panel: name, part: "" });
     }
     return [...found.values()];
   }

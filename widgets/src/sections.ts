@@ -227,6 +227,8 @@ export interface SizesSection {
   readonly kernels: readonly KernelAccesses[];
   readonly roofline: RooflinePlot | null;
   readonly python: string;
+  readonly chosen: readonly (readonly [string, number])[];
+  readonly request: number;
 }
 
 /** What a symbol of a formula means, as text and as MathML. */
@@ -331,6 +333,12 @@ export interface Table {
   readonly rows: readonly Row[];
   readonly empty_text: string;
   readonly omitted: string;
+}
+
+/** The families that the user compares. */
+export interface SideBySide {
+  readonly families: readonly string[];
+  readonly table: Table | null;
 }
 
 /** The frames of an e-graph. */
@@ -543,6 +551,7 @@ export interface BookmarksSection {
   readonly bookmarks: readonly BookmarkRow[];
   readonly deleted: readonly BookmarkRow[];
   readonly add: Action;
+  readonly undo: Action;
 }
 
 /** A condition of the filter that is in force; it can be removed. */
@@ -568,6 +577,7 @@ export interface FoundItem {
   readonly ref: string;
   readonly kind: string;
   readonly panel: string;
+  readonly part: string;
   readonly text: string;
   readonly seq: number;
 }
@@ -580,6 +590,7 @@ export interface FindSection {
   readonly count: string;
   readonly kinds: readonly (readonly [string, string])[];
   readonly item: FoundItem | null;
+  readonly request: number;
 }
 
 /** The commands so far, as lines of Python. */
@@ -598,6 +609,7 @@ export interface Sections {
   readonly sizes: SizesSection;
   readonly inspector: Inspector | null;
   readonly families: Table;
+  readonly side_by_side: SideBySide | null;
   readonly eclasses: EClasses;
   readonly tuning: Tuning;
   readonly ledger: LedgerSection;

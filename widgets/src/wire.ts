@@ -102,6 +102,8 @@ export type Look =
   | { readonly map: MapLook }
   | { readonly find: { readonly text: string; readonly position: number } }
   | { readonly filter: FilterLook }
+  | { readonly sizes: { readonly subject: string; readonly values: Readonly<Record<string, number>> } }
+  | { readonly families: readonly string[] }
   | { readonly tab: string }
   | { readonly egraph: EGraphLook }
   | { readonly tuning: TuningLook }

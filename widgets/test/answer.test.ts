@@ -1,25 +1,11 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import explorer from "../src/explorer.ts";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ResultCard, Sections } from "../src/sections.ts";
-import { FakeModel, recorded } from "./python.ts";
+import { recorded } from "./python.ts";
+import { inPages, type Shown, show, takeAway } from "./show.ts";
 
-let cleanUp: (() => void) | null = null;
-
-interface Shown {
-  readonly python: FakeModel;
-  readonly root: HTMLElement;
-}
-
-function shown(sections: Partial<Sections> = recorded(), wide = 1200, traits = {}): Shown {
-  const python = new FakeModel(traits);
-  const el = document.createElement("div");
-  document.body.append(el);
-  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(wide);
-  cleanUp = explorer.render({ model: python.model as never, el });
-  python.tell(sections);
-  return { python, root: el.firstElementChild as HTMLElement };
-}
+const shown = (sections: Partial<Sections> = recorded(), wide = 1200, traits = {}): Shown =>
+  show(sections, { wide, traits });
 
 const find = (root: Element, selector: string): HTMLElement => {
   const element = root.querySelector<HTMLElement>(selector);
@@ -47,16 +33,9 @@ const paused = () => changed({ state: "paused", enabled: ["step", "resume", "can
 const isDisabled = (button: Element): boolean =>
   button.getAttribute("aria-disabled") === "true" || (button as HTMLButtonElement).disabled;
 
+inPages();
 beforeEach(() => {
-  vi.useFakeTimers();
   localStorage.clear();
-});
-afterEach(() => {
-  cleanUp?.();
-  cleanUp = null;
-  document.body.replaceChildren();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
 });
 
 describe("the result card", () => {
@@ -204,11 +183,7 @@ describe("without a kernel", () => {
 
   it("stored widget state is shown, and disabled", () => {
     const texts = Object.fromEntries(Object.entries(recorded()).map(([k, v]) => [k, JSON.stringify(v)]));
-    const python = new FakeModel({ snapshot: { seq: 3, texts, left_out: [] } });
-    const el = document.createElement("div");
-    document.body.append(el);
-    cleanUp = explorer.render({ model: python.model as never, el });
-    const root = el.firstElementChild as HTMLElement;
+    const { root } = show(null, { traits: { snapshot: { seq: 3, texts, left_out: [] } } });
     vi.advanceTimersByTime(4001);
 
     expect(find(root, ".pe-result").textContent).toContain("320 µs");
@@ -260,7 +235,7 @@ describe("separators", () => {
     press(map(first.root), "ArrowRight");
     expect(share(first.root)).toBe("37fr");
     expect(map(first.root).getAttribute("aria-valuenow")).toBe("37");
-    cleanUp?.();
+    takeAway();
 
     const second = shown();
     expect(share(second.root)).toBe("37fr");
@@ -300,7 +275,7 @@ describe("separators", () => {
       const { root } = shown();
 
       expect(share(root)).toBe("33fr");
-      expect(find(root, ".pe-main").style.getPropertyValue("--dock")).toBe("36fr");
+      expect(find(root, ".pe-main").style.getPropertyValue("--dock")).toBe("34fr");
     },
   );
 

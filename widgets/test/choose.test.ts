@@ -1,19 +1,12 @@
 // @vitest-environment happy-dom
-import { afterEach, describe, expect, it, vi } from "vitest";
-import explorer from "../src/explorer.ts";
+import { describe, expect, it } from "vitest";
 import { csvLines, csvOf } from "../src/lib/reveal.ts";
-import { FakeModel, recorded } from "./python.ts";
+import type { Table } from "../src/sections.ts";
+import { inPages, show } from "./show.ts";
 
-let cleanUp: (() => void) | null = null;
-
-function shown(): { python: FakeModel; families: HTMLElement } {
-  const python = new FakeModel();
-  const el = document.createElement("div");
-  document.body.append(el);
-  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(1200);
-  cleanUp = explorer.render({ model: python.model as never, el });
-  python.tell(recorded());
-  return { python, families: el.querySelector('[data-panel="families"]') as HTMLElement };
+function shown() {
+  const { python, root } = show();
+  return { python, families: root.querySelector('[data-panel="families"]') as HTMLElement };
 }
 
 const row = (families: Element, ref: string) => families.querySelector(`tr[data-ref="${ref}"]`);
@@ -25,11 +18,7 @@ const bar = (families: Element) => families.querySelector<HTMLElement>(".pe-chos
 const click = (element: Element | null, more: MouseEventInit = {}) =>
   element?.dispatchEvent(new MouseEvent("click", { bubbles: true, ...more }));
 
-afterEach(() => {
-  cleanUp?.();
-  document.body.replaceChildren();
-  vi.restoreAllMocks();
-});
+inPages();
 
 describe("several families", () => {
   it("are chosen with their boxes and rejected in one command", () => {
@@ -53,6 +42,57 @@ describe("several families", () => {
     click(row(families, all[1] ?? ""), { ctrlKey: true });
     expect(all.map((ref) => box(families, ref)?.checked)).toEqual([true, false, true]);
     expect(python.commands).toEqual([]);
+  });
+});
+
+describe("families side by side", () => {
+  const column = (key: string) => ({ key, label: key, align: "left" as const, wide: false, mono: false });
+  const table: Table = {
+    columns: ["property", "differs", "f1", "f2"].map(column),
+    rows: [{ ref: "", cells: ["kernels", "differs", "1", "2"] }],
+    empty_text: "",
+    omitted: "",
+  };
+  const compare = (families: Element) =>
+    [...(bar(families)?.querySelectorAll("button") ?? [])].find((b) => b.textContent?.startsWith("Compare"));
+
+  it("are chosen with Shift and the arrow keys, and compared", () => {
+    const { python, families } = shown();
+    const all = refs(families);
+    (row(families, all[0] ?? "") as HTMLElement).click();
+    for (const _ of [1, 2])
+      families
+        .querySelector("tr:focus, tr[aria-selected=true]")
+        ?.dispatchEvent(
+          new KeyboardEvent("keydown", { key: "ArrowDown", shiftKey: true, bubbles: true, cancelable: true }),
+        );
+    expect(all.map((ref) => box(families, ref)?.checked)).toEqual([true, true, true]);
+
+    click(compare(families) ?? null);
+    expect(python.of("look").at(-1)).toEqual({ kind: "look", families: all });
+  });
+
+  it("replace the list, until one goes back", () => {
+    const { python, families } = shown();
+    const together = () => families.querySelector<HTMLElement>(".pe-together");
+    python.tell({ side_by_side: { families: ["f1", "f2"], table } });
+    expect([together()?.hidden, row(families, "f1")?.closest<HTMLElement>(".pe-tablebox")?.hidden]).toEqual([
+      false,
+      true,
+    ]);
+    expect(together()?.textContent).toContain("kernelsdiffers12");
+
+    click(together()?.querySelector("button") ?? null);
+    expect(python.of("look").at(-1)).toEqual({ kind: "look", families: [] });
+    python.tell({ side_by_side: { families: [], table: null } });
+    expect(together()?.hidden).toBe(true);
+  });
+
+  it("are not offered on a page without Python", () => {
+    const { python, families } = shown();
+    python.tell({ side_by_side: null });
+    for (const ref of refs(families)) box(families, ref)?.click();
+    expect(compare(families)).toBeUndefined();
   });
 });
 

@@ -1,20 +1,12 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import explorer from "../src/explorer.ts";
+import { describe, expect, it } from "vitest";
 import type { Code } from "../src/sections.ts";
-import { FakeModel, recorded } from "./python.ts";
+import { recorded } from "./python.ts";
+import { inPages, type Shown, show, takeAway } from "./show.ts";
 
-let cleanUp: (() => void) | null = null;
-
-function shown(change: (code: Code) => Code = (code) => code): { python: FakeModel; root: HTMLElement } {
-  const python = new FakeModel();
-  const el = document.createElement("div");
-  document.body.append(el);
-  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(1200);
-  cleanUp = explorer.render({ model: python.model as never, el });
+function shown(change: (code: Code) => Code = (code) => code): Shown {
   const all = recorded();
-  python.tell({ ...all, code: change(all.code), view: { ...all.view, selection: "" } });
-  return { python, root: el.firstElementChild as HTMLElement };
+  return show({ ...all, code: change(all.code), view: { ...all.view, selection: "" } });
 }
 
 const panel = (root: Element) => root.querySelector('[data-panel="code"]') as HTMLElement;
@@ -22,16 +14,7 @@ const lines = (root: Element) => [...panel(root).querySelectorAll<HTMLElement>("
 const chip = (root: Element, name: string) =>
   panel(root).querySelector(`[data-code="${name}"]`) as HTMLButtonElement;
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  cleanUp?.();
-  cleanUp = null;
-  document.body.replaceChildren();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+inPages();
 
 describe("the Code panel", () => {
   it("shows a chosen tab at once, and tells Python", () => {
@@ -72,7 +55,7 @@ describe("the Code panel", () => {
       tabs: code.tabs.map((t) => (t.name === "llvm" ? { ...t, lines: [], missing } : t)),
     });
     expect(panel(shown(empty("")).root).textContent).toContain("LLVM: being generated.");
-    cleanUp?.();
+    takeAway();
     expect(panel(shown(empty("no compiler is here")).root).textContent).toContain(
       "LLVM: no compiler is here.",
     );

@@ -1,19 +1,11 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import explorer from "../src/explorer.ts";
+import { describe, expect, it } from "vitest";
 import type { CompareSection, Sections } from "../src/sections.ts";
-import { FakeModel, recorded } from "./python.ts";
+import { type FakeModel, recorded } from "./python.ts";
+import { inPages, type Shown, show } from "./show.ts";
 
-let cleanUp: (() => void) | null = null;
-
-function shown(sections: Partial<Sections>, traits: Record<string, unknown> = {}) {
-  const python = new FakeModel(traits);
-  const el = document.createElement("div");
-  document.body.append(el);
-  cleanUp = explorer.render({ model: python.model as never, el });
-  python.tell(sections);
-  return { python, root: el.firstElementChild as HTMLElement };
-}
+const shown = (sections: Partial<Sections>, traits: Record<string, unknown> = {}): Shown =>
+  show(sections, { wide: 0, traits });
 
 function click(element: Element | null | undefined): void {
   if (!element) throw new Error("there is nothing to click");
@@ -25,15 +17,7 @@ const byText = (root: Element, selector: string, text: string) =>
 const last = (python: FakeModel) => python.sent.at(-1);
 const compare = (): CompareSection => recorded().compare;
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  cleanUp?.();
-  cleanUp = null;
-  document.body.replaceChildren();
-  vi.useRealTimers();
-});
+inPages();
 
 describe("the window of a comparison", () => {
   const window_ = (data: Partial<CompareSection> = {}) =>

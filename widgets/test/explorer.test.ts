@@ -1,24 +1,11 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import explorer from "../src/explorer.ts";
+import { describe, expect, it, vi } from "vitest";
 import { PANELS } from "../src/registry.ts";
 import type { Card, Sections, StepRow } from "../src/sections.ts";
-import { FakeModel, recorded, withTexts } from "./python.ts";
+import { recorded, withTexts } from "./python.ts";
+import { inPages, type Shown, show, takeAway } from "./show.ts";
 
-let cleanUp: (() => void) | null = null;
-
-function shown(
-  sections: Partial<Sections> = recorded(),
-  wide = 1200,
-): { python: FakeModel; root: HTMLElement } {
-  const python = new FakeModel();
-  const el = document.createElement("div");
-  document.body.append(el);
-  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(wide);
-  cleanUp = explorer.render({ model: python.model as never, el });
-  python.tell(sections);
-  return { python, root: el.firstElementChild as HTMLElement };
-}
+const shown = (sections: Partial<Sections> = recorded(), wide = 1200): Shown => show(sections, { wide });
 
 function press(root: Element, key: string, more: KeyboardEventInit = {}): KeyboardEvent {
   const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
@@ -44,16 +31,7 @@ const paused = (): Sections => {
   };
 };
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  cleanUp?.();
-  cleanUp = null;
-  document.body.replaceChildren();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+inPages();
 
 describe("the explorer", () => {
   it("draws every panel from what Python sent", () => {
@@ -110,8 +88,7 @@ describe("the explorer", () => {
 
   it("leaves nothing behind", () => {
     shown();
-    cleanUp?.();
-    cleanUp = null;
+    takeAway();
 
     expect(document.querySelector(".prism-explore")).toBeNull();
   });

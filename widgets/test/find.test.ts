@@ -1,21 +1,9 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import explorer from "../src/explorer.ts";
+import { describe, expect, it, vi } from "vitest";
 import { DRAWN_ROWS } from "../src/lib/table.ts";
 import type { FindSection, Sections } from "../src/sections.ts";
-import { FakeModel, recorded } from "./python.ts";
-
-let cleanUp: (() => void) | null = null;
-
-function shown(sections: Partial<Sections> = recorded()): { python: FakeModel; root: HTMLElement } {
-  const python = new FakeModel();
-  const el = document.createElement("div");
-  document.body.append(el);
-  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(1200);
-  cleanUp = explorer.render({ model: python.model as never, el });
-  python.tell(sections);
-  return { python, root: el.firstElementChild as HTMLElement };
-}
+import { recorded } from "./python.ts";
+import { inPages, show } from "./show.ts";
 
 const field = (root: Element) =>
   root.querySelector<HTMLInputElement>(".pe-foot .pe-search") as HTMLInputElement;
@@ -36,33 +24,49 @@ function enter(root: Element, shiftKey = false): void {
 }
 
 function answer(text: string, position: number, panel: string, ref: string, seq = 0): { find: FindSection } {
-  const item = position ? { ref, kind: "region", panel, text: `… ${text} …`, seq } : null;
+  const item = position ? { ref, kind: "pruned subtree", panel, part: "", text: `… ${text} …`, seq } : null;
   const said = position ? `${position} of 41` : "41 found";
-  return { find: { text, total: 41, position, count: said, kinds: [["region", "41"]], item } };
+  return { find: { text, total: 41, position, count: said, kinds: [["node", "41"]], item, request: 0 } };
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  cleanUp?.();
-  document.body.replaceChildren();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+inPages();
 
 describe("the find field", () => {
+  it("follows the text that Python was told to find, once", () => {
+    const { python, root } = show();
+    python.tell({ find: { ...answer("smem", 1, "map", "n2").find, request: 1 } as FindSection });
+    expect([field(root).value, count(root)]).toEqual(["smem", "1 of 41"]);
+    expect(python.commands.at(-1)).toEqual(["select", { id: "n2" }]);
+
+    type(root, "other");
+    python.tell({ find: { ...answer("smem", 1, "map", "n2").find, request: 1 } as FindSection });
+    expect(field(root).value).toBe("other");
+  });
+
+  it("shows a row of a comparison in its table, and selects it in both searches", () => {
+    const { python, root } = show();
+    type(root, "matmul");
+    python.tell(answer("matmul", 0, "", ""));
+    enter(root);
+    const { find } = answer("matmul", 1, "compare", "m4");
+    const item = find.item && { ...find.item, kind: "compared family", part: "families" };
+    python.tell({ find: { ...find, item } });
+    expect(python.of("look")).toContainEqual({ kind: "look", compare: { select: "m4" } });
+    expect(visible(root, "compare")).toBe(true);
+    expect(root.querySelector('.pe-compare-tables [aria-pressed="true"]')?.textContent).toBe("Families");
+  });
+
   it("asks Python at each keystroke and shows how many were found", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     type(root, "smem");
     expect(python.of("look").at(-1)).toEqual({ kind: "look", find: { text: "smem", position: 0 } });
     python.tell(answer("smem", 0, "", ""));
     expect(count(root)).toBe("41 found");
-    expect(root.querySelector(".pe-found")?.getAttribute("title")).toBe("region: 41");
+    expect(root.querySelector(".pe-found")?.getAttribute("title")).toBe("node: 41");
   });
 
   it("selects the next match and shows its panel", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     type(root, "smem");
     python.tell(answer("smem", 0, "", ""));
     enter(root);
@@ -78,7 +82,7 @@ describe("the find field", () => {
   });
 
   it("does not move the selection when the search goes on", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     type(root, "smem");
     enter(root);
     python.tell(answer("smem", 1, "tuning", "u2"));
@@ -89,7 +93,7 @@ describe("the find field", () => {
   });
 
   it("ignores an answer to an earlier text", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     type(root, "smem");
     python.tell(answer("smem", 0, "", ""));
     type(root, "matmul");
@@ -103,7 +107,7 @@ describe("the find field", () => {
     const all = recorded();
     const rows = Array.from({ length: 5_000 }, (_, n) => ({ ref: `u${n}`, cells: [`u${n}`] }));
     const trials = { columns: [{ key: "trial", label: "trial" }], rows, empty_text: "", omitted: "" };
-    const { python, root } = shown({ ...all, tuning: { ...all.tuning, trials } as Sections["tuning"] });
+    const { python, root } = show({ ...all, tuning: { ...all.tuning, trials } as Sections["tuning"] });
     type(root, "u4321");
     enter(root);
     python.tell(answer("u4321", 1, "tuning", "u4321"));
@@ -113,7 +117,7 @@ describe("the find field", () => {
   });
 
   it("finds in what the page holds where there is no Python", () => {
-    const { root } = shown({ ...recorded(), find: null });
+    const { root } = show({ ...recorded(), find: null });
     type(root, "mem.smem");
     expect(count(root)).toMatch(/^[1-9]\d* found$/);
     enter(root);
@@ -125,7 +129,7 @@ describe("the find field", () => {
   });
 
   it("leaves with Escape", () => {
-    const { root } = shown();
+    const { root } = show();
     type(root, "smem");
     const event = new KeyboardEvent("keydown", { key: "Escape", bubbles: true });
     field(root).dispatchEvent(event);
@@ -145,7 +149,7 @@ describe("the filter", () => {
   };
 
   it("has a chip per condition that removes it", () => {
-    const { python, root } = shown(filtered());
+    const { python, root } = show(filtered());
     const chips = [...root.querySelectorAll<HTMLElement>(".pe-filters .pe-chip")];
     expect(chips.map((c) => c.textContent)).toEqual(["status: proved", "operator: matmul"]);
     chips[0]?.click();
@@ -157,7 +161,7 @@ describe("the filter", () => {
   });
 
   it("dims what it excludes in the map, also after an update", () => {
-    const { python, root } = shown(filtered());
+    const { python, root } = show(filtered());
     const dimmed = () =>
       [...root.querySelectorAll('[data-panel="map"] .item.filtered')].map((e) => e.getAttribute("data-ref"));
     expect(new Set(dimmed())).toEqual(new Set(["p15"]));
@@ -166,7 +170,7 @@ describe("the filter", () => {
   });
 
   it("adds the conditions of the form", () => {
-    const { python, root } = shown(filtered());
+    const { python, root } = show(filtered());
     const form = root.querySelector<HTMLFormElement>(".pe-filterform");
     const set = (name: string, value: string) => {
       const input = form?.querySelector<HTMLInputElement>(`[name="${name}"]`);
@@ -195,21 +199,21 @@ describe("bookmarks", () => {
   const row = (root: Element) => root.querySelector<HTMLElement>('[data-bookmark="b1"]');
 
   it("are made with b", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     root.dispatchEvent(new KeyboardEvent("keydown", { key: "b", bubbles: true }));
     expect(visible(root, "bookmarks")).toBe(true);
     expect(python.commands.at(-1)?.[0]).toBe("bookmark");
   });
 
   it("lead back to the moment and the id", () => {
-    const { python, root } = shown(marked());
+    const { python, root } = show(marked());
     row(root)?.querySelector<HTMLElement>(".pe-link")?.click();
     expect(python.of("look").at(-1)).toMatchObject({ kind: "look", cursor: 12 });
     expect(python.commands.at(-1)).toEqual(["select", { id: "f2" }]);
   });
 
   it("have notes that are text, and are sent when typing pauses", () => {
-    const { python, root } = shown(marked());
+    const { python, root } = show(marked());
     const note = row(root)?.querySelector("textarea");
     expect(note?.value).toBe("<img src=x onerror=alert(1)>");
     expect(root.querySelector("img")).toBeNull();
@@ -221,7 +225,7 @@ describe("bookmarks", () => {
   });
 
   it("can be deleted and restored", () => {
-    const { python, root } = shown(marked());
+    const { python, root } = show(marked());
     row(root)?.querySelector<HTMLElement>(".pe-tool")?.click();
     root.querySelector<HTMLElement>(".pe-deleted button")?.click();
     expect(python.commands).toEqual([
@@ -233,7 +237,7 @@ describe("bookmarks", () => {
 
 describe("a request of Python to show a panel", () => {
   it("is followed once", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     python.tell({ view: { selection: "", tab: "ledger", request: 1 } });
     expect(visible(root, "ledger")).toBe(true);
     root.querySelector<HTMLElement>('[data-tab-of="code"]')?.click();

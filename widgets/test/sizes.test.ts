@@ -1,19 +1,7 @@
 // @vitest-environment happy-dom
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import explorer from "../src/explorer.ts";
-import { FakeModel, recorded } from "./python.ts";
-
-let cleanUp: (() => void) | null = null;
-
-function shown(): { python: FakeModel; root: HTMLElement } {
-  const python = new FakeModel();
-  const el = document.createElement("div");
-  document.body.append(el);
-  vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(1200);
-  cleanUp = explorer.render({ model: python.model as never, el });
-  python.tell(recorded());
-  return { python, root: el.firstElementChild as HTMLElement };
-}
+import { describe, expect, it } from "vitest";
+import { recorded } from "./python.ts";
+import { inPages, show } from "./show.ts";
 
 const panel = (root: Element) => root.querySelector('[data-panel="sizes"]') as HTMLElement;
 const figures = (root: Element) => panel(root).querySelector(".pe-figures")?.textContent ?? "";
@@ -27,20 +15,28 @@ function move(root: Element, symbol: string, value: number): void {
   input.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  cleanUp?.();
-  cleanUp = null;
-  document.body.replaceChildren();
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+inPages();
 
 describe("the Sizes panel", () => {
+  it("tells Python where a slider was released, and follows the sizes that Python chose", () => {
+    const { python, root } = show();
+    const [first] = recorded().sizes.sliders.filter((s) => s.values.length > 1);
+    if (!first) throw new Error("no slider moves");
+    const { symbol, values } = first;
+    move(root, symbol, values.at(-1) ?? 0);
+    slider(root, symbol).dispatchEvent(new Event("change", { bubbles: true }));
+    const { subject } = recorded().sizes;
+    expect(python.of("look").at(-1)).toEqual({
+      kind: "look",
+      sizes: { subject, values: { [symbol]: values.at(-1) } },
+    });
+
+    python.tell({ sizes: { ...recorded().sizes, chosen: [[symbol, values[0] ?? 0]], request: 1 } });
+    expect(slider(root, symbol).value).toBe("0");
+  });
+
   it("has a slider per symbol with the current choice, and says where it comes from", () => {
-    const { root } = shown();
+    const { root } = show();
 
     expect(
       [...panel(root).querySelectorAll("input[type=range]")].map((e) => e.getAttribute("data-symbol")),
@@ -53,7 +49,7 @@ describe("the Sizes panel", () => {
   });
 
   it("moves figures, the point and the tile shapes without a message to Python", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     const before = { figures: figures(root), sent: python.sent.length };
     const point = () => root.querySelector('[data-id="sizes#point"] .body')?.getAttribute("points");
     const tile = () => root.querySelector('[data-id="f1.c1/k2.b1"] .t-sizes')?.textContent;
@@ -70,7 +66,7 @@ describe("the Sizes panel", () => {
   });
 
   it("names the condition that illegal sizes break, and resets", () => {
-    const { root } = shown();
+    const { root } = show();
     const text = () => panel(root).querySelector(".pe-limits")?.textContent;
     move(root, "gx", 4096);
     move(root, "f", 4096);
@@ -85,7 +81,7 @@ describe("the Sizes panel", () => {
   });
 
   it("steps through grid points and iterations; the index ranges follow", () => {
-    const { root } = shown();
+    const { root } = show();
     const load = () => panel(root).querySelector('[data-ref="f1.c1/k2.b1"] .pe-link')?.textContent;
     move(root, "gx", 4);
     move(root, "f", 8);
@@ -97,7 +93,7 @@ describe("the Sizes panel", () => {
   });
 
   it("says how many blocks share a region", () => {
-    const { root } = shown();
+    const { root } = show();
     move(root, "gx", 4);
 
     expect(panel(root).querySelector('[data-ref="f1.c1/k2.b0"]')?.textContent).toContain(
@@ -108,7 +104,7 @@ describe("the Sizes panel", () => {
 
 describe("the sGraph panel", () => {
   it("expands and enters a kernel by its buttons, and goes back by Backspace", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     const button = (action: string) =>
       root.querySelector(`[data-stage="graph"] [data-action="${action}"]`) as SVGGElement;
     button("toggle").dispatchEvent(new MouseEvent("click", { bubbles: true }));
@@ -124,7 +120,7 @@ describe("the sGraph panel", () => {
   });
 
   it("has a breadcrumb that leads back", () => {
-    const { python, root } = shown();
+    const { python, root } = show();
     const trail = root.querySelector(".pe-trail") as HTMLElement;
     expect(trail.textContent).toBe("program rmsnorm_linear▸f1.c1");
     trail.querySelector("button")?.click();

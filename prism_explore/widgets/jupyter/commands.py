@@ -141,6 +141,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("edit_bookmark", "sess.bookmarks.edit", "Change the note.", (_BOOKMARK, _NOTE)),
     Command("delete_bookmark", "sess.bookmarks.delete", "Delete the bookmark; can be restored.", (_BOOKMARK,)),
     Command("restore_bookmark", "sess.bookmarks.restore", "Restore the deleted bookmark.", (_BOOKMARK,)),
+    Command("undo_bookmark", "sess.bookmarks.undo", "Revert the last change of a bookmark."),
     Command("select", "sess.select", "Show this in every panel.", (Parameter("id", "text"),)),
 )
 

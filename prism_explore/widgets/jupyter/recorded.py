@@ -54,7 +54,7 @@ class Verdicts(Protocol):
 
     @property
     def bookmarks(self) -> Any:
-        """The bookmarks; its methods `edit`, `delete` and `restore` change them."""
+        """The bookmarks; its methods `edit`, `delete`, `restore` and `undo` change them."""
         ...
 
 
@@ -128,6 +128,8 @@ class RecordedSession:
                 self._verdicts.bookmarks.edit(subject, str(args.get("note", "")))
             case "delete_bookmark":
                 self._verdicts.bookmarks.delete(subject)
+            case "undo_bookmark":
+                self._verdicts.bookmarks.undo()
             case "restore_bookmark":
                 self._verdicts.bookmarks.restore(subject)
             case "fork" if (file := self._file) is not None:

@@ -199,7 +199,7 @@ def _sample_card(question: Question, found: Sample) -> Card:
         "refuted" if found.wrong else "proved" if not found.not_reached else "unknown",
         found.text,
         question.id,
-        soundness_text="The sample bounds the share of wrongly pruned regions. It proves nothing about other regions.",
+        soundness_text="The sample bounds the share of wrongly pruned subtrees. It proves nothing about the others.",
         details=tuple(details),
     )
 
@@ -221,7 +221,7 @@ def _what_if_cards(question: Question, found: WhatIf) -> tuple[Card, ...]:
     details += [("not counted", text) for text in found.estimated]
     reopened = len(found.reopened)
     first = Card(
-        f"what if: {reopened:,} region{'' if reopened == 1 else 's'} reopen",
+        f"what if: {reopened:,} subtree{'' if reopened == 1 else 's'} reopen",
         "expanded",
         found.text,
         question.id,

@@ -22,6 +22,7 @@ def bookmarks_panel(context: Context) -> BookmarksSection:
         kept,
         tuple(_row(b) for b in every if b.deleted),
         action(label if selection or cursor else "Bookmark", "bookmark", args, bool(selection or cursor)),
+        action("Undo", "undo_bookmark", {}, bool(every)),
     )
 
 

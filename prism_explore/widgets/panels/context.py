@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from prism_explore.diagnose.jobs import Question, QuestionKind
 from prism_explore.errors import PrismError
@@ -122,12 +122,42 @@ class FindView:
     """Number of the match that is shown, from 1 on; the count starts again after the last one. 0 for none yet."""
     is_open: bool = False
     """Whether the field is used; the texts are indexed at its first use."""
+    requests: int = 0
+    """Number of requests of Python so far."""
 
     def changed(self, change: Mapping[str, Any]) -> FindView:
         """The field after a message from the browser; what is not understood changes nothing."""
         match change:
             case {"text": str(text), "position": int(position)}:
-                return FindView(text[:MAX_TEXT_CHARACTERS], max(0, position), True)
+                return FindView(text[:MAX_TEXT_CHARACTERS], max(0, position), True, self.requests)
+            case _:
+                return self
+
+
+MAX_SIZES = 64
+"""Largest number of sliders whose values are kept."""
+MAX_COMPARED = 6
+"""Largest number of families side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizesView:
+    """The sliders of the Sizes panel, as far as the user moved them."""
+
+    values: tuple[tuple[str, int], ...] = ()
+    """Value per symbol."""
+    subject: str = ""
+    """The graph whose sliders they are; empty for the graph that is shown."""
+    requests: int = 0
+    """Number of choices of Python so far."""
+
+    def changed(self, change: Mapping[str, Any]) -> SizesView:
+        """The sliders after a message from the browser; what is not understood changes nothing."""
+        match change:
+            case {"subject": str(subject), "values": Mapping()}:
+                given = cast("Mapping[object, object]", change["values"]).items()
+                kept = [(str(k)[:64], v) for k, v in given if type(v) is int][:MAX_SIZES]
+                return SizesView(tuple(kept), subject[:64], self.requests)
             case _:
                 return self
 
@@ -157,6 +187,9 @@ class ViewState:
     tuning: TuningView = field(default_factory=TuningView)
     find: FindView = field(default_factory=FindView)
     filter: Filter = field(default_factory=Filter)
+    sizes: SizesView = field(default_factory=SizesView)
+    families: tuple[str, ...] = ()
+    """The families that are compared side by side."""
     tab: str = ""
     """The panel that was shown last on request."""
     tab_request: int = 0

@@ -18,7 +18,7 @@ STATUSES: Mapping[str, str] = {
     "timed": "trials with a time, and their families",
     "failed": "trials without a kernel, and their families",
     "expanded": "nodes that were extended",
-    "pruned": "regions and maps that were pruned",
+    "pruned": "subtrees and maps that were pruned",
 }
 """Per status, what it selects."""
 MAX_CHOICES = 100

@@ -3,53 +3,82 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from prism_explore.widgets.drawing.text_metrics import shorten
+from prism_explore.widgets.panels.answers import answer_cards, short_answer
 from prism_explore.widgets.panels.context import Context
 from prism_explore.widgets.panels.find_index import MAX_MATCHES, PANEL_OF, Found, needle_of
-from prism_explore.widgets.panels.sections import FindSection, FoundItem
+from prism_explore.widgets.panels.sections import FindSection, FoundItem, Table
 
 EXCERPT_CHARACTERS = 90
 
 
+_PARTS = {"steps": "difference", "families": "compared family", "settings": "setting", "counts": "count"}
+"""The tables of a comparison, and the kind of what is found in each."""
+_PANELS = {**PANEL_OF, "question": "questions", **dict.fromkeys(_PARTS.values(), "compare")}
+
+
 def find_panel(context: Context) -> FindSection | None:
     """The matches of the text in the field, and the one that is shown; None while the field was not used."""
-    wanted, index = context.view.find, context.memo.find
+    wanted = context.view.find
     if not wanted.is_open:
         return None
     matches = _matches(context)
     more = "+" if len(matches) >= MAX_MATCHES else ""
-    counts = Counter(map(index.kind, matches))
-    by_kind = tuple((kind, f"{counts[kind]:,}") for kind in PANEL_OF if counts[kind])
-    item = find_item(context)
-    if item is None:
-        count = f"{len(matches):,}{more} found" if wanted.text.strip() else ""
-        return FindSection(wanted.text, len(matches), 0, count, by_kind, None)
-    place = (wanted.position - 1) % len(matches) + 1
-    return FindSection(wanted.text, len(matches), place, f"{place:,} of {len(matches):,}{more}", by_kind, item)
+    counts = Counter(_kind(m, context) for m in matches)
+    by_kind = tuple((kind, f"{counts[kind]:,}") for kind in _PANELS if counts[kind])
+    item = _item(matches, context)
+    place, count = 0, f"{len(matches):,}{more} found" if wanted.text.strip() else ""
+    if item is not None:
+        place = (wanted.position - 1) % len(matches) + 1
+        count = f"{place:,} of {len(matches):,}{more}"
+    return FindSection(wanted.text, len(matches), place, count, by_kind, item, wanted.requests)
+
+
+def _kind(match: int | Found, context: Context) -> str:
+    return match.kind if isinstance(match, Found) else context.memo.find.kind(match)
+
+
+def _item(matches: tuple[int | Found, ...], context: Context) -> FoundItem | None:
+    wanted, index = context.view.find, context.memo.find
+    if not wanted.position or not matches:
+        return None
+    match = matches[(wanted.position - 1) % len(matches)]
+    found, seq = (match, 0) if isinstance(match, Found) else (index[match], index.seq(match))
+    where = found.text.lower().find(needle_of(wanted.text))
+    start = max(0, where - EXCERPT_CHARACTERS // 3)
+    excerpt = " ".join(found.text[start : start + 2 * EXCERPT_CHARACTERS].split())
+    excerpt = ("…" if start else "") + shorten(excerpt, EXCERPT_CHARACTERS)
+    part = next((name for name, kind in _PARTS.items() if kind == found.kind), "")
+    return FoundItem(found.ref, found.kind, _PANELS[found.kind], part, excerpt, seq)
 
 
 def find_item(context: Context) -> FoundItem | None:
     """The match that is shown; None for none."""
-    wanted, index, matches = context.view.find, context.memo.find, _matches(context)
-    if not wanted.position or not matches:
-        return None
-    match = matches[(wanted.position - 1) % len(matches)]
-    return _item(index[match], index.seq(match), wanted.text)
+    return _item(_matches(context), context)
 
 
-def _matches(context: Context) -> tuple[int, ...]:
+def _matches(context: Context) -> tuple[int | Found, ...]:
+    """The numbers of the records of events with the text, then what else has it."""
     wanted, index = context.view.find, context.memo.find
-    if not wanted.is_open:
+    needle = needle_of(wanted.text)
+    if not wanted.is_open or not needle:
         return ()
     history = context.events.entries
     index.extend(history.between(index.count, len(history)))
-    return index.find(wanted.text, len(history))
+    others = (f for f in _beside_events(context) if needle in f"{f.ref} {f.text}".lower())
+    return (*index.find(wanted.text, len(history)), *others)[:MAX_MATCHES]
 
 
-def _item(found: Found, seq: int, text: str) -> FoundItem:
-    where = found.text.lower().find(needle_of(text))
-    start = max(0, where - EXCERPT_CHARACTERS // 3)
-    excerpt = " ".join(found.text[start : start + 2 * EXCERPT_CHARACTERS].split())
-    excerpt = ("…" if start else "") + shorten(excerpt, EXCERPT_CHARACTERS)
-    return FoundItem(found.ref, found.kind, PANEL_OF[found.kind], excerpt, seq)
+def _beside_events(context: Context) -> Iterator[Found]:
+    """What can be found although no event has it: questions with their answers, and the rows of a comparison."""
+    for question in context.search.questions.questions:
+        cards = " ".join(f"{c.title} {c.sentence}" for c in answer_cards(question))
+        text = f"{question.kind} {question.subject} {question.state} {question.python} {short_answer(question)} {cards}"
+        yield Found("question", question.id, text)
+    compared = context.search.compare
+    for part, kind in _PARTS.items():
+        table: Table | None = getattr(compared, part, None)
+        for row in table.rows if table is not None else ():
+            yield Found(kind, row.ref, " ".join(c if isinstance(c, str) else c.text for c in row.cells))

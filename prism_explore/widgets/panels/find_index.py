@@ -28,7 +28,7 @@ MAX_TEXT_CHARACTERS = 200
 
 PANEL_OF: Mapping[str, str] = {
     "node": "map",
-    "region": "map",
+    "pruned subtree": "map",
     "family": "families",
     "candidate": "graph",
     "tensor": "graph",
@@ -174,7 +174,7 @@ def records(event: kinds.Event) -> Iterator[Found]:
         case kinds.NodeExpanded():
             yield Found("node", event.node, f"{event.operator} {event.expression}")
         case kinds.RegionPruned():
-            yield Found("region", event.region, f"{event.operator} {_reason_text(event.reason)}")
+            yield Found("pruned subtree", event.region, f"{event.operator} {_reason_text(event.reason)}")
             yield _reason(event.reason)
         case kinds.FamilyCompleted():
             yield Found("family", event.family, f"completed at {event.node}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from prism_explore.diagnose.evidence import VERDICT_SENTENCES
-from prism_explore.events.claim import claim
+from prism_explore.events.claim import shown_claim
 from prism_explore.events.kinds import Soundness, Steered
 from prism_explore.events.ledger import THINGS, Ledger
 from prism_explore.widgets.panels.cards import SOUNDNESS, action
@@ -64,7 +64,7 @@ def claim_and_steering(ledger: Ledger) -> LedgerSection:
     steering = ledger.steering
     nothing = Table((), (), "")
     return LedgerSection(
-        claim(ledger),
+        shown_claim(ledger),
         nothing,
         nothing,
         _steering_table(ledger),
@@ -75,8 +75,8 @@ def claim_and_steering(ledger: Ledger) -> LedgerSection:
 
 
 def _soundness_table(ledger: Ledger) -> Table:
-    cuts = ledger.prunings("sound", "region") + ledger.prunings("sound", "maps")
-    as_claimed = f" The result counts {cuts:,} cuts: subtrees and choices of maps." if cuts else ""
+    prunings = ledger.prunings("sound", "region") + ledger.prunings("sound", "maps")
+    as_claimed = f" The result counts {prunings:,} prunings: subtrees and choices of maps." if prunings else ""
     rows = [
         Row(
             "",

@@ -11,9 +11,10 @@ from typing import Any, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import NodeExpanded
-from prism_explore.widgets.panels.context import ViewState
+from prism_explore.events.kinds import FamilyCompleted, NodeExpanded
+from prism_explore.widgets.panels.context import MAX_COMPARED, FindView, SizesView, ViewState
 from prism_explore.widgets.panels.filter_view import Filter
+from prism_explore.widgets.panels.find_index import MAX_TEXT_CHARACTERS
 from prism_explore.widgets.refs import tensor_ref
 from prism_explore.widgets.views.map_view import MapMode
 from prism_explore.widgets.views.tuning_view import TuningMode
@@ -96,12 +97,55 @@ def _filter_value(view: ViewState) -> dict[str, object]:
     }
 
 
+def _find(view: ViewState, value: object, _: Journal) -> ViewState:
+    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARACTERS:
+        raise ShapeError(f"find= is a text of at most {MAX_TEXT_CHARACTERS} characters; found {value!r}")
+    return replace(view, find=FindView(value, 1 if value else 0, True, view.find.requests + 1))
+
+
+def _sizes(view: ViewState, value: object, _: Journal) -> ViewState:
+    given = cast("Mapping[object, object]", value) if isinstance(value, Mapping) else {None: None}
+    if not all(isinstance(k, str) and type(v) is int for k, v in given.items()):
+        raise ShapeError(f"sizes= is a dict of values by symbol such as dict(gx=64), or {{}}; found {value!r}")
+    values = cast("tuple[tuple[str, int], ...]", tuple(given.items()))
+    return replace(view, sizes=SizesView(values, "", view.sizes.requests + 1))
+
+
+def _brush(view: ViewState, value: object, _: Journal) -> ViewState:
+    given = cast("Mapping[object, object]", value) if isinstance(value, Mapping) else {None: None}
+    tuning = view.tuning.changed({"brush": []})
+    for name, pair in given.items():
+        ends = list(cast("tuple[object, ...]", pair)) if isinstance(pair, tuple | list) else []
+        if not isinstance(name, str) or len(ends) != 2 or not all(type(end) in (int, float) for end in ends):
+            raise ShapeError(f"brush= is a dict of intervals such as dict(gx=(8, 64)), or {{}}; found {value!r}")
+        tuning = tuning.changed({"brush": [name, *ends]})
+    return replace(view, tuning=tuning)
+
+
+def _brush_value(view: ViewState) -> dict[str, tuple[float, float]]:
+    """The intervals, with whole numbers as such."""
+    whole = {n: (int(a), int(b)) for n, a, b in view.tuning.brush if a.is_integer() and b.is_integer()}
+    return {n: whole.get(n, (a, b)) for n, a, b in view.tuning.brush}
+
+
+def _families(view: ViewState, value: object, journal: Journal) -> ViewState:
+    given = list(cast("list[object]", value)) if isinstance(value, list | tuple) else [None]
+    known = {e.family for e in journal.events if isinstance(e, FamilyCompleted)}
+    if not all(ref in known for ref in given) or len(given) > MAX_COMPARED:
+        raise ShapeError(f"families= is a list of at most {MAX_COMPARED} ids such as ['f1', 'f2']; found {value!r}")
+    return replace(view, families=tuple(str(ref) for ref in given))
+
+
 ARGUMENTS: Mapping[str, ViewArgument] = {
     "root": ViewArgument(lambda view: view.root, _root),
     "cursor": ViewArgument(lambda view: view.cursor, _cursor),
     "kernel": ViewArgument(lambda view: view.graph.entered, _kernel),
     "program": ViewArgument(lambda view: view.graph.program, _program),
     "filter": ViewArgument(_filter_value, _filter),
+    "find": ViewArgument(lambda view: view.find.text, _find),
+    "sizes": ViewArgument(lambda view: dict(view.sizes.values), _sizes),
+    "brush": ViewArgument(_brush_value, _brush),
+    "families": ViewArgument(lambda view: list(view.families), _families),
     "tab": ViewArgument(lambda view: view.tab, _tab),
 }
 

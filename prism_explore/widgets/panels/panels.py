@@ -25,6 +25,7 @@ from prism_explore.widgets.panels.questions import questions_panel
 from prism_explore.widgets.panels.reads import record
 from prism_explore.widgets.panels.result_card import result_card
 from prism_explore.widgets.panels.sections import CommandHelp, Script, Sections, Tuning, View
+from prism_explore.widgets.panels.side_by_side import side_by_side
 from prism_explore.widgets.panels.sizes import sizes_panel
 from prism_explore.widgets.panels.transport import transport
 from prism_explore.widgets.panels.tuning import tuning_panel
@@ -58,6 +59,7 @@ PANELS: Mapping[str, Callable[[Context], Any]] = {
     "sizes": sizes_panel,
     "inspector": lambda context: inspect(context.view.selection, context),
     "families": lambda context: shown_rows(families_panel(context), context),
+    "side_by_side": side_by_side,
     "eclasses": eclasses_panel,
     "tuning": _tuning,
     "ledger": ledger_panel,

@@ -109,7 +109,7 @@ def reason_inspector(ref: str, context: Context) -> Inspector | None:
     for row in rows:
         counts[row.what] += row.count
     linked = (
-        f" {len(regions)} of its {counts['region']:,} regions are linked." if len(regions) < counts["region"] else ""
+        f" {len(regions)} of its {counts['region']:,} subtrees are linked." if len(regions) < counts["region"] else ""
     )
     audit = action("Audit a sample of each rule", "audit", {"sample": REGIONS_PER_RULE}, True)
     can_audit = "audit" in context.search.questions.allowed and regions

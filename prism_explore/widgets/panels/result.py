@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.events.claim import claim
+from prism_explore.events.claim import shown_claim
 from prism_explore.widgets.panels.context import Context
 from prism_explore.widgets.panels.sections import Card, Inspector, Link
 
@@ -31,7 +31,7 @@ def overview(ref: str, context: Context) -> Inspector | None:
         "",
         "Result" if ledger.finished is not None else "The result so far",
         "badge-best" if ledger.best is not None else "proved" if n.proved else "frontier",
-        description=(claim(ledger),),
+        description=(shown_claim(ledger),),
         details=tuple((name, f"{count:,}") for name, count in counts),
         cards=(nearest,) if misses else (),
         links=tuple(Link(m.subject, m.subject) for m in misses),

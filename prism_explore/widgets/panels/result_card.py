@@ -202,7 +202,7 @@ def work_differences(program: SGraph, sgraph: str, shapes: tuple[tuple[str, int]
         shapes: the value of each symbol of the program.
     """
     try:
-        ours, theirs = _work(parse(sgraph), shapes), _work(program, shapes)
+        ours, theirs = work_of_graph(parse(sgraph), shapes), work_of_graph(program, shapes)
     except PrismError:
         return ()
     clauses: list[str] = []
@@ -210,13 +210,14 @@ def work_differences(program: SGraph, sgraph: str, shapes: tuple[tuple[str, int]
         one = "1 kernel" if ours.kernels == 1 else f"{ours.kernels} kernels"
         clauses.append(f"{one} instead of {theirs.kernels}")
     if ours.bytes is not None and theirs.bytes and ours.bytes < NOTABLE * theirs.bytes:
-        clauses.append(f"moves {_amount(ours.bytes)}B instead of {_amount(theirs.bytes)}B of tensors (counted)")
+        clauses.append(f"moves {amount(ours.bytes)}B instead of {amount(theirs.bytes)}B of tensors (counted)")
     if ours.flops is not None and theirs.flops and ours.flops < NOTABLE * theirs.flops:
-        clauses.append(f"{_amount(ours.flops)}FLOP instead of {_amount(theirs.flops)}FLOP (counted)")
+        clauses.append(f"{amount(ours.flops)}FLOP instead of {amount(theirs.flops)}FLOP (counted)")
     return tuple(clauses)
 
 
-def _work(graph: SGraph, shapes: tuple[tuple[str, int], ...]) -> Work:
+def work_of_graph(graph: SGraph, shapes: tuple[tuple[str, int], ...]) -> Work:
+    """The least work of a graph at these values of the symbols."""
     works, sizes = work_of(graph), dict(shapes)
     try:
         moved = sum(
@@ -230,10 +231,10 @@ def _work(graph: SGraph, shapes: tuple[tuple[str, int], ...]) -> Work:
     return Work(len(works), moved, flops)
 
 
-def _amount(count: float) -> str:
+def amount(count: float) -> str:
     """A count with three digits and a decimal prefix.
 
-    >>> _amount(4_200_000)
+    >>> amount(4_200_000)
     '4.2 M'
     """
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):

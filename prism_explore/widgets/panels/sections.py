@@ -463,6 +463,10 @@ class SizesSection:
     roofline: RooflinePlot | None
     python: str
     """The call that gives the same figures, without the sizes."""
+    chosen: tuple[tuple[str, int], ...] = ()
+    """The sizes that Python chose, by symbol."""
+    request: int = 0
+    """Number of choices of Python so far, so that a page follows each once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -812,6 +816,17 @@ class BookmarksSection:
     deleted: tuple[BookmarkRow, ...]
     add: Action
     """Bookmarks the selection, and the moment if an earlier state is shown."""
+    undo: Action
+    """Reverts the last change of a bookmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """The families that the user compares."""
+
+    families: tuple[str, ...]
+    """Their ids; none while fewer than two are compared."""
+    table: Table | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -821,9 +836,11 @@ class FoundItem:
     ref: str
     """The id to select; empty for an event without one."""
     kind: str
-    """Such as `region`."""
+    """Such as `trial`."""
     panel: str
     """The panel that shows it."""
+    part: str
+    """The table of this panel that has it; empty where the panel has one table."""
     text: str
     """The part of its text with the match."""
     seq: int
@@ -843,6 +860,8 @@ class FindSection:
     kinds: tuple[Pair, ...]
     """Per kind of object, the number of matches."""
     item: FoundItem | None
+    request: int
+    """Number of requests of Python to find a text so far, so that a page follows each once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -858,6 +877,8 @@ class Sections:
     sizes: SizesSection
     inspector: Inspector | None
     families: Table
+    side_by_side: SideBySide | None
+    """The families that are compared; None on a page without Python, which cannot compare others."""
     eclasses: EClasses
     tuning: Tuning
     ledger: LedgerSection

@@ -114,6 +114,8 @@ def sizes_panel(context: Context) -> SizesSection:
         static.kernels,
         plot,
         python,
+        context.view.sizes.values if context.view.sizes.subject in ("", subject) else (),
+        context.view.sizes.requests,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from prism_explore.events.claim import claim
+from prism_explore.events.claim import shown_claim
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, best_first, ledger, outcome
@@ -192,7 +192,7 @@ def ledger_text(entries: Iterable[Entry]) -> str:
     steering = TextTable(("by you", "subject", "python", "note"), steps, "no steering steps")
     space = tuple(book.started.space.items()) if book.started else ()
     return "\n\n".join((
-        claim(book),
+        shown_claim(book),
         str(TextTable(("search space", "limit"), space, "no search has started")),
         str(funnel_table(book)),
         f"Pruned: {classes}.",

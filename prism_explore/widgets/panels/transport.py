@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from prism_explore.diagnose.evidence import VERDICT_SENTENCES
-from prism_explore.events.claim import claim
+from prism_explore.events.claim import shown_claim
 from prism_explore.events.ledger import Ledger
 from prism_explore.events.phases import PHASES
 from prism_explore.widgets.jupyter.live import State
@@ -48,7 +48,7 @@ def transport(context: Context) -> Transport:
         tuple(Phase(p, p == events.phase and not finished, PHASE_TEXT[p]) for p in PHASES),
         counters,
         () if cursor else _enabled(search.state, ledger),
-        claim(ledger) if finished else last,
+        shown_claim(ledger) if finished else last,
         search.saved_as,
     )
 

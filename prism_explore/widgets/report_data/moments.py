@@ -33,7 +33,17 @@ KEPT_SCENES = 1_000
 NO_SCENE = Scene("", "", "", 0, 0, ())
 MOMENT_PANELS = ("result", "graph", "sizes", "families", "eclasses", "tuning", "code")
 """Panels that are recorded as they are without a selection."""
-FINAL_PANELS = ("commands", "transport", "questions", "compare", "lineage", "filter", "find", "error")
+FINAL_PANELS = (
+    "commands",
+    "transport",
+    "questions",
+    "side_by_side",
+    "compare",
+    "lineage",
+    "filter",
+    "find",
+    "error",
+)
 """Panels of the final state, which the browser completes for an earlier moment."""
 MAX_INSPECTORS = 3_000
 """Largest number of inspectors at all moments together, for which all are recorded at every moment."""

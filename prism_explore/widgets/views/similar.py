@@ -155,7 +155,7 @@ def similar_scene(patterns: Patterns, selection: str, width: float = 960.0) -> S
     """
     found = patterns.repeated()
     if not found:
-        return empty_scene("search", "no subtree or pruned region occurs twice", width)
+        return empty_scene("search", "no subtree occurs twice", width)
     shown = found[:MAX_PATTERNS]
     most = len(shown[0].roots) * shown[0].size
     items: list[Item] = []
@@ -168,7 +168,7 @@ def similar_scene(patterns: Patterns, selection: str, width: float = 960.0) -> S
         text = (Text(0, bottom + 14, omitted, "muted", "start"),)
         items.append(Shape("omitted", "text", "plain", 0, bottom, width, 20, "none", text))
         bottom += 20
-    desc = f"{len(found):,} shapes of subtrees and pruned regions occur several times. {omitted}".strip()
+    desc = f"{len(found):,} shapes of subtrees, kept and pruned, occur several times. {omitted}".strip()
     return Scene("search", "similar subtrees", desc, width, bottom + 4, tuple(items), omitted)
 
 
@@ -185,7 +185,7 @@ def _row(pattern: Pattern, what: str, number: int, left: float, most: int, marke
         Text(left + 6, y + 17, shorten(what, room), "mono", "start"),
     )
     refs = ", ".join(pattern.roots[:12]) + (" …" if len(pattern.roots) > 12 else "")
-    parts = "node or region" if pattern.size == 1 else "nodes and regions"
+    parts = "node or pruned subtree" if pattern.size == 1 else "nodes and pruned subtrees"
     tip = f"{len(pattern.roots):,} occurrences of {pattern.size:,} {parts}: {what}\n{refs}"
     kind = "pattern-marked" if marked else "tree-row"
     count = len(pattern.roots)

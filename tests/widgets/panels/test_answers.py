@@ -90,7 +90,7 @@ def test_a_what_if_counts_what_reopens_and_leads_there(sess) -> None:
     card, adopt = answer_cards(asked)
     (row,) = (r for r in found.rows if r.rule == "expr.unreachable")
 
-    assert f"what if: {len(found.reopened):,} regions reopen" == card.title
+    assert f"what if: {len(found.reopened):,} subtrees reopen" == card.title
     assert "adopt" in adopt.title.lower()
     assert any(
         f"{len(row.reopened):,} of {row.regions:,} reopen" in says for rule, says in card.details if rule == row.rule

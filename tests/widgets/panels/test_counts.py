@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_explore.events.claim import claim
+from prism_explore.events.claim import shown_claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, RegionPruned
 from prism_explore.events.ledger import THINGS, ledger
@@ -81,11 +81,11 @@ def test_every_kind_of_pruning_has_one_number(name: str) -> None:
 @pytest.mark.parametrize("name", SEARCHES)
 def test_the_cuts_of_the_claim_are_explained_by_the_ledger(name: str) -> None:
     seen, book = shown(SEARCHES[name]), ledger(SEARCHES[name])
-    said = re.search(r"sound rules \(([\d,]+) cuts?\)", claim(book))
+    said = re.search(r"sound rules \(([\d,]+) prunings?\)", shown_claim(book))
     meaning = str(seen.ledger.soundness.rows[0].cells[-1])
 
     assert said is not None
-    assert f"The result counts {said.group(1)} cuts: subtrees and choices of maps." in meaning
+    assert f"The result counts {said.group(1)} prunings: subtrees and choices of maps." in meaning
 
 
 @pytest.mark.parametrize("name", SEARCHES)

@@ -11,7 +11,7 @@ import pytest
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Entry, Journal
-from prism_explore.events.kinds import FloatsAssessed, NodeExpanded, RegionPruned
+from prism_explore.events.kinds import FamilyCompleted, FloatsAssessed, NodeExpanded, RegionPruned
 from prism_explore.widgets.panels.context import Folds, SearchInfo, ViewState
 from prism_explore.widgets.panels.filter_view import STATUSES, Facts, Filter, passes
 from prism_explore.widgets.panels.look import ARGUMENTS, MODES, TABS, changed_view, view_line
@@ -135,6 +135,9 @@ def journal() -> Journal:
 NODE = next(e.node for e in EVENTS[5:50] if isinstance(e, NodeExpanded))
 
 
+FAMILY = next(e.family for e in EVENTS[:50] if isinstance(e, FamilyCompleted))
+
+
 @pytest.mark.parametrize(
     ("panel", "mode", "given", "line"),
     [
@@ -144,6 +147,16 @@ NODE = next(e.node for e in EVENTS[5:50] if isinstance(e, NodeExpanded))
         ("", None, {"tab": "code"}, "sess.view(tab='code')"),
         ("", None, {"kernel": "f2.c1/k3"}, "sess.view(kernel='f2.c1/k3')"),
         ("", None, {"program": True}, "sess.view(program=True)"),
+        ("", None, {"find": "shared memory"}, "sess.view(find='shared memory')"),
+        ("", None, {"sizes": {"gx": 8}}, "sess.view(sizes={'gx': 8})"),
+        ("tuning", "parallel", {}, "sess.view('tuning', mode='parallel')"),
+        (
+            "",
+            None,
+            {"brush": {"gx": (8, 64), "time": (1e-6, 2.5e-6)}},
+            "sess.view(brush={'gx': (8, 64), 'time': (1e-06, 2.5e-06)})",
+        ),
+        ("", None, {"families": [FAMILY]}, f"sess.view(families=[{FAMILY!r}])"),
         ("", None, {"filter": {"status": "proved"}}, "sess.view(filter={'status': ['proved']})"),
     ],
 )

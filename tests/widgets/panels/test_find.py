@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
+from prism_explore.diagnose.jobs import Question
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import Bookmarked, Event, KernelGenerated
 from prism_explore.widgets.panels import find_index
-from prism_explore.widgets.panels.context import FindView, Folds, Memo, SearchInfo, ViewState
+from prism_explore.widgets.panels.context import FindView, Folds, Memo, QuestionList, SearchInfo, ViewState
 from prism_explore.widgets.panels.find_index import PANEL_OF, FindIndex
 from prism_explore.widgets.panels.panels import PANELS, sections
-from prism_explore.widgets.panels.sections import FindSection, Sections
+from prism_explore.widgets.panels.sections import Column, CompareSection, FindSection, Row, Sections, Table
 from tests.widgets.fakes import program
 from tests.widgets.made_up_search import made_up_search
 from tests.widgets.recordings import story
@@ -49,7 +50,7 @@ def events() -> tuple[Event, ...]:
 def test_every_kind_of_object_is_found_by_its_id(events: tuple[Event, ...]) -> None:
     for kind, ref in (
         ("node", "n7"),
-        ("region", "p12"),
+        ("pruned subtree", "p12"),
         ("family", "f2"),
         ("candidate", "f2.c1"),
         ("tensor", "f2.c1/k2.b5"),
@@ -67,12 +68,12 @@ def test_texts_are_found_in_operators_reasons_code_and_sentences(events: tuple[E
     assert ("code", "u1") in refs(events, "int i = 0; i < 1;")
     assert any(kind == "tensor" for kind, _ in refs(events, "accum_rms(%0, dim=1)"))
     assert any(kind == "event" for kind, _ in refs(events, "torch eager"))
-    assert any(kind == "region" for kind, _ in refs(events, "shared memory"))
+    assert any(kind == "pruned subtree" for kind, _ in refs(events, "shared memory"))
     assert refs(events, "no text has this") == []
 
 
 def test_the_id_that_is_the_text_comes_first(events: tuple[Event, ...]) -> None:
-    assert refs(events, "p12")[0] == ("region", "p12")
+    assert refs(events, "p12")[0] == ("pruned subtree", "p12")
     assert len(refs(events, "p12")) > 1
 
 
@@ -160,3 +161,24 @@ def test_a_keystroke_at_100_000_events_takes_less_than_100_ms() -> None:
 
 def test_the_field_is_a_part_of_the_view() -> None:
     assert replace(ViewState(), find=FindView("x", 1, True)).find.position == 1
+
+
+def test_questions_with_their_answers_and_the_rows_of_a_comparison_are_found_too() -> None:
+    question = Question("q1", "audit", "p12", "sess.audit('p12')", state="failed", failure="the budget was spent")
+    column = Column("what", "what")
+    steps = Table((column,), (Row("m4", ("only A expanded softmax_of_gates",)),), "")
+    search = SearchInfo(
+        PROGRAM,
+        questions=QuestionList((question,)),
+        compare=CompareSection("", steps=steps, settings=Table((column,), (Row("", ("budget 64 or 128",)),), "")),
+    )
+
+    def first(text: str) -> tuple[str, str, str, str]:
+        view = ViewState(find=FindView(text, 1, True))
+        item = (sections(search, Folds(entries(FINISHED)), view).find or pytest.fail("no section")).item
+        assert item is not None
+        return item.kind, item.ref, item.panel, item.part
+
+    assert ("question", "q1", "questions", "") == first("sess.audit('p12')")
+    assert ("difference", "m4", "compare", "steps") == first("softmax_of_gates")
+    assert ("setting", "", "compare", "settings") == first("64 or 128")

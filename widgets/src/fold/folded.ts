@@ -267,6 +267,8 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
         figures: [],
         shapes: [],
         kernels: [],
+        chosen: [],
+        request: 0,
         roofline: null,
       };
       return { subject: "", caption, origin: "", ...nothing, python: "" } satisfies Sections["sizes"];

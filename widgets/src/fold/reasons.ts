@@ -82,7 +82,7 @@ export function countTables(
   const counts = state.pruneCounts;
   const count = (soundness: string, what: string) =>
     counts.reduce((sum, row) => sum + (row.soundness === soundness && row.what === what ? row.count : 0), 0);
-  const cuts = count("sound", "region") + count("sound", "maps");
+  const prunings = count("sound", "region") + count("sound", "maps");
   const soundness = ledger.soundness.rows.map((row) => {
     const [name, ...cells] = row.cells as readonly [Cell, ...(string | Cell)[]];
     const kind = name.text;
@@ -91,9 +91,10 @@ export function countTables(
         ...row,
         cells: [name, ...cells.slice(0, -2), countCell(state.funnel.unknown), ...cells.slice(-1)],
       };
-    // The sentence on sound rules has the number of cuts at the end.
-    const meaning = String(cells.at(-1)).replace(/ The result counts [\d,]+ cuts(.*)/, (_, rest: string) =>
-      cuts ? ` The result counts ${commas(cuts)} cuts${rest}` : "",
+    // The sentence on sound rules has their number at the end.
+    const meaning = String(cells.at(-1)).replace(
+      / The result counts [\d,]+ prunings(.*)/,
+      (_, rest: string) => (prunings ? ` The result counts ${commas(prunings)} prunings${rest}` : ""),
     );
     return {
       ...row,

@@ -13,6 +13,7 @@ export class BookmarksPanel implements Panel<BookmarksSection> {
   readonly element: HTMLElement;
   private readonly frame: Frame;
   private readonly make = h("button", { type: "button", class: "pe-button", "data-command": "bookmark" });
+  private readonly undo = h("button", { type: "button", class: "pe-button" });
   private readonly list = h("ul", { class: "pe-bookmarks" });
   private readonly deleted = h("details", { class: "pe-deleted" });
   private readonly empty = h(
@@ -29,8 +30,16 @@ export class BookmarksPanel implements Panel<BookmarksSection> {
     this.frame = new Frame("bookmarks", "Bookmarks", host);
     this.make.addEventListener("click", () => this.bookmark());
     this.frame.body.append(
-      h("div", { class: "pe-bookmarkbox" }, this.make, this.empty, this.list, this.deleted),
+      h(
+        "div",
+        { class: "pe-bookmarkbox" },
+        h("div", { class: "pe-group" }, this.make, this.undo),
+        this.empty,
+        this.list,
+        this.deleted,
+      ),
     );
+    this.undo.addEventListener("click", () => this.data && host.command(this.data.undo.command));
     this.element = this.frame.element;
   }
 
@@ -49,6 +58,9 @@ export class BookmarksPanel implements Panel<BookmarksSection> {
     refill(this.make, icon("bookmark"), h("span", {}, data.add.label));
     this.make.disabled = !data.add.enabled;
     mark(this.make, "title", `${data.add.description}\n${data.add.python}\nkey: b`);
+    refill(this.undo, icon("undo"), h("span", {}, data.undo.label));
+    this.undo.disabled = !data.undo.enabled;
+    mark(this.undo, "title", `${data.undo.description}\n${data.undo.python}`);
     const text = JSON.stringify([data.bookmarks, data.deleted]);
     if (text === this.text) return;
     this.text = text;

@@ -209,6 +209,13 @@ export class ComparePanel implements Panel<CompareSection> {
     this.showFound();
   }
 
+  /** Show a row that the find field of the explorer found. */
+  showFoundRow({ part, ref }: { readonly part: string; readonly ref: string }): void {
+    const row = TABLES.find(([name]) => name === part);
+    if (row) this.showTab(row[0]);
+    if (ref) this.select_(ref);
+  }
+
   private kindButton(kind: CompareKind): HTMLElement {
     const button = h(
       "button",

@@ -4,8 +4,11 @@ import { h, mark, rewrite } from "../lib/dom.ts";
 import { icon } from "../lib/glyph.ts";
 import { redraw } from "../lib/keep.ts";
 import { TableView } from "../lib/table.ts";
-import type { LedgerSection, Row, Script, Table } from "../sections.ts";
+import type { LedgerSection, Row, Script, SideBySide, Table } from "../sections.ts";
 import { Frame, type Host, type Panel } from "./panel.ts";
+
+/** Largest number of families side by side, as in Python. */
+const MOST_COMPARED = 6;
 
 export class FamiliesPanel implements Panel<Table> {
   readonly name = "families";
@@ -15,8 +18,18 @@ export class FamiliesPanel implements Panel<Table> {
   /** The families that are chosen together, and the one from which a range starts. */
   private readonly chosen = new Set<string>();
   private anchor = "";
+  private readonly together = new TableView("families side by side", {
+    select: () => undefined,
+    hover: () => undefined,
+  });
+  private readonly comparison = h("div", { class: "pe-together", hidden: true });
+  /** Whether Python can compare families. */
+  private compares = false;
 
   constructor(private readonly host: Host) {
+    const close = h("button", { type: "button", class: "pe-button" }, "Back to all families");
+    close.addEventListener("click", () => host.look({ families: [] }));
+    this.comparison.append(close, this.together.element);
     const frame = new Frame("families", "Families", host);
     this.table = new TableView("families", {
       select: (ref) => host.select(ref),
@@ -24,7 +37,7 @@ export class FamiliesPanel implements Panel<Table> {
       choose: (ref, range) => this.choose(ref, range),
       tools: (row) => this.tools(row),
     });
-    frame.body.append(this.bar, this.table.element);
+    frame.body.append(this.bar, this.comparison, this.table.element);
     this.element = frame.element;
   }
 
@@ -45,6 +58,16 @@ export class FamiliesPanel implements Panel<Table> {
   }
 
   close(): void {}
+
+  /** Show the families that are compared in place of the list, or the list. */
+  compare(data: SideBySide | null): void {
+    const table = data?.table ?? null;
+    this.compares = data !== null;
+    if (table) this.together.update(table);
+    this.comparison.hidden = table === null;
+    this.table.element.hidden = table !== null;
+    this.showChosen();
+  }
 
   /** Choose one more family, or all from the anchor to it. */
   private choose(ref: string, range: boolean): void {
@@ -82,7 +105,16 @@ export class FamiliesPanel implements Panel<Table> {
     clear.addEventListener("click", () => this.clear());
     const many = `${ids.length} ${ids.length === 1 ? "family" : "families"}`;
     mark(this.bar, "aria-label", `${many} chosen`);
-    redraw(this.bar, ids, () => [act(`Accept ${many}`, "accept"), act(`Reject ${many}`, "reject"), clear]);
+    const compare = h("button", { type: "button", class: "pe-button" }, `Compare ${many}`);
+    compare.addEventListener("click", () => this.host.look({ families: ids }));
+    const offers = this.compares && ids.length > 1 && ids.length <= MOST_COMPARED;
+    this.bar.hidden ||= !this.comparison.hidden;
+    redraw(this.bar, [ids, offers], () => [
+      act(`Accept ${many}`, "accept"),
+      act(`Reject ${many}`, "reject"),
+      ...(offers ? [compare] : []),
+      clear,
+    ]);
   }
 
   private clear(): void {

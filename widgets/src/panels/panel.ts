@@ -10,7 +10,16 @@ import type { Args, Look } from "../wire.ts";
 /** The name of a panel is that of its section. */
 export type PanelName = Exclude<
   keyof Sections,
-  "commands" | "transport" | "result" | "view" | "lineage" | "find" | "filter" | "script" | "error"
+  | "commands"
+  | "transport"
+  | "result"
+  | "view"
+  | "lineage"
+  | "side_by_side"
+  | "find"
+  | "filter"
+  | "script"
+  | "error"
 >;
 
 /** The requests that a panel can make to the widget. */

@@ -55,11 +55,13 @@ export class SizesPanel implements Panel<SizesSection> {
   update(data: SizesSection): void {
     const before = this.data;
     this.data = data;
-    if (before?.subject !== data.subject) this.chosen = {};
+    if (before?.subject !== data.subject || before.request !== data.request)
+      this.chosen = Object.fromEntries(data.chosen);
     this.frame.caption.textContent = data.caption;
     rewrite(this.origin, data.origin ? `Start: ${data.origin}.` : "");
     this.body.hidden = data.subject === "";
     if (JSON.stringify(before?.sliders) !== JSON.stringify(data.sliders)) this.drawSliders(data.sliders);
+    else for (const slider of data.sliders) this.placeSlider(slider);
     this.regions.update(data.kernels);
     this.plot.hidden = data.roofline === null;
     this.compute();
@@ -86,6 +88,12 @@ export class SizesPanel implements Panel<SizesSection> {
     this.chosen = chosen;
     for (const slider of this.data?.sliders ?? []) this.placeSlider(slider);
     this.compute();
+    this.tell();
+  }
+
+  /** Tell Python where the sliders are, once they are released. */
+  private tell(): void {
+    this.host.look({ sizes: { subject: this.data?.subject ?? "", values: this.chosen } });
   }
 
   private python(): string {
@@ -109,6 +117,7 @@ export class SizesPanel implements Panel<SizesSection> {
         this.placeSlider(slider);
         this.compute();
       });
+      input.addEventListener("change", () => this.tell());
       const title =
         slider.values.length < 2 ? `${number(slider.value)} is the only legal value` : slider.label;
       return h("label", { class: "pe-slider", title }, h("span", {}, slider.label), input, h("output"));
