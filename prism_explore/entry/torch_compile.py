@@ -3,8 +3,9 @@
 """torch.compile(model, backend="prism"): regions of a real module become kernels that were searched and proved.
 
 Input: the graph of a module, from torch. It is divided into regions around its products (`entry/torch_regions.py`).
-Each region is searched like any program; its kernel replaces it unless torch was faster in one interleaved run
-(`events/fastest.py`). Everything else is unchanged, and the report has a line for every region:
+Each region is searched like any program, for tensors of the sizes and strides of the call. In one interleaved run its
+kernel is timed beside torch eager and the default compiler, and the fastest runs (`events/fastest.py`). Everything else
+is unchanged, and the report has a line for every region, which also counts the calls that a kernel did not take:
 
     compiler = px.TorchCompiler()
     fast = torch.compile(model, backend=compiler)
@@ -24,17 +25,34 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from prism_explore.entry.torch_regions import PRODUCTS, Region, function_name, regions_around
+from prism_explore.entry.torch_regions import PRODUCTS, Region, flat_rows, function_name, regions_around
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
-from prism_explore.events.fastest import EAGER, find_faster_baseline
+from prism_explore.events.fastest import COMPILED, EAGER, find_faster_baseline
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 from prism_explore.runtime.best import Best
 from prism_explore.session.session import Session
 from prism_explore.targets import KNOWN, Target
 from prism_explore.tune import Budget
+from prism_explore.tune.runner.torch_code import torch_compiled
 
 Rest: TypeAlias = Literal["eager", "inductor"]
+
+
+@dataclass(slots=True)
+class Calls:
+    """Counts of the calls of a region that has a kernel."""
+
+    accepted: int = 0
+    """The kernel ran."""
+    refused: int = 0
+    """The torch code ran, because the kernel does not take such tensors."""
+    why: str = ""
+    """The reason of the last refusal."""
+
+    def __str__(self) -> str:
+        count = self.accepted + self.refused
+        return f"; {self.refused} of {count} calls ran torch: {self.why}" if self.refused else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +69,15 @@ class RegionOutcome:
     candidate: str = ""
     ratio: float | None = None
     """Speed-up over torch eager; None where it was not measured."""
+    is_compiled: bool = False
+    """Whether the default compiler's code runs, because it was faster than the kernel and than torch eager."""
+    calls: Calls = field(default_factory=Calls, compare=False)
+    """What ran since."""
 
     def __str__(self) -> str:
-        return f"{'replaced' if self.replaced else 'left':<9} {self.region}: {self.reason}"
+        never_ran = self.calls.refused > 0 and not self.calls.accepted
+        state = "compiled" if self.is_compiled else "replaced" if self.replaced and not never_ran else "left"
+        return f"{state:<9} {self.region}: {self.reason}{self.calls}"
 
 
 @dataclass(slots=True)
@@ -64,7 +88,8 @@ class TorchCompiler:
         target: the machine; this CPU by default.
         budget: of tuning, per region.
         rest: what runs the code that is not replaced: "eager" or "inductor".
-        at_least: the required speed-up over torch eager, within the noise of the run.
+        at_least: the required speed-up over the fastest baseline, within the noise of the run.
+        baselines: what a kernel is timed beside: torch eager, which is always there, and the default compiler.
         seed: for the searches.
 
     Example:
@@ -78,6 +103,7 @@ class TorchCompiler:
     budget: Budget = field(default_factory=lambda: Budget(trials=16, seconds=10.0))
     rest: Rest = "eager"
     at_least: float = 1.0
+    baselines: Sequence[str] = (EAGER, COMPILED)
     seed: int = 0
     outcomes: list[RegionOutcome] = field(default_factory=list[RegionOutcome])
     """One per region, in the order of torch's graphs."""
@@ -110,7 +136,10 @@ class TorchCompiler:
             decided |= region.exclusive if region is not None else set()
             if region is not None and best is not None:
                 taken |= region.exclusive
-                _replace_region(module, region, best)
+                _replace_region(module, region, best, outcome.calls)
+            elif region is not None and outcome.is_compiled and self.rest == "eager":
+                taken |= region.exclusive
+                _insert(module, region, _compiled_region(region))
         graph.lint()
         module.recompile()
         if self.rest == "eager" or not any(n.op != "placeholder" for n in graph.nodes):
@@ -146,7 +175,7 @@ class TorchCompiler:
                 target=self.target,
                 budget=self.budget,
                 seed=self.seed,
-                baselines=(EAGER,),
+                baselines=tuple(dict.fromkeys((EAGER, *self.baselines))),
                 name="region",
             )
         except PrismError as error:
@@ -165,7 +194,7 @@ class TorchCompiler:
         finally:
             sess.close()
         outcome, best = self._found[text]
-        outcome = replace(outcome, region=name, reason=f"{outcome.reason}{region.sizes_text}")
+        outcome = replace(outcome, region=name, reason=f"{outcome.reason}{region.sizes_text}", calls=Calls())
         return outcome, best if outcome.replaced else None
 
     def _outcome(self, name: str, text: str, sess: Session, best: Best | None) -> RegionOutcome:
@@ -175,11 +204,14 @@ class TorchCompiler:
         if ratio is None:
             why = next((r.note for r in best.baselines if r.name == EAGER), "")
             return RegionOutcome(name, False, f"torch eager could not be timed: {why}", text, best.candidate)
-        reason = f"{best.candidate} is {ratio:.2f}x as fast as torch eager"
+        compiled = best.ratios.get(COMPILED)
+        beside = f" and {compiled:.2f}x as fast as torch.compile" if compiled is not None else ""
+        reason = f"{best.candidate} is {ratio:.2f}x as fast as torch eager{beside}"
         slow = find_faster_baseline(best.baselines, self.at_least)
         if slow is not None:
             reason += f"; {self.at_least:g}x is required ({slow})"
-        return RegionOutcome(name, slow is None, reason, text, best.candidate, ratio)
+        is_compiled = slow is not None and slow.baseline.name == COMPILED and slow.baseline.ratio_p75 < 1.0
+        return RegionOutcome(name, slow is None, reason, text, best.candidate, ratio, is_compiled)
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
@@ -190,7 +222,7 @@ def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[...,
     return compiled
 
 
-def _replace_region(module: Any, region: Region, best: Best) -> None:
+def _replace_region(module: Any, region: Region, best: Best, calls: Calls) -> None:
     import torch
 
     leads = tuple(map(region.has_rows, region.inputs)) if region.row_dims else ()
@@ -202,22 +234,53 @@ def _replace_region(module: Any, region: Region, best: Best) -> None:
             self.torch_code = region.module()
 
         def forward(self, *inputs: Any) -> Any:
-            flat = inputs
-            if leads:
-                flat = tuple(
-                    x.reshape(-1, x.shape[-1]) if has_rows else x for x, has_rows in zip(inputs, leads, strict=True)
-                )
             try:
-                found = best.kernel(*flat)
+                found = best.kernel(*_flattened(inputs, leads))
+                calls.accepted += 1
             except ShapeError as error:
+                calls.refused, calls.why = calls.refused + 1, str(error)
                 with suppress(IndexError):
                     warnings.warn(f"prism: {warnings_left.pop()} runs in torch: {error}", stacklevel=2)
                 return self.torch_code(*inputs)
             return found.reshape(*inputs[leads.index(True)].shape[:-1], found.shape[-1]) if leads else found
 
+    _insert(module, region, Replaced())
+
+
+def _flattened(inputs: tuple[Any, ...], leads: tuple[bool, ...]) -> tuple[Any, ...]:
+    """The inputs, those with rows seen with all leading dims as one.
+
+    Raises:
+        ShapeError: that takes a copy of one of them.
+    """
+    if not leads:
+        return inputs
+    try:
+        return tuple(flat_rows(x) if has_rows else x for x, has_rows in zip(inputs, leads, strict=True))
+    except RuntimeError:
+        raise ShapeError("an input's leading dims cannot be seen as one without a copy") from None
+
+
+def _compiled_region(region: Region) -> Any:
+    """The region's torch code, compiled by the default compiler at its first call."""
+    import torch
+
+    class Compiled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.torch_code = torch_compiled(region.module())
+
+        def forward(self, *inputs: Any) -> Any:
+            return self.torch_code(*inputs)
+
+    return Compiled()
+
+
+def _insert(module: Any, region: Region, made_module: Any) -> None:
+    """Let a module compute a region's result in the graph."""
     result = region.nodes[-1]
     name = f"prism_{result.name}"
-    module.add_submodule(name, Replaced())
+    module.add_submodule(name, made_module)
     with module.graph.inserting_before(result):
         made = module.graph.call_module(name, region.inputs)
     made.meta.update(result.meta)

@@ -62,7 +62,7 @@ class Region:
             given = [i for i in node.all_input_nodes if i in self.inputs and not self.has_rows(i) and i not in weights]
             if any(len(sizes_of(i)) > 1 for i in given):
                 return None
-        return lead
+        return lead if all(_has_flat_view(i) for i in self.inputs if self.has_rows(i)) else None
 
     @property
     def _leading_dims(self) -> tuple[int, ...]:
@@ -76,7 +76,11 @@ class Region:
     @property
     def obstacle(self) -> str:
         """Why no kernel can replace the region; empty where one can."""
+        import torch
+
         tensors = (*self.inputs, *self.nodes)
+        if torch.is_grad_enabled() and any(getattr(_value(n), "requires_grad", False) for n in self.inputs):
+            return "torch records gradients, and its backward would repeat a kernel's work; call it in torch.no_grad()"
         if numbers := [n.name for n in tensors if not hasattr(_value(n), "shape")]:
             return f"it reads {numbers[0]}, a number that is known only when it runs"
         if unknown := [n.name for n in tensors if None in sizes_of(n)]:
@@ -100,15 +104,12 @@ class Region:
         return f"; at {', '.join(open_sizes)}, torch runs at other sizes" if open_sizes else ""
 
     def example_inputs(self) -> dict[str, Any]:
-        """Meta tensors of the inputs' shapes, by argument name of the module."""
-        import torch
-
-        rows, found = self.row_dims, {}
-        for i, node in enumerate(self.inputs):
-            sizes = sizes_of(node)
-            shape = (prod(rows), sizes[-1]) if rows and self.has_rows(node) else sizes
-            found[f"x{i}"] = torch.empty(shape, dtype=_value(node).dtype, device="meta")
-        return found
+        """Meta tensors with the inputs' shapes and strides, by argument name of the module."""
+        rows = self.row_dims
+        return {
+            f"x{i}": flat_rows(_meta_tensor(node)) if rows and self.has_rows(node) else _meta_tensor(node)
+            for i, node in enumerate(self.inputs)
+        }
 
     def module(self) -> Any:
         """A separate module with the same nodes."""
@@ -249,6 +250,27 @@ def _value(node: Any) -> Any:
 def sizes_of(node: Any) -> tuple[Any, ...]:
     """A tensor's sizes in the call at which torch compiles; None for a data-dependent size."""
     return tuple(n if isinstance(n, int) else n.node.hint for n in _value(node).shape)
+
+
+def flat_rows(x: Any) -> Any:
+    """A tensor with its leading dims as one."""
+    return x.view(-1, x.shape[-1])
+
+
+def _meta_tensor(node: Any) -> Any:
+    import torch
+
+    strides = [s if isinstance(s, int) else s.node.hint for s in _value(node).stride()]
+    return torch.empty_strided(sizes_of(node), strides, dtype=_value(node).dtype, device="meta")
+
+
+def _has_flat_view(node: Any) -> bool:
+    """Whether the leading dims can be seen as one without a copy."""
+    try:
+        flat_rows(_meta_tensor(node))
+    except RuntimeError:
+        return False
+    return True
 
 
 def _elements(node: Any) -> int:

@@ -11,6 +11,8 @@ from torch import nn
 import prism_explore as px
 from prism_explore.entry import torch_compile
 from prism_explore.entry.torch_compile import TorchCompiler
+from prism_explore.events.fastest import COMPILED, EAGER
+from tests.runtime.test_best import scripted
 from tests.session.test_session import QUICK, machine
 
 D, N = 32, 48
@@ -32,7 +34,7 @@ class Gated(nn.Module):
 
 def compiler(**more):
     """One that replaces whatever it can: this is no place to ask whether it is faster, so one trial will do."""
-    options = {"budget": QUICK, "at_least": 0.0, **more}
+    options = {"budget": QUICK, "at_least": 0.0, "baselines": (EAGER,), **more}
     return TorchCompiler(target=machine(), **options)
 
 
@@ -335,3 +337,47 @@ def test_a_llama_model_keeps_its_hidden_states_and_its_products_are_kernels():
     assert 2 * len(per_layer) == len(backend.outcomes), backend.report()
     assert 2 * len(per_layer) - 2 == sum(r.replaced for r in backend.outcomes), backend.report()
     assert any(r.program.count("matmul(") == 2 for r in backend.outcomes)
+
+
+def test_a_slice_of_a_larger_tensor_runs_its_kernel():
+    def product(x, w):
+        return x.split(D, -1)[1] @ w
+
+    backend, x, w = compiler(), torch.randn(4, 3 * D), torch.randn(D, N)
+    fast = compiled(product, backend)
+    for _ in range(2):
+        torch.testing.assert_close(product(x, w), fast(x, w), rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.outcomes
+    assert (2, 0) == (row.calls.accepted, row.calls.refused), backend.report()
+    assert "f32[4, 32] strides(96, 1)" in row.program
+
+
+def test_a_region_whose_kernel_never_ran_is_not_called_replaced():
+    calls = torch_compile.Calls(refused=3, why="'x' has other strides")
+    row = torch_compile.RegionOutcome("mm", True, "f1.c1 is 6.67x as fast as torch eager", calls=calls)
+
+    assert str(row).startswith("left") and "3 of 3 calls ran torch: 'x' has other strides" in str(row)
+    calls.accepted = 1
+    assert str(row).startswith("replaced") and "3 of 4 calls ran torch" in str(row)
+
+
+def test_the_default_compiler_runs_where_it_was_the_fastest(monkeypatch):
+    scripted(monkeypatch, eager=1.2, compiled=0.5)
+    backend, x = compiler(baselines=(EAGER, COMPILED), at_least=1.0), torch.randn(4, D)
+    monkeypatch.setattr(torch_compile, "torch_compiled", lambda code: made.append(code) or code)
+    made = []
+    layer = nn.Linear(D, N).eval().requires_grad_(False)
+    torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=2e-4, atol=2e-5)
+
+    assert 1 == len(made)
+    assert backend.report().startswith("compiled") and "torch.compile took 50 µs" in backend.report()
+
+
+def test_training_is_left_to_torch():
+    layer, backend = nn.Linear(D, N), compiler()
+    x = torch.randn(4, D)
+    compiled(layer, backend)(x).sum().backward()
+
+    assert layer.weight.grad is not None
+    assert "call it in torch.no_grad()" in backend.report()
