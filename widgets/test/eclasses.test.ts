@@ -69,6 +69,18 @@ describe("the e-graph of a lemma", () => {
     expect(selected).toEqual(["f1.c1/k2@1.e3", "f1.c1/k2@3.e3", "f1.c1/k2@3.e3", "f1.c1/k2@4.e3"]);
   });
 
+  it("is that of another lemma when one is chosen", () => {
+    const statements = ["goal", "k2", "program.%4"].map((n) => ({ name: `f1.c1/${n}@0`, label: n, tip: "" }));
+    const { panel, selected } = shown({ slider, statements, mode: "egraph" });
+    const lemma = panel.element.querySelector("[aria-label='lemma of the e-graph']") as HTMLSelectElement;
+    const before = lemma.value;
+    lemma.value = "f1.c1/program.%4@0";
+    lemma.dispatchEvent(new Event("change"));
+
+    expect(before).toBe("f1.c1/k2@0");
+    expect(selected).toEqual(["f1.c1/program.%4@0"]);
+  });
+
   it("does not step past its ends", () => {
     const { panel, selected } = shown({ slider: { ...slider, number: 4 }, mode: "egraph" });
     press(panel.stage.element, "]");
@@ -124,7 +136,7 @@ describe("a path between two terms", () => {
 
   it("has any two tensors of the class as its ends", () => {
     const { panel, looks } = shown({ path: PATH, scene: null });
-    const [start] = [...panel.element.querySelectorAll("select")];
+    const [start] = [...panel.element.querySelectorAll(".pe-pathbox select")];
     if (!start) throw new Error("no select");
     start.value = "k2";
     start.dispatchEvent(new Event("change"));

@@ -106,10 +106,33 @@ def _why_uncertified(context: Context) -> str:
 
 # ---------------------------------------------------------------- the e-graph
 def _first_frame(context: Context) -> str:
-    """The frame that the mode of the e-graph begins with: that of the selected tensor, else of the results."""
+    """The frame that the mode of the e-graph begins with: that of the selected tensor, else of the program's result.
+
+    The goal, that the results are equal, has one frame only if the proof is by normal form: both sides are one term.
+    """
     tensor = tensor_ref(context.view.selection)
-    name = tensor.name if tensor is not None and tensor.owner == context.candidate else GOAL
+    result = context.search.program.graph
+    computed = not isinstance(result.nodes[result.output].op, Input)
+    name = program_tensor(result.output) if computed else GOAL
+    if tensor is not None and tensor.owner == context.candidate:
+        name = tensor.name
     return FrameRef(context.candidate, name, 0).id_of(0)
+
+
+def _lemmas(candidate: str, context: Context) -> tuple[Choice, ...]:
+    """The lemmas whose e-graph can be shown, by their first frame."""
+    graph = graph_of(candidate, context.events)
+    if graph is None or not context.view.interactive:
+        return ()
+    labels = tensor_labels(context.search.program, graph)
+    found = context.memo.equalities(context.search.program, graph)
+    return tuple(
+        Choice(
+            FrameRef(candidate, tensor, 0).id_of(0),
+            "goal: equal results" if tensor == GOAL else f"{short_name(tensor)} = {labels.get(tensor, '')}",
+        )
+        for tensor in found.tensors
+    )
 
 
 def _frame_panel(panel: EClasses, frame: FrameRef, growth: Growth, context: Context) -> EClasses:
@@ -128,9 +151,8 @@ def _frame_panel(panel: EClasses, frame: FrameRef, growth: Growth, context: Cont
     more = f"draw up to {2 * view.nodes:,} e-nodes" if has_more else ""
     rules = _rules(growth, number) if context.view.interactive else ()
     rule = view.rule if any(r.name == view.rule for r in rules) else ""
-    return replace(
-        panel, caption=scene.title, scene=scene, mode="egraph", slider=slider, rules=rules, rule=rule, more=more
-    )
+    shown = replace(panel, caption=scene.title, scene=scene, mode="egraph", slider=slider)
+    return replace(shown, statements=_lemmas(frame.candidate, context), rules=rules, rule=rule, more=more)
 
 
 def _rules(growth: Growth, number: int) -> tuple[Choice, ...]:

@@ -542,6 +542,8 @@ class EClasses:
     frame_ref: str = ""
     """The frame that the mode of the e-graph begins with."""
     slider: FrameSlider | None = None
+    statements: tuple[Choice, ...] = ()
+    """The lemmas whose e-graphs can be shown, by their first frames."""
     rules: tuple[Choice, ...] = ()
     """The axioms that changed the e-graph, with their matches."""
     rule: str = ""

@@ -44,7 +44,7 @@ def test_by_default_the_classes_are_shown_with_the_way_to_the_other_modes() -> N
 
     assert "classes" == found.mode
     assert ["classes", "egraph", "path"] == [m.name for m in found.modes]
-    assert "f1.c1/goal@0" == found.frame_ref
+    assert "f1.c1/program.%4@0" == found.frame_ref
     assert "f1.c1/k2.b5@0" == panel("f1.c1/k2.b5").frame_ref
 
 
@@ -58,6 +58,7 @@ def test_a_frame_has_a_slider_and_the_axioms_so_far() -> None:
     assert later.slider.last >= 2
     assert all("matches" in rule.tip and "merges" in rule.tip for rule in later.rules)
     assert later.rules
+    assert {"f1.c1/goal@0", "f1.c1/k2.b5@0", "f1.c1/program.%4@0"} <= {c.name for c in later.statements}
     rule = later.rules[0].name
     assert rule == panel("f1.c1/k2.b5@2", EGraphView(rule=rule)).rule
 

@@ -248,7 +248,15 @@ function absent(name: (typeof SUBJECT_PANELS)[number], subject: string): unknown
         scene: null,
       } satisfies GraphSection;
     case "eclasses": {
-      const nothing = { modes: [], mode: "classes", frame_ref: "", slider: null, rules: [], rule: "" };
+      const nothing = {
+        modes: [],
+        mode: "classes",
+        frame_ref: "",
+        slider: null,
+        statements: [],
+        rules: [],
+        rule: "",
+      };
       return {
         subject,
         caption,

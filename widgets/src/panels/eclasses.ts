@@ -1,6 +1,7 @@
 // The e-classes of a candidate, the e-graph of a lemma frame by frame, or a path between two terms; and the lemmas.
 
 import { h, mark } from "../lib/dom.ts";
+import { redraw } from "../lib/keep.ts";
 import type { EClasses, FrameSlider } from "../sections.ts";
 import type { EGraphLook } from "../wire.ts";
 import { Chooser } from "./chooser.ts";
@@ -20,6 +21,7 @@ export class EClassesPanel extends SplitPanel implements Panel<EClasses> {
     "aria-label": "frame of the e-graph",
   });
   private readonly frames: HTMLElement;
+  private readonly lemma = h("select", { class: "pe-select", "aria-label": "lemma of the e-graph" });
   private readonly number = h("span", { class: "pe-muted" });
   private readonly more = h("button", { type: "button", class: "pe-button" });
   private readonly path: PathView;
@@ -50,9 +52,18 @@ export class EClassesPanel extends SplitPanel implements Panel<EClasses> {
       this.number,
     );
     this.range.addEventListener("input", () => this.showFrame(Number(this.range.value)));
+    this.lemma.addEventListener("change", () => host.select(this.lemma.value));
     this.more.addEventListener("click", () => this.look({ more: true }));
     this.path = new PathView(host);
-    const choices = h("div", { class: "pe-choices" }, this.modes.element, this.frames, this.more, this.hint);
+    const choices = h(
+      "div",
+      { class: "pe-choices" },
+      this.modes.element,
+      this.lemma,
+      this.frames,
+      this.more,
+      this.hint,
+    );
     this.frame.body.prepend(choices, this.ruleRow);
     this.left.append(this.path.element);
     this.element.addEventListener("keydown", (event) => this.onKey(event));
@@ -67,7 +78,12 @@ export class EClassesPanel extends SplitPanel implements Panel<EClasses> {
     this.rules.element.hidden = false;
     this.ruleRow.hidden = data.rules.length === 0;
     this.frames.hidden = data.slider === null || data.slider.last === 0;
+    this.lemma.hidden = data.statements.length === 0;
+    redraw(this.lemma, data.statements, () =>
+      data.statements.map(({ name, label }) => h("option", { value: name }, label)),
+    );
     if (data.slider) {
+      this.lemma.value = `${data.slider.lemma}0`;
       this.range.max = String(data.slider.last);
       this.range.value = String(data.slider.number);
       this.number.textContent = `frame ${data.slider.number} of ${data.slider.last}`;
