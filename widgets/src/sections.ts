@@ -379,6 +379,7 @@ export interface EClasses {
   readonly mode: string;
   readonly frame_ref: string;
   readonly slider: FrameSlider | null;
+  readonly statements: readonly Choice[];
   readonly rules: readonly Choice[];
   readonly rule: string;
   readonly more: string;
