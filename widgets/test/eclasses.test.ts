@@ -136,7 +136,7 @@ describe("a path between two terms", () => {
 
   it("has any two tensors of the class as its ends", () => {
     const { panel, looks } = shown({ path: PATH, scene: null });
-    const [start] = [...panel.element.querySelectorAll(".pe-pathbox select")];
+    const [start] = [...panel.element.querySelectorAll<HTMLSelectElement>(".pe-pathbox select")];
     if (!start) throw new Error("no select");
     start.value = "k2";
     start.dispatchEvent(new Event("change"));
