@@ -255,10 +255,14 @@ def _is_rounding(programs: Programs, difference: Difference) -> bool:
 def _unknown(place: str, programs: Programs, verdict: Unknown, trials: int, flipped: bool) -> ResultCheck:
     parting = part_programs(programs)
     lines = _lines(programs, verdict, flipped)
-    matched = tuple(dict.fromkeys(s.term for s in verdict.shared))
+    matched = tuple(dict.fromkeys(s.term for s in verdict.shared if not _IS_INPUT.fullmatch(s.term)))
     advice = [_what_decides(verdict.limit, parting), f"{_no_difference(trials)[0].upper()}{_no_difference(trials)[1:]}"]
     reason = f"Not decided: {verdict.limit}"
     return ResultCheck(place, "unknown", reason, verdict, None, parting, lines, matched, ". ".join(advice) + ".")
+
+
+_IS_INPUT = re.compile(r"\w+\[[^]]*\]")
+"""The form of an input: that both sides have it says nothing."""
 
 
 def part_programs(programs: Programs) -> Parting | None:
@@ -305,8 +309,5 @@ def _what_decides(limit: str, parting: Parting | None) -> str:
     if advice:
         return advice
     if parting is not None:
-        return (
-            f"A law that makes {parting.left} and {parting.right} equal would decide it (verify/axioms), "
-            "or inputs at which they differ"
-        )
+        return "What would decide it: a law that makes the two subterms equal (a row of verify/axioms), or a witness"
     return "A normal form of both sides would decide it"

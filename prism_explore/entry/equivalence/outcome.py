@@ -11,6 +11,7 @@ import numpy as np
 from prism_explore.entry.equivalence.parting import BOX, Parting
 from prism_explore.entry.equivalence.rows import Row, as_html, as_text
 from prism_explore.errors import PrismError
+from prism_explore.events.format import count_text
 from prism_explore.events.kinds import VerdictWord
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.pipeline.stages import Verdict
@@ -249,7 +250,7 @@ def _result_rows(result: ResultCheck, names: tuple[str, str]) -> Iterator[Row]:
         yield Row("and", f" in {names[1]}", result.parting.right)
     for name, line in zip(names, result.lines, strict=True):
         if line:
-            yield Row("apart from", f"{name}, {line}")
+            yield Row("code", f"{name} parts at {line}")
     for term in result.matched:
         yield Row("matched", "", term)
     if result.advice:
@@ -272,7 +273,9 @@ def _witness_rows(witness: Witness, names: tuple[str, str]) -> Iterator[Row]:
 def _show_array(value: Array) -> str:
     """A small array with 6 digits; of a larger one the elements that are not 0, or the shape."""
     if value.size <= MAX_SHOWN_ELEMENTS:
-        return np.array2string(value, precision=6, separator=", ", max_line_width=10_000).replace("\n", "")
+        return np.array2string(
+            value, separator=", ", max_line_width=10_000, formatter={"float_kind": lambda x: f"{x:.6g}"}
+        ).replace("\n", "")
     places = np.argwhere(value != 0)
     if not len(places):
         return f"0, of shape {value.shape}"
@@ -289,5 +292,9 @@ def _float_sentence(found: FloatComparison, names: tuple[str, str]) -> str:
         f"{found.dtype}, {found.drawn}{f', {sizes}' if sizes else ''}: the results differ by {found.difference:.1e} of "
         f"the largest value; from float64 {names[0]} by {found.errors[0]:.1e}, {names[1]} by {found.errors[1]:.1e}"
     )
-    lost = [f"{n} elements of {name}" for n, name in zip(found.not_finite, names, strict=True) if n]
-    return text + (f"; {', '.join(lost)} overflow to NaN or infinity" if lost else "")
+    lost = [
+        f"{count_text(n, 'element', 'elements')} of {name}"
+        for n, name in zip(found.not_finite, names, strict=True)
+        if n
+    ]
+    return text + (f"; NaN or infinite by overflow: {', '.join(lost)}" if lost else "")

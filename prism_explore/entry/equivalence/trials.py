@@ -243,7 +243,7 @@ class Trials:
         zero_elements(found.witness.inputs, still_differ)
         if best is found:
             return found
-        drawn = f"{found.witness.drawn}; elements are 0 where the sides still differ with it"
+        drawn = f"{found.witness.drawn}; then elements were set to 0 as long as the sides differed"
         return replace(best, witness=replace(best.witness, drawn=drawn))
 
     def _again(
