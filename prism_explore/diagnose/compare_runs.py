@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from prism_explore.diagnose.merged_tree import MergedTree
+from prism_explore.errors import ShapeError
 from prism_explore.events import kinds
 from prism_explore.events.format import count_text, seconds_text
 from prism_explore.events.journal import Journal
@@ -103,6 +104,25 @@ class RunComparison:
     """The two searches."""
     window: Callable[[], Any] | None = field(default=None, compare=False, repr=False)
     """Makes the window that a notebook shows; None to show tables."""
+    page: Callable[[], str] | None = field(default=None, compare=False, repr=False)
+    """Makes the page that `report` writes."""
+
+    def report(self, path: str | Path) -> Path:
+        """Write the window of both searches as one HTML file that opens anywhere, without network and Python.
+
+        Args:
+            path: the file; an existing one is replaced.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            ShapeError: the comparison was not made by `px.compare`.
+        """
+        if self.page is None:
+            raise ShapeError("only a comparison made by px.compare(one, other) has a report")
+        Path(path).write_text(self.page(), encoding="utf-8")
+        return Path(path)
 
     @property
     def only_one(self) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def compare(one: Run, other: Run) -> RunComparison:
     """
     a, b = (as_record(run) for run in (one, other))
     found = compare_runs(a.session_to_show(), b.session_to_show())
-    return replace(found, window=lambda: _window(found))
+    return replace(found, window=lambda: _window(found), page=lambda: _page(found))
 
 
 def as_record(run: object) -> Record:
@@ -69,6 +69,12 @@ def as_record(run: object) -> Record:
             return Record(run.journal)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
         case _:
             raise ShapeError(f"compare takes sessions, saved searches or their files; found a {type(run).__name__}")
+
+
+def _page(found: RunComparison) -> str:
+    from prism_explore.widgets.report import comparison_page
+
+    return comparison_page(found)
 
 
 def _window(found: RunComparison) -> Any:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from prism_explore.diagnose.compare_runs import RunComparison, compare_runs
 from prism_explore.events.kinds import CandidateInstantiated
 from prism_explore.events.ledger import Ledger, ledger
 from prism_explore.events.phases import phase_of
@@ -22,11 +23,13 @@ from prism_explore.support.gc_pause import gc_paused
 from prism_explore.widgets.drawing.colors import TEXTS
 from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.jupyter.live import SessionLike
+from prism_explore.widgets.panels.compare import ComparedSearches, search_name
 from prism_explore.widgets.panels.context import Context, ViewState, search_info
 from prism_explore.widgets.panels.event_index import MAX_LOG_ENTRIES
 from prism_explore.widgets.panels.panels import PANELS
 from prism_explore.widgets.panels.sections import to_data
 from prism_explore.widgets.report_data.columns import event_columns
+from prism_explore.widgets.report_data.compared import ComparedData, compared_data
 from prism_explore.widgets.report_data.frames import FrameCount, record_frames
 from prism_explore.widgets.report_data.moments import Recorder, Versions, family_of, moments
 from prism_explore.widgets.report_data.pool import Pool
@@ -45,6 +48,8 @@ MAX_GRAPHS = 40
 MAX_FRAMES = 400
 """Largest number of e-graph frames of the winner in the page."""
 MAP_PX, DOCK_PX = 460, 620
+COMPARED_PX = 640
+"""Width of the map of a comparison."""
 COMPRESSION = 9
 
 MODULE = Path(__file__).parent / "static" / "report.js"
@@ -65,7 +70,7 @@ style-src 'unsafe-inline'; img-src data:">
 body {{ margin: 0; padding: 8px; background: var(--jp-layout-color1); font-family: system-ui, sans-serif; }}
 #prism-here .prism-explore {{ height: calc(100vh - 40px); }}
 #prism-here :is([data-panel=map] .pe-choices > button, td.pe-tools, \
-  .pe-filter, .pe-deleted, .pe-bookmarkbox > button, .pe-bookmarks .pe-tool, \
+  .pe-filter, .pe-deleted, .pe-compare-form, .pe-bookmarkbox > button, .pe-bookmarks .pe-tool, \
 .pe-group:has(> [data-command])) {{ display: none; }}
 .prism-refused {{ margin: 0 0 8px; padding: 6px 8px; border-left: 3px solid #0072b2;
   color: var(--jp-ui-font-color0); }}
@@ -87,11 +92,28 @@ def report_page(session: SessionLike) -> str:
     """Return the page of a session or of a saved search."""
     with gc_paused():
         data, sentences = report_data(session)
+    return _page(f"{session.program.name} on {session.task.target.name}", sentences, data)
+
+
+def comparison_page(found: RunComparison) -> str:
+    """Return the page of two searches side by side."""
+    searches, pool = ComparedSearches(found), Pool()
+    with gc_paused():
+        compared = compared_data(searches, pool, COMPARED_PX)
+        data = {"compared": compared.data, "pool": pool.to_data()}
+    names = " and ".join(search_name(search) for search in searches.searches)
+    counts = " and ".join(f"{count:,}" for count in found.event_counts)
+    return _page(
+        f"{names}, compared", (f"A report of two searches of {counts} events.", *_compared_sentences(compared)), data
+    )
+
+
+def _page(title: str, sentences: Sequence[str], data: Mapping[str, Any]) -> str:
     module = MODULE.read_text(encoding="utf-8")
     assert "</script" not in module and "<!--" not in module, "the module would end its script element"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _PAGE.format(
-        title=escape(f"{session.program.name} on {session.task.target.name}"),
+        title=escape(title),
         footer=escape(" ".join(sentences)),
         # Base64 has no character that could end the script element.
         data=base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), COMPRESSION)).decode("ascii"),
@@ -115,6 +137,8 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
     folds = recorder.record(entries, at)
     frames = record_frames(recorder, drawn, folds, MAX_FRAMES)
     context = Context.of(search, folds, view, recorder.memo)
+    comparison = _comparison(session)
+    compared = compared_data(ComparedSearches(comparison), pool, COMPARED_PX) if comparison is not None else None
     data = {
         "moments": at,
         "columns": event_columns(entries, pool),
@@ -126,10 +150,28 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
         "phases": {type(e.event).__name__: phase_of(e.event) for e in entries},
         "drawing": drawing(),
         "map_modes": to_data(PANELS["map"](context).modes),
+        "compared": compared.data if compared is not None else None,
         "timeline": recorder.versions.of,
         "pool": pool.to_data(),
     }
-    return data, _sentences(len(entries), len(at), (len(drawn), len(candidates)), frames)
+    sentences = _sentences(len(entries), len(at), (len(drawn), len(candidates)), frames)
+    return data, (*sentences, *(_compared_sentences(compared) if compared is not None else ()))
+
+
+def _comparison(session: SessionLike) -> RunComparison | None:
+    """The last comparison of a search; else that with its last fork, or with its parent; None without one."""
+    answers = [q.answer for q in session.questions.values() if isinstance(q.answer, RunComparison)]
+    if answers:
+        return answers[-1]
+    forks: tuple[Any, ...] = getattr(session, "forks", ())
+    other = forks[-1] if forks else getattr(session, "parent", None)
+    return compare_runs(session, other.session_to_show()) if other is not None else None
+
+
+def _compared_sentences(compared: ComparedData) -> tuple[str, ...]:
+    if compared.is_complete:
+        return ()
+    return (f"Of the two searches compared, {compared.selected:,} steps, families and candidates can be selected.",)
 
 
 def _most_wanted(candidates: Sequence[str], book: Ledger) -> list[str]:

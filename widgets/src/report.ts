@@ -2,10 +2,13 @@
 // columns and the other panels at many moments; a model answers from them in place of Python.
 
 import { App } from "./app.ts";
+import { CompareWindow } from "./compare_window.ts";
+import { Compared, type ComparedData } from "./fold/compared.ts";
 import { Folded, type Look, type Report } from "./fold/folded.ts";
+import { Pool, type PoolData } from "./fold/pool.ts";
 import { h, refill } from "./lib/dom.ts";
 import type { Inspector, Sections } from "./sections.ts";
-import type { Model, Reply } from "./wire.ts";
+import type { CompareLook, Model, Reply } from "./wire.ts";
 
 interface Sent {
   readonly kind: string;
@@ -15,13 +18,58 @@ interface Sent {
   readonly [field: string]: unknown;
 }
 
-/** Answers what the explorer sends from the data of the page. */
-export class ReportModel {
+/** The page of a comparison. */
+interface Comparison {
+  readonly compared: ComparedData;
+  readonly pool: PoolData;
+}
+
+/** The replies to a message that is obeyed. */
+function accepted({ event_id }: Sent): readonly Reply[] {
+  return event_id === undefined ? [] : [{ event_id, ok: true }];
+}
+
+/** The part of a model that sends sections. */
+class Answers {
   private seq = 0;
   private listener: ((content: unknown) => void) | null = null;
-  private readonly sent = new Map<string, string>();
+  protected readonly sent = new Map<string, string>();
   /** The sections of the last message, by identity. */
   private readonly given = new Map<string, unknown>();
+
+  get(): undefined {
+    return undefined;
+  }
+
+  on(event: string, listener: (content: unknown) => void): void {
+    if (event === "msg:custom") this.listener = listener;
+  }
+
+  off(event: string): void {
+    if (event === "msg:custom") this.listener = null;
+  }
+
+  /** Send the sections that changed. */
+  protected emit(sections: Readonly<Record<string, unknown>>, replies: readonly Reply[]): void {
+    const chunks: [string, number, number, string][] = [];
+    for (const [name, value] of Object.entries(sections)) {
+      if (this.sent.has(name) && this.given.get(name) === value) continue;
+      this.given.set(name, value);
+      const text = JSON.stringify(value ?? null);
+      if (this.sent.get(name) === text) continue;
+      this.sent.set(name, text);
+      chunks.push([name, 0, 1, text]);
+    }
+    const after = this.seq;
+    this.seq += 1;
+    const message = { kind: "sections", seq: this.seq, after, chunks, replies };
+    // As with a kernel, the answer arrives after the request has returned.
+    setTimeout(() => this.listener?.(message), 0);
+  }
+}
+
+/** Answers what the explorer sends from the data of the page. */
+export class ReportModel extends Answers {
   private readonly folded: Folded;
   private readonly look: Look;
   private commands: Sections["commands"] = {};
@@ -32,6 +80,7 @@ export class ReportModel {
     /** Called with the line of Python of a command that a report cannot run. */
     private readonly refused: (python: string) => void = () => {},
   ) {
+    super();
     this.folded = new Folded(report);
     this.look = {
       selection: "",
@@ -48,18 +97,6 @@ export class ReportModel {
     };
   }
 
-  get(): undefined {
-    return undefined;
-  }
-
-  on(event: string, listener: (content: unknown) => void): void {
-    if (event === "msg:custom") this.listener = listener;
-  }
-
-  off(event: string): void {
-    if (event === "msg:custom") this.listener = null;
-  }
-
   send(message: Sent): void {
     const { look } = this;
     if (message.kind === "hello") this.sent.clear();
@@ -72,7 +109,7 @@ export class ReportModel {
       this.refuse(message);
       return;
     }
-    this.emit(message.event_id === undefined ? [] : [{ event_id: message.event_id, ok: true }]);
+    this.answer(accepted(message));
   }
 
   /** Change what is shown; what a report cannot show changes nothing. */
@@ -93,6 +130,7 @@ export class ReportModel {
     if (typeof program === "boolean") Object.assign(look, { program, entered: "" });
     const chart = of("tuning").mode;
     if (typeof chart === "string") look.tuning = chart;
+    if (message.compare) this.folded.compared?.look(message.compare as CompareLook);
   }
 
   private refuse(message: Sent): void {
@@ -104,36 +142,37 @@ export class ReportModel {
     const python = action?.python ?? this.commands[name]?.python ?? `sess.${name}(…)`;
     this.refused(python);
     const refusal = `A report cannot run ${python}. Open the saved search in a notebook.`;
-    this.emit([{ event_id, ok: false, message: refusal }]);
+    this.answer([{ event_id, ok: false, message: refusal }]);
   }
 
-  /** Send the sections that changed. */
-  private emit(replies: readonly Reply[]): void {
-    const chunks: [string, number, number, string][] = [];
+  private answer(replies: readonly Reply[]): void {
     const sections = this.folded.sections(this.look);
     this.commands = (sections.commands as Sections["commands"] | undefined) ?? {};
     this.inspector = sections.inspector as Inspector | null;
-    for (const [name, value] of Object.entries(sections)) {
-      if (this.sent.has(name) && this.given.get(name) === value) continue;
-      this.given.set(name, value);
-      const text = JSON.stringify(value ?? null);
-      if (this.sent.get(name) === text) continue;
-      this.sent.set(name, text);
-      chunks.push([name, 0, 1, text]);
-    }
-    const after = this.seq;
-    this.seq += 1;
-    const message = { kind: "sections", seq: this.seq, after, chunks, replies };
-    // As with a kernel, the answer arrives after the request has returned.
-    setTimeout(() => this.listener?.(message), 0);
+    this.emit(sections, replies);
+  }
+}
+
+/** Answers what the window of a comparison sends. */
+export class ComparisonModel extends Answers {
+  private readonly compared: Compared;
+
+  constructor({ compared, pool }: Comparison) {
+    super();
+    this.compared = new Compared(compared, new Pool(pool));
+  }
+
+  send(message: Sent): void {
+    if (message.kind === "look" && message.compare) this.compared.look(message.compare as CompareLook);
+    this.emit({ compare: this.compared.get() }, accepted(message));
   }
 }
 
 /** The data of a page: base64 of a zlib stream of JSON. */
-export async function unpack(text: string): Promise<Report> {
+export async function unpack(text: string): Promise<Report | Comparison> {
   const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return (await new Response(stream).json()) as Report;
+  return (await new Response(stream).json()) as Report | Comparison;
 }
 
 const NO_DECOMPRESSION =
@@ -147,8 +186,11 @@ async function show(data: string, place: HTMLElement): Promise<void> {
   }
   try {
     const line = h("p", { class: "prism-refused", role: "status", hidden: true });
-    const model = new ReportModel(await unpack(data), (python) => offerLine(line, python));
-    const app = new App(model as unknown as Model);
+    const report = await unpack(data);
+    const app =
+      "moments" in report
+        ? new App(new ReportModel(report, (python) => offerLine(line, python)) as unknown as Model)
+        : new CompareWindow(new ComparisonModel(report) as unknown as Model);
     refill(place, line, app.element);
     app.open();
   } catch (error) {

@@ -147,23 +147,35 @@ class ComparedSearches:
     # ------------------------------------------------------------ the section
     def section(self, view: CompareView) -> CompareSection:
         """The section of the panel."""
-        step = self.step_of(view.selection)
         return CompareSection(
             summary=self.result.text,
-            marked=f"m{step.number}" if step is not None else "",
-            path=" ▸ ".join(s.operator or "start" for s in self.tree.path(step.number)) if step is not None else "",
-            sides=tuple(self._side(n, ref, bool(view.selection)) for n, ref in enumerate(self.resolve(view.selection))),
-            scene=self._scene(view.kinds, float(view.map_px), view.root),
-            kinds=tuple(
-                CompareKind(kind, LABEL_OF[kind], KIND_OF[kind], f"{self._counts[kind]:,}", kind in view.kinds)
-                for kind in DIFFERENCES
-            ),
+            **self.selected(view.selection),
+            **self.picture(view),
             first=self._moments(),
-            steps=self._steps(view.kinds),
             families=_families(self.result.pairs),
             settings=_lines(self.result.settings, "The searches have no settings yet."),
             counts=_lines((*self.result.counts, *self.result.prunings), "Nothing has been counted yet."),
         )
+
+    def selected(self, selection: str) -> dict[str, Any]:
+        """The fields of the section that a selection changes."""
+        step = self.step_of(selection)
+        return {
+            "marked": f"m{step.number}" if step is not None else "",
+            "path": " ▸ ".join(s.operator or "start" for s in self.tree.path(step.number)) if step is not None else "",
+            "sides": tuple(self._side(n, ref, bool(selection)) for n, ref in enumerate(self.resolve(selection))),
+        }
+
+    def picture(self, view: CompareView) -> dict[str, Any]:
+        """The fields of the section that the kinds of difference and the zoom change."""
+        return {
+            "scene": self._scene(view.kinds, float(view.map_px), view.root),
+            "kinds": tuple(
+                CompareKind(kind, LABEL_OF[kind], KIND_OF[kind], f"{self._counts[kind]:,}", kind in view.kinds)
+                for kind in DIFFERENCES
+            ),
+            "steps": self._steps(view.kinds),
+        }
 
     def _side(self, side: int, ref: str, selected: bool) -> CompareSide:
         search, context = self.searches[side], self.contexts[side]

@@ -33,17 +33,7 @@ KEPT_SCENES = 1_000
 NO_SCENE = Scene("", "", "", 0, 0, ())
 MOMENT_PANELS = ("result", "graph", "sizes", "families", "eclasses", "tuning", "code")
 """Panels that are recorded as they are without a selection."""
-FINAL_PANELS = (
-    "commands",
-    "transport",
-    "questions",
-    "side_by_side",
-    "compare",
-    "lineage",
-    "filter",
-    "find",
-    "error",
-)
+FINAL_PANELS = tuple(name for name in PANELS if name not in (*MOMENT_PANELS, "map", "inspector", "view", "ledger"))
 """Panels of the final state, which the browser completes for an earlier moment."""
 MAX_INSPECTORS = 3_000
 """Largest number of inspectors at all moments together, for which all are recorded at every moment."""
@@ -167,7 +157,6 @@ class Recorder:
         tables = PANELS["ledger"](context)
         tables = replace(tables, reasons=replace(tables.reasons, rows=()), log=replace(tables.log, rows=(), omitted=""))
         self.versions.record("ledger/tables", 1, tables)
-        self.versions.record("bookmarks", 1, replace(PANELS["bookmarks"](context), add=None))
 
     def _record_changed(self, moment: int, context: Context, changed: Changed) -> None:
         """Record the families, candidates, trials and reasons that changed; in the final state, all of them."""

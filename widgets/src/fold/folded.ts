@@ -10,6 +10,7 @@ import type {
   Transport,
 } from "../sections.ts";
 import { Columns, type ColumnsData } from "./columns.ts";
+import { Compared, type ComparedData } from "./compared.ts";
 import { State } from "./counts.ts";
 import { type Drawing, searchScene } from "./map.ts";
 import { type Templates, Texts } from "./panels.ts";
@@ -24,6 +25,8 @@ export interface Report extends Templates {
   /** Per kind of event, the phase that it belongs to. */
   readonly phases: Readonly<Record<string, string | null>>;
   readonly drawing: Drawing;
+  /** The comparison with another search. */
+  readonly compared: ComparedData | null;
   /** The modes of the search map. */
   readonly map_modes: readonly Choice[];
   /** Per name, such as inspector/f1, the moments at which its value changed, and the values. */
@@ -59,6 +62,8 @@ export class Folded {
   private readonly pool: Pool;
   private readonly columns: Columns;
   private readonly texts: Texts;
+  /** The comparison with another search. */
+  readonly compared: Compared | null;
   private state: State | null = null;
   /** The sections of the last call that take long, and the values that they were made from. */
   private readonly last = new Map<string, { readonly from: readonly unknown[]; readonly made: unknown }>();
@@ -66,6 +71,7 @@ export class Folded {
   constructor(private readonly report: Report) {
     this.pool = new Pool(report.pool);
     this.columns = new Columns(report.columns, this.pool);
+    this.compared = report.compared && new Compared(report.compared, this.pool);
     this.texts = new Texts(this.columns, this.pool, report);
   }
 
@@ -97,6 +103,7 @@ export class Folded {
       map: this.kept("map", [state.count, map_px, root, closed, map_mode], () => this.map(look, state)),
       ledger: this.kept("ledger", [state.count], () => this.ledger(base.ledger as Sections["ledger"], state)),
       tuning: this.version(`tuning/${look.tuning}`, state.count) ?? base.tuning,
+      compare: this.compared?.get() ?? base.compare,
       inspector: this.inspector(look.selection, state),
       ...this.subjectPanels(look, state, base),
     };
