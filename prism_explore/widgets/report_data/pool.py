@@ -65,7 +65,7 @@ class Pool:
         return self._roots.setdefault(self._member(value), len(self._roots))
 
     def _member(self, value: Any) -> Member:
-        kind: type[Any] = type(value)
+        kind = cast("type[object]", type(value))
         if kind is str:
             return -1 - self._texts.setdefault(value, len(self._texts))
         if kind is int:
