@@ -239,17 +239,15 @@ def css(scope: str = ".prism-scene", kinds: Collection[str] = frozenset(STYLES))
         scope: selector of the element around a scene.
         kinds: the kinds of items that it is for.
     """
-    light = "".join(f"--pe-{k}:{v};" for k, v in {**LIGHT, **STATUS}.items())
+    status = "".join(f"--pe-{k}:{v};" for k, v in STATUS.items())
+    light = "".join(f"--pe-{k}:{v};" for k, v in LIGHT.items())
     dark = "".join(f"--pe-{k}:{v};" for k, v in DARK.items())
-    bright = "".join(f"--pe-{k}:{v};" for k, v in LIGHT.items())
     forced = "".join(f"--pe-{k}:{v}!important;" for k, v in FORCED.items())
     lines = [
-        f"{scope}{{{light}font-family:{_SANS};}}",
+        f"{scope}{{{status}font-family:{_SANS};}}",
+        f"{scope},{_in_theme(scope, 'true', 'light')}{{{light}}}",
         f"@media (prefers-color-scheme:dark){{{scope}{{{dark}}}}}",
-        f"[data-jp-theme-light='true'] {scope},.vscode-light {scope}{{{bright}}}",
-        f"[data-jp-theme-light='false'] {scope},.vscode-dark {scope}{{{dark}}}",
-        f"{scope}{scope}[data-theme='light'],{scope}[data-theme='light'] {scope}{{{bright}}}",
-        f"{scope}{scope}[data-theme='dark'],{scope}[data-theme='dark'] {scope}{{{dark}}}",
+        f"{_in_theme(scope, 'false', 'dark')}{{{dark}}}",
         f"@media (forced-colors:active){{{scope}{{{forced}}}{scope} svg,svg{scope}{{forced-color-adjust:none;}}}}",
         f"{scope} text{{fill:var(--pe-ink);stroke:none;pointer-events:none;white-space:pre;}}",
         f"{scope} .page{{fill:var(--pe-page);}}",
@@ -264,6 +262,12 @@ def css(scope: str = ".prism-scene", kinds: Collection[str] = frozenset(STYLES))
     lines += [_text_rule(scope, t) for t in TEXTS.values()]
     lines += [rule for s in STYLES.values() if s.kind in kinds for rule in _rules(scope, s)]
     return "\n".join(lines)
+
+
+def _in_theme(scope: str, is_light: str, theme: str) -> str:
+    """The selectors of scenes on a page with a theme; the attribute `data-theme` is more specific than the page."""
+    page = f"[data-jp-theme-light='{is_light}'] {scope},.vscode-{theme} {scope}"
+    return f"{page},{scope}{scope}[data-theme='{theme}'],{scope}[data-theme='{theme}'] {scope}"
 
 
 def _text_rule(scope: str, style: TextStyle) -> str:
