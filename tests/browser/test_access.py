@@ -105,6 +105,24 @@ NOT_WALKED = """() => [...document.querySelectorAll(
   .map((e) => e.outerHTML.slice(0, 120))"""
 
 
+def walk_rows(page: Page) -> None:
+    """Choose two families, and select a trial, with the keyboard alone."""
+    row = "document.activeElement.closest('tr[data-ref]')?.dataset.ref ?? ''"
+    page.locator(".prism-explore").focus()
+    for key in ("1", "ArrowDown", "ArrowDown", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    assert page.evaluate(row).startswith("f")
+    assert page.locator('[data-panel="families"] input:checked').count() == 2
+    page.locator('[data-tab-of="tuning"]').click()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate(row).startswith("u"):
+            break
+    page.keyboard.press("Enter")
+    selected = page.evaluate("document.activeElement.getAttribute('aria-selected')")
+    assert (page.evaluate(row)[:1], selected) == ("u", "true")
+
+
 def test_tab_reaches_every_control_and_escape_closes_the_filter(harness: str, chromium: Browser) -> None:
     page = chromium.new_page(viewport={"width": 1400, "height": 900})
     page.goto(harness)
@@ -116,6 +134,7 @@ def test_tab_reaches_every_control_and_escape_closes_the_filter(harness: str, ch
             break
     assert page.evaluate(NOT_WALKED) == []
 
+    walk_rows(page)
     page.locator(".pe-search").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("f")

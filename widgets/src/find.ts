@@ -195,7 +195,11 @@ export class FindField {
   private dim(): void {
     const text = this.text.trim().toLowerCase();
     const pattern = text ? (item: Item) => textOf(item).toLowerCase().includes(text) : null;
-    for (const name of ["map", "graph"] as const) this.panels.get(name)?.stage?.find(pattern);
+    for (const name of ["map", "graph"] as const) {
+      const stage = this.panels.get(name)?.stage;
+      // A picture without a match stays as it is.
+      if (stage?.find(pattern) === 0) stage.find(null);
+    }
   }
 
   private showCount(): void {

@@ -63,6 +63,15 @@ describe("the pruning reasons below the map", () => {
     expect(shown().panel.element.querySelector(".pe-strip-head")?.getAttribute("aria-expanded")).toBe("true");
   });
 
+  it("are selected by a click anywhere in their row", () => {
+    const { panel, selected } = shown();
+    head(panel).click();
+    const first = recorded().map.reasons.items.find((i) => i.type === "shape" && i.ref);
+    const y = first?.type === "shape" ? first.y + 8 + first.h / 2 : 0;
+    chart(panel).dispatchEvent(new MouseEvent("click", { clientX: 390, clientY: y, bubbles: true }));
+    expect(selected).toEqual([first?.ref]);
+  });
+
   it("are resized with the arrow keys, and collapse when they are too low", () => {
     const { panel } = shown();
     press(separator(panel), "ArrowUp");
@@ -79,7 +88,7 @@ describe("the search map", () => {
     const modes = [...panel.element.querySelectorAll("[data-choice]")];
     (modes.find((m) => m.getAttribute("data-choice") === "time") as HTMLElement).click();
 
-    expect(modes.map((m) => m.textContent)).toEqual(["Icicle", "Tree", "By reason", "Over time", "Similar"]);
+    expect(modes.map((m) => m.textContent)).toEqual(["Icicle", "Tree", "Reasons", "Time", "Similar"]);
     expect(panel.element.querySelector("[data-choice=tree]")?.getAttribute("aria-pressed")).toBe("true");
     expect(looks).toEqual([{ map: { mode: "time" } }]);
   });

@@ -12,7 +12,7 @@ from prism_explore.cost.work import work_of
 from prism_explore.errors import PrismError
 from prism_explore.events.claim import why_untimed
 from prism_explore.events.fastest import OURS
-from prism_explore.events.format import seconds_text
+from prism_explore.events.format import count_text, seconds_text
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.ledger import Ledger, Trial
 from prism_explore.events.no_improvement import NothingFaster
@@ -79,7 +79,11 @@ def _unfinished_card(context: Context) -> ResultCard:
     n = ledger.funnel
     if not context.events.count:
         return ResultCard("frontier", "no result yet", sentence="Press Step (.) or Run (Space) to start the search.")
-    counts = f"{n.families:,} families, {n.candidates:,} candidates, {n.proved:,} proved"
+    families, candidates = (
+        count_text(n.families, "family", "families"),
+        count_text(n.candidates, "candidate", "candidates"),
+    )
+    counts = f"{families}, {candidates}, {n.proved:,} proved"
     if ledger.finished is None:
         return ResultCard("frontier", "no kernel yet", sentence=f"No kernel has been timed so far: {counts}.")
     if n.proved:

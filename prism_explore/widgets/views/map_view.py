@@ -11,8 +11,8 @@ MapMode: TypeAlias = Literal["icicle", "tree", "reasons", "time", "similar"]
 MODES: Mapping[MapMode, tuple[str, str]] = {
     "icicle": ("Icicle", "The search tree as blocks: as wide as the number of leaves below."),
     "tree": ("Tree", "The search tree as nodes and links; subtrees without a family are collapsed."),
-    "reasons": ("By reason", "What was pruned: by reason, then by operator, then by node."),
-    "time": ("Over time", "The events from left to right: expansions, prunings, families, verdicts, trials."),
+    "reasons": ("Reasons", "What was pruned: by reason, then by operator, then by node."),
+    "time": ("Time", "The events from left to right: expansions, prunings, families, verdicts, trials."),
     "similar": ("Similar", "Subtrees with the same operators and reasons, by number and size."),
 }
 """Per mode, its label and its tooltip."""

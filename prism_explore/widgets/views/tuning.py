@@ -16,6 +16,9 @@ from prism_explore.widgets.drawing.charts import Chart, Series, empty_scene, log
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Point, Scene
 
+MAX_LABELS_SHARE = 0.4
+"""Largest share of the width for labels with ratios, so that the points keep some room."""
+
 
 def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> Scene:
     """Draw the trials in the order in which they ended.
@@ -31,7 +34,9 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
     baselines = [(_baseline_text(b), b.time_s) for b in book.final_race if b.time_s > 0]
     bound = min((t.floor_s for t in book.trials if t.floor_s), default=None)
     labels = [text for text, _ in baselines] + ([f"roofline {seconds_text(bound)} (modelled)"] if bound else [])
-    right = max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
+    right = _labels_px(labels)
+    if narrow := right > MAX_LABELS_SHARE * width:
+        right = _labels_px([_without_ratio(s) for s in labels])
     chart = Chart(width, height, "trial", "time", right, log_y=True)
     shown = [t.trial_time for t in ended if t.trial_time is not None and t.trial_time.time_s > 0]
     times = [t.time_s for t in shown]
@@ -47,7 +52,7 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
             f"baseline{number}",
             "baseline",
             seconds,
-            shorten(text, 48),
+            shorten(_without_ratio(text) if narrow else text, 48),
             f"{text}, measured in the final race, alternately with the best kernel",
         )
     if bound:
@@ -57,6 +62,16 @@ def tuning_scene(book: Ledger, width: float = 960.0, height: float = 340.0) -> S
     for number, trial in enumerate(ended, 1):
         _point(chart, number, trial, best is not None and trial.trial == best.trial)
     return chart.scene("tuning", "tuning", describe(ended, best, bound, baselines, book.faster_baseline))
+
+
+def _labels_px(labels: list[str]) -> float:
+    """Width of the labels of the levels, with a margin."""
+    return max((width_px(shorten(s, 48), "small") for s in labels), default=10.0) + 12
+
+
+def _without_ratio(label: str) -> str:
+    """A label of a level without its ratio, which the tooltip has."""
+    return label.partition(", ")[0]
 
 
 def _baseline_text(baseline: BaselineMeasured) -> str:

@@ -100,7 +100,12 @@ export class TableView {
   select(refs: readonly string[], related: readonly string[] = []): void {
     this.selected = refs;
     this.related = related;
-    for (const row of this.body.querySelectorAll("tr")) {
+    const rows = [...this.body.querySelectorAll<HTMLElement>("tr")];
+    const own = rows.filter((row) => row.hasAttribute("data-ref"));
+    // The Tab key enters a table at its selected row, else at its first one.
+    const entry = own.find((row) => refs.includes(row.getAttribute("data-ref") ?? "")) ?? own[0];
+    for (const row of own) mark(row, "tabindex", row === entry ? "0" : "-1");
+    for (const row of rows) {
       const ref = row.getAttribute("data-ref") ?? "";
       mark(row, "aria-selected", refs.includes(ref) ? "true" : "false");
       row.classList.toggle("related", related.includes(ref));
@@ -310,6 +315,13 @@ export class TableView {
   private walk(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const row = (event.target as Element).closest("tr");
+    const own = row === event.target ? (row?.getAttribute("data-ref") ?? "") : "";
+    if (event.key === "Enter" && own && !this.selected.includes(own)) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.events.select(own);
+      return;
+    }
     if (step === undefined || !row) return;
     event.preventDefault();
     event.stopPropagation();

@@ -42,6 +42,15 @@ export class ReasonsStrip {
       hover: (ref) => host.hover(ref),
     });
     this.stage.scroll = true;
+    // A row is as wide as the panel: a click between its label and its bar selects it too.
+    this.stage.element.addEventListener("click", (event) => {
+      if ((event.target as Element).closest("[data-ref]")) return;
+      const { y } = this.stage.at(event);
+      const row = this.stage.shown?.items.find(
+        (i) => i.type === "shape" && i.ref && y >= i.y && y < i.y + i.h,
+      );
+      if (row?.ref) host.select(row.ref);
+    });
     this.separator = separator(ROW, {
       now: () => this.height,
       space: () => 100,
