@@ -35,6 +35,7 @@ from prism_explore.frontend.mirage.reader import read_mirage
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Custom, Input, Node, Scalar
 from prism_explore.ir.program import TensorProgram
@@ -308,6 +309,9 @@ def differs_at_own_sizes(program: TensorProgram, graph: SGraph, seed: int = 0) -
         return False
     rng = np.random.default_rng(seed)
     inputs = {i.name: rng.uniform(-0.65, 0.75, [d.value({}) for d in i.type.dims]) for i in program.inputs}
+    inputs |= {
+        name: draw_bits(rng, inputs[name].shape).astype(np.float64) for name in sorted(program.graph.bool_inputs)
+    }
     with np.errstate(all="ignore"):
         expected, found = evaluate(program, inputs), evaluate(graph, inputs)
     scale = float(np.max(np.abs(expected), initial=0.0))

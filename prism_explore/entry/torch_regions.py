@@ -87,8 +87,12 @@ class Region:
             return f"a size of {unknown[0]} depends on data"
         floating = (_value(n).dtype for n in tensors if _value(n).is_floating_point())
         dtypes = dict.fromkeys(str(d).removeprefix("torch.") for d in floating)
-        if len(dtypes) > 1:
-            return f"{', '.join(dtypes)} meet in it, by a cast or by autocast; a kernel is of one dtype"
+        if len(dtypes) > 1 and "float64" in dtypes:
+            return f"{', '.join(dtypes)} meet in it; kernels compute in float32"
+        read = {str(_value(i).dtype).removeprefix("torch.") for i in self.inputs if _value(i).is_floating_point()}
+        written = str(_value(self.nodes[-1]).dtype).removeprefix("torch.")
+        if written != (next(iter(read)) if len(read) == 1 else "float32"):
+            return f"it reads {', '.join(sorted(read))} and writes {written}; a kernel writes the dtype of its operands"
         node = self.nodes[0]
         while not _has_side_effect(node):
             if node is self.nodes[-1]:

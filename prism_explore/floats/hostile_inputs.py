@@ -14,6 +14,7 @@ import numpy as np
 
 from prism_explore.floats.precision import Precision, representable
 from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
 
 Rng: TypeAlias = np.random.Generator
@@ -158,12 +159,18 @@ def cases(graph: SGraph, growing_only: bool = False) -> Iterator[Case]:
     for row in rest:
         if growing_only and not row.grows:
             continue
-        for given in graph.inputs:
+        for given in (i for i in graph.inputs if i.type.dtype != "bool"):
             dims = [d for d, size in enumerate(given.type.dims) if not size.is_one] if row.along_dims else [0]
             yield from (Case(row.name, given.name, d) for d in dims)
 
 
-def draw(shapes: Iterable[tuple[str, Shape]], case: Case, working: Precision, seed: int) -> dict[str, Array]:
+def draw(
+    shapes: Iterable[tuple[str, Shape]],
+    case: Case,
+    working: Precision,
+    seed: int,
+    bools: frozenset[str] = frozenset(),
+) -> dict[str, Array]:
     """The inputs of a case.
 
     Args:
@@ -171,6 +178,7 @@ def draw(shapes: Iterable[tuple[str, Shape]], case: Case, working: Precision, se
         case: the row and the hostile input.
         working: the working precision.
         seed: equal seeds give equal numbers.
+        bools: the inputs that are 0 or 1, which are never hostile.
 
     Returns:
         Numbers of the working precision, as float64 arrays.
@@ -179,6 +187,9 @@ def draw(shapes: Iterable[tuple[str, Shape]], case: Case, working: Precision, se
     rng = np.random.default_rng(seed)
     out: dict[str, Array] = {}
     for name, shape in shapes:
+        if name in bools:
+            out[name] = draw_bits(rng, shape).astype(np.float64)
+            continue
         make = row.generator if name == case.tensor else row.others
         out[name] = representable(make(rng, shape, working, case.dim), working)
     return out

@@ -19,12 +19,13 @@ from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, 
 from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.ops import Band, Concat, Expand, Permute, Reshape, Slice
+from prism_explore.ir.elementwise import BITS
+from prism_explore.ir.ops import Band, Binary, Concat, Expand, Permute, Reshape, Slice, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import NAMES, DType, TensorType, broadcast
 
 TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
-LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0}
+LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0, "bool": 3.402e38}
 """Slightly below the largest finite number of each dtype; its negative is used for minus infinity in masks."""
 
 
@@ -102,6 +103,13 @@ class Translation:
                 self._values[node] = self._call(node)
         raise AssertionError("an exported graph ends with its output")
 
+    def _result(self, x: Any) -> int:
+        """The position of the result, which has the dtype that torch computes."""
+        found, traced = self.tensor(x), str(x.meta["val"].dtype).removeprefix("torch.")
+        if NAMES[self.build.type_of(found).dtype] != traced:
+            raise self.unsupported(f"a result of dtype {traced}", "results are floats; convert it after the call")
+        return found
+
     def views(self, last: set[str]) -> list[View]:
         """Inputs that were read: arguments in the user's order, then those with a source in `last`."""
         order = list(self._sources)
@@ -122,7 +130,7 @@ class Translation:
                     is_moved = order != tuple(range(len(order)))
                     self.results += (Returned(self._sources[placeholder][0], order if is_moved else ()),)
                 case _:
-                    computed.append(self.tensor(r))
+                    computed.append(self._result(r))
                     self.results += (Computed(),)
         if not computed:
             raise UnsupportedOperator(f"{self.build.name} returns nothing that it computes; there is nothing to search")
@@ -172,7 +180,10 @@ class Translation:
 
     def tensor(self, x: Any) -> int:
         """The position of a traced value in the program."""
-        value = self.value(x)
+        return self.tensor_of(self.value(x))
+
+    def tensor_of(self, value: Value) -> int:
+        """The position of a value in the program."""
         match value:
             case int() | View():
                 return self.at(value)
@@ -180,12 +191,35 @@ class Translation:
                 raise self.unsupported("a symbolic size used as a number")
             case Ramp():
                 raise self.unsupported("a tensor of positions used as numbers", "pass it as an argument")
+            case MaskedConstant(_, NonZero(), Fraction() as if_true, Fraction() as if_false):
+                return self.scaled_indicator(value, if_true, if_false)
             case MaskedConstant():
                 raise self.unsupported("a constant tensor used here", "pass it as an argument")
             case Unused(what):
                 raise self.unsupported(f"the use of {what}")
             case _:
                 raise self.unsupported("several results used as one tensor")
+
+    def mask(self, x: Any) -> MaskedConstant | None:
+        """A traced value as a mask: a constant one, or where a bool input is not 0; None for anything else."""
+        return self.mask_of(self.value(x))
+
+    def mask_of(self, value: Value) -> MaskedConstant | None:
+        """A value as a mask; None for one that is not."""
+        match value:
+            case MaskedConstant():
+                return value
+            case View(placeholder) if self._sources[placeholder][1].dtype == "bool":
+                return self.nonzero_mask(self.at(value))
+            case int() if self.build.type_of(value).dtype == "bool":
+                return self.nonzero_mask(value)
+            case _:
+                return None
+
+    def nonzero_mask(self, tensor: int, if_true: bool = True) -> MaskedConstant:
+        """The mask of where a tensor is not 0, or with `if_true=False` of where it is 0."""
+        dims = self.build.type_of(tensor).dims
+        return MaskedConstant(dims, NonZero(tensor), Fraction(if_true), Fraction(not if_true), is_boolean=True)
 
     def number(self, x: Any) -> Fraction | None:
         """A Python number as an exact rational, from its shortest decimal digits; None for anything else."""
@@ -249,11 +283,21 @@ class Translation:
         value = self.value(x)
         return value if isinstance(value, MaskedConstant) and value.is_uniform else None
 
-    def same_dtype(self, x: Any, dtype: Any) -> None:
-        """Reject a dtype other than the tensor's own, since casts are not supported."""
+    def traced_dtype(self, x: Any) -> DType | None:
+        """The dtype that a traced tensor has in torch; None for an integer tensor and anything else."""
+        value = getattr(x, "meta", {}).get("val")
+        return TORCH_DTYPES.get(str(getattr(value, "dtype", "")).removeprefix("torch."))
+
+    def check_cast(self, x: Any, dtype: Any) -> None:
+        """Check a cast, which is the identity over the reals and leaves no operator.
+
+        Kernels compute in float32 whatever the storage, so what a cast to float32 asks for is done, and a rounding to
+        16 bits in between is left out. float64 is more than kernels have.
+        """
         wanted = TORCH_DTYPES.get(str(dtype).removeprefix("torch."))
-        if dtype is not None and wanted != self.build.type_of(self.tensor(x)).dtype:
-            raise self.unsupported(f"a cast to {dtype}", "give the arguments that dtype")
+        pair = {wanted, self.traced_dtype(x) or wanted}
+        if dtype is not None and (wanted in (None, "bool") or (len(pair) > 1 and "f64" in pair)):
+            raise self.unsupported(f"a cast to {dtype}", "casts between float32, bfloat16 and float16 are supported")
 
     # ------------------------------------------------------------ views of any value
     def permuted(self, value: Value, order: Sequence[int]) -> Value:
@@ -339,29 +383,58 @@ class Translation:
         return constant
 
     # ------------------------------------------------------------ masks applied to tensors
-    def keep_mask(self, x: int, mask: MaskedConstant, where: bool) -> tuple[int, bool]:
-        """A 0/1 tensor of the positions where the mask equals `where`, and whether it is inverted."""
+    def _keep_band(self, x: int, mask: MaskedConstant, where: bool) -> tuple[int, bool]:
+        """A band of the positions where the mask equals `where`, and whether it is inverted."""
+        assert isinstance(mask.condition, DiagonalBand), "selected by the caller"
         self._check_mask_fits(x, mask)
         is_same = bool(mask.if_true) == where
-        match mask.condition:
-            case NonZero(tensor):
-                return tensor, not is_same
-            case DiagonalBand(low, high):
-                wanted = replace(mask, if_true=Fraction(is_same), if_false=Fraction(not is_same))
-                positive = constants.as_positive_mask(wanted)
-                if positive is not None and isinstance(positive.condition, DiagonalBand):
-                    return self._band(x, mask, positive.condition), False
-                return self._band(x, mask, DiagonalBand(low, high)), True
+        wanted = replace(mask, if_true=Fraction(is_same), if_false=Fraction(not is_same))
+        positive = constants.as_positive_mask(wanted)
+        if positive is not None and isinstance(positive.condition, DiagonalBand):
+            return self._band(x, mask, positive.condition), False
+        return self._band(x, mask, mask.condition), True
 
     def indicator(self, x: int, mask: MaskedConstant) -> int:
         """1 where the mask's condition holds, else 0, as a tensor that x can be multiplied with."""
+        if isinstance(mask.condition, NonZero):
+            return self._nonzero(mask.condition.tensor)
         self._check_mask_fits(x, mask)
-        if not isinstance(mask.condition, DiagonalBand):
-            raise self.unsupported(
-                "arithmetic with a mask that is an argument",
-                "mask scores with minus infinity, or multiply by the argument itself",
-            )
         return self._band(x, mask, mask.condition)
+
+    def truth(self, mask: MaskedConstant) -> int:
+        """A mask as a tensor of 0 and 1."""
+        holds = bool(mask.if_true)
+        match mask.condition:
+            case NonZero(tensor):
+                return self._nonzero(tensor) if holds else self.build.unary("is_zero", tensor, self.line)
+            case DiagonalBand(low, high):
+                rows, columns = mask.dims[-2:]
+                band = self._existing_or_new(Band(rows, columns, low, high, "bool"))
+                return band if holds else self.build.unary("is_zero", band, self.line)
+
+    def scaled_indicator(self, mask: MaskedConstant, if_true: Fraction, if_false: Fraction) -> int:
+        """One number where a tensor is not 0, another where it is."""
+        if not if_true and if_false:
+            found, scale, offset = self.truth(replace(mask, if_true=Fraction(0))), if_false, Fraction(0)
+        else:
+            found, scale, offset = self.truth(replace(mask, if_true=Fraction(1))), if_true - if_false, if_false
+        if scale != 1:
+            found = self.build.scalar("mul", found, scale, self.line)
+        return self.build.scalar("add", found, offset, self.line) if offset else found
+
+    def _nonzero(self, tensor: int) -> int:
+        """1 where a tensor is not 0, else 0; a tensor of 0 and 1 is that itself."""
+        return tensor if self._is_bit(tensor) else self.build.unary("nonzero", tensor, self.line)
+
+    def _is_bit(self, tensor: int) -> bool:
+        node = self.build.nodes[tensor]
+        match node.op:
+            case Unary(fn):
+                return fn in BITS
+            case Binary("mul" | "max" | "min") | Permute() | Reshape() | Expand() | Slice() | Concat():
+                return all(map(self._is_bit, node.args))
+            case _:
+                return self.build.type_of(tensor).dtype == "bool"
 
     def filled(self, x: int, mask: MaskedConstant, value: Number, where: bool) -> int:
         """x, but `value` where the mask is `where`."""
@@ -369,10 +442,9 @@ class Translation:
             if bool(mask.if_true) == where:
                 raise self.unsupported("a mask that covers everything")
             return x
-        keep, is_inverted = self.keep_mask(x, mask, not where)
-        if isinstance(mask.condition, NonZero) and (is_inverted or value is not None):
-            what = "keeping only where an argument is 0" if is_inverted else "a finite number where an argument is 0"
-            raise self.unsupported(what, "minus infinity where it is 0 is supported")
+        if isinstance(mask.condition, NonZero):
+            return self._filled_by_tensor(x, mask, value, bool(mask.if_true) != where)
+        keep, is_inverted = self._keep_band(x, mask, not where)
         if is_inverted:
             keep = self._complement(keep)
         if value is None:
@@ -382,6 +454,20 @@ class Translation:
             return kept
         rest = self.build.scalar("mul", self._complement(keep), value, self.line)
         return self.build.binary("add", kept, rest, self.line)
+
+    def _filled_by_tensor(self, x: int, mask: MaskedConstant, value: Number, is_kept: bool) -> int:
+        """x where a tensor is not 0 (`is_kept`) or where it is 0, and a number elsewhere."""
+        assert isinstance(mask.condition, NonZero), "selected by the caller"
+        tensor, b = mask.condition.tensor, self.build
+        if value is None:
+            where = tensor if is_kept else b.unary("is_zero", tensor, self.line)
+            return b.binary("mask", x, where, self.line)
+        kept = b.binary("keep" if is_kept else "drop", x, tensor, self.line)
+        if not value:
+            return kept
+        if_true, if_false = (Fraction(0), value) if is_kept else (value, Fraction(0))
+        rest = self.scaled_indicator(mask, if_true, if_false)
+        return b.binary("add", kept, rest, self.line)
 
     def with_constant(self, x: int, c: MaskedConstant, times: bool) -> int:
         """x + c, or x * c."""
@@ -405,8 +491,9 @@ class Translation:
 
     def _band(self, x: int, mask: MaskedConstant, within: DiagonalBand) -> int:
         rows, columns = mask.dims[-2:]
-        dtype = self.build.type_of(x).dtype
-        op = Band(rows, columns, within.low, within.high, dtype)
+        return self._existing_or_new(Band(rows, columns, within.low, within.high, self.build.type_of(x).dtype))
+
+    def _existing_or_new(self, op: Band) -> int:
         for n, node in enumerate(self.build.nodes):
             if node.op == op:
                 return n

@@ -44,6 +44,7 @@ from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import BlockGraph, Custom, Node, Store
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import promoted
 from prism_explore.ir.text import show as show_graph
 from prism_explore.ir.text import show_node
 from prism_explore.pipeline.search_space import Level, Space
@@ -416,8 +417,10 @@ class Enumerator:
         store = Node(Store(), (len(state.tensors) - 1,))
         block = BlockGraph((), None, (*(t.node for t in state.tensors), store))
         node = Node(Custom(block), state.operands)
+        dtype = promoted([newest.dtype])
+        assert dtype is not None, "one dtype meets no other"
         result = Tensor(
-            node, newest.axes, newest.dtype, newest.expression, newest.number, loopless_number=newest.loopless_number
+            node, newest.axes, dtype, newest.expression, newest.number, loopless_number=newest.loopless_number
         )
         return replace(
             kernel,

@@ -22,7 +22,7 @@ from prism_explore.ir.formulas import Formula, evaluate, formula
 
 UnaryFn: TypeAlias = str
 """The name of a row of `UNARY`."""
-BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div", "max", "min", "mask"]
+BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div", "max", "min", "mask", "keep", "drop"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class Interval:
 REAL = Interval()
 POSITIVE = Interval(0.0)
 NONNEGATIVE = Interval(0.0, has_low=True)
+BIT = Interval(0.0, 1.0, True, True)
 
 Lowering: TypeAlias = Literal["primitive", "inline", "transparent", "named"]
 """How the prover treats a function.
@@ -244,6 +245,23 @@ def _mask(x: Any, keep: Any) -> Any:
     if x.dtype == object:  # elements with their own arithmetic
         return np.where(keep != 0, x, np.asarray(x * 0 + masked_value(np.dtype(np.float64)), object))
     return np.where(keep != 0, x, np.asarray(masked_value(x.dtype), x.dtype))
+
+
+def _keep(x: Any, where: Any) -> Any:
+    return np.where(where != 0, x, x * 0 if x.dtype == object else np.zeros((), x.dtype))
+
+
+def _drop(x: Any, where: Any) -> Any:
+    return np.where(where != 0, x * 0 if x.dtype == object else np.zeros((), x.dtype), x)
+
+
+def _bit(condition: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """1 where a condition on an array holds, else 0, in the dtype of the array."""
+
+    def bit(x: Any) -> Any:
+        return np.asarray(condition(x)).astype(x.dtype)
+
+    return bit
 
 
 _LOG1P = "tl.where(1.0 + ({0}) == 1.0, {0}, tl.log(1.0 + ({0})) * ({0}) / ((1.0 + ({0})) - 1.0))"
@@ -560,6 +578,64 @@ UNARY: dict[str, ElementwiseFunction] = {
             monotone="increasing",
         ),
         ElementwiseFunction(
+            name="nonzero",
+            numpy=_bit(lambda x: x != 0),
+            torch="torch.ne({0}, 0).to({0}.dtype)",
+            triton="tl.where({0} != 0.0, 1.0, 0.0)",
+            llvm="nonzero(x)",
+            flops=1,
+            exact="abs(sign(x))",
+            definition="x / x",
+            definition_is_a_theorem="x / x is 1 where x is not 0, and 0 / 0 is 0.",
+            lowering="inline",
+            range=BIT,
+            parity="even",
+            zero_at_zero=True,
+        ),
+        ElementwiseFunction(
+            name="is_zero",
+            numpy=_bit(lambda x: x == 0),
+            torch="torch.eq({0}, 0).to({0}.dtype)",
+            triton="tl.where({0} == 0.0, 1.0, 0.0)",
+            llvm="is_zero(x)",
+            flops=1,
+            exact="1 - abs(sign(x))",
+            definition="1 - x / x",
+            definition_is_a_theorem="x / x is 1 where x is not 0, and 0 / 0 is 0.",
+            lowering="inline",
+            range=BIT,
+            parity="even",
+        ),
+        ElementwiseFunction(
+            name="positive",
+            numpy=_bit(lambda x: x > 0),
+            torch="torch.gt({0}, 0).to({0}.dtype)",
+            triton="tl.where({0} > 0.0, 1.0, 0.0)",
+            llvm="positive(x)",
+            flops=1,
+            exact="max(sign(x), 0)",
+            definition="relu(x) / relu(x)",
+            definition_is_a_theorem="relu(x) is not 0 exactly where x > 0, and 0 / 0 is 0.",
+            lowering="inline",
+            range=BIT,
+            zero_at_zero=True,
+            monotone="increasing",
+        ),
+        ElementwiseFunction(
+            name="nonnegative",
+            numpy=_bit(lambda x: x >= 0),
+            torch="torch.ge({0}, 0).to({0}.dtype)",
+            triton="tl.where({0} >= 0.0, 1.0, 0.0)",
+            llvm="nonnegative(x)",
+            flops=1,
+            exact="min(sign(x) + 1, 1)",
+            definition="1 - relu(-x) / relu(-x)",
+            definition_is_a_theorem="relu(−x) is not 0 exactly where x < 0, and 0 / 0 is 0.",
+            lowering="inline",
+            range=BIT,
+            monotone="increasing",
+        ),
+        ElementwiseFunction(
             name="softplus",
             numpy=_softplus,
             torch="torch.nn.functional.softplus({0})",
@@ -588,6 +664,9 @@ UNARY: dict[str, ElementwiseFunction] = {
     )
 }
 """Every elementwise function of one number, by name, in the order in which stages list them."""
+
+BITS = frozenset(row.name for row in UNARY.values() if row.range == BIT)
+"""Functions whose values are 0 and 1: what a comparison with 0 says."""
 
 COMPOSITE: dict[str, CompositeFunction] = {
     row.name: row
@@ -651,8 +730,24 @@ BINARY: dict[str, BinaryFunction] = {
             torch="torch.where({1} != 0, {0}, torch.finfo({0}.dtype).min / 4)",
             triton="tl.where({1}, {0}, {2})",
         ),
+        BinaryFunction(
+            name="keep",
+            numpy=_keep,
+            torch="torch.where({1} != 0, {0}, 0)",
+            triton="tl.where({1}, {0}, 0.0)",
+        ),
+        BinaryFunction(
+            name="drop",
+            numpy=_drop,
+            torch="torch.where({1} != 0, 0, {0})",
+            triton="tl.where({1}, 0.0, {0})",
+        ),
     )
 }
-"""`mask(x, keep)` is x where keep is not 0, else `masked_value`, in place of minus infinity."""
+"""`mask(x, keep)` is x where keep is not 0, else `masked_value`, in place of minus infinity.
+
+`keep(x, c)` is x where c is not 0, else 0, and `drop(x, c)` is the opposite. `where(c, x, y)` is
+`keep(x, c) + drop(y, c)`, in which an infinity or NaN that is not selected has no effect.
+"""
 
 COMMUTATIVE = frozenset(row.name for row in BINARY.values() if row.is_commutative)

@@ -36,9 +36,10 @@ from prism_explore.ir.ops import (
     check_args,
     compute_dims,
     op_name,
+    result_dtype,
     without_dim,
 )
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import DType, TensorType
 from prism_explore.support.caches import memoize
 
 Phase: TypeAlias = Literal["invariant", "loop", "after"]
@@ -96,6 +97,11 @@ class SGraph:
     def inputs(self) -> tuple[Input, ...]:
         """The input operators in order."""
         return tuple(n.op for n in self.nodes if isinstance(n.op, Input))
+
+    @property
+    def bool_inputs(self) -> frozenset[str]:
+        """The names of the inputs whose elements are 0 or 1."""
+        return frozenset(i.name for i in self.inputs if i.type.dtype == "bool")
 
     @property
     def customs(self) -> tuple[tuple[int, BlockGraph], ...]:
@@ -264,14 +270,14 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
                 types.append(TensorType(tile_dims(block, load, source), source.dtype))
             case Accumulate(_, along) | RunningMax(along):
                 dims = without_dim(args[0].dims, along, f"{where}: {op_name(node.op)}")
-                types.append(TensorType(dims, args[0].dtype))
+                types.append(TensorType(dims, _dtype(node.op, args, where)))
             case AccumulateRescaled(along):
                 dims = without_dim(args[0].dims, along, f"{where}: accum_rescaled")
                 scale = args[1].dims
                 if len(scale) != len(dims) or any(s != d and not s.is_one for s, d in zip(scale, dims, strict=True)):
                     shown = f"({', '.join(map(str, scale))}) and ({', '.join(map(str, dims))})"
                     raise ShapeError(f"{where}: the scale's dims do not broadcast to the sum's, {shown}")
-                types.append(TensorType(dims, _dtype(args, where)))
+                types.append(TensorType(dims, _dtype(node.op, args, where)))
             case Store(omap):
                 dims_out = list(args[0].dims)
                 for p, along in zip(block.grid, omap or (), strict=False):
@@ -280,11 +286,11 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
                     if not 0 <= along < len(dims_out):
                         raise ShapeError(f"{where}: omap {p.name} <-> dim {along} of {len(dims_out)}")
                     dims_out[along] = dims_out[along] * p.size
-                types.append(TensorType(tuple(dims_out), args[0].dtype))
+                types.append(TensorType(tuple(dims_out), _dtype(node.op, args, where)))
             case Input() | Band() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
-                types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
+                types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(op, args, where)))
     return tuple(types)
 
 
@@ -320,11 +326,12 @@ def phases(block: BlockGraph) -> tuple[Phase, ...]:
     return tuple(out)
 
 
-def _dtype(args: tuple[TensorType, ...], where: str) -> Literal["f64", "f32", "bf16", "f16"]:
-    kinds = {t.dtype for t in args}
-    if len(kinds) != 1:
-        raise ShapeError(f"{where}: operands of dtypes {', '.join(sorted(kinds))}; give all inputs one dtype")
-    return args[0].dtype
+def _dtype(op: Op, args: tuple[TensorType, ...], where: str) -> DType:
+    kinds: list[DType] = [t.dtype for t in args]
+    dtype = result_dtype(op, kinds)
+    if dtype is None:
+        raise ShapeError(f"{where}: operands of dtypes {', '.join(sorted(set(kinds)))}; give all inputs one dtype")
+    return dtype
 
 
 @memoize(4096)
@@ -346,7 +353,7 @@ def _types(graph: SGraph) -> tuple[TensorType, ...]:
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
-                types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(args, where)))
+                types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(op, args, where)))
     return tuple(types)
 
 

@@ -8,6 +8,7 @@ Reductions keep their dim with size 1. `verify` states the convention for divisi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
@@ -15,8 +16,8 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.elementwise import BinaryFn, UnaryFn
-from prism_explore.ir.tensors import DType, TensorType, broadcast
+from prism_explore.ir.elementwise import BITS, BinaryFn, UnaryFn
+from prism_explore.ir.tensors import DType, TensorType, broadcast, promoted
 
 ScalarFn: TypeAlias = Literal["add", "mul", "pow", "max", "min"]
 ReduceFn: TypeAlias = Literal["sum", "mean", "rms", "max"]
@@ -375,6 +376,21 @@ def compute_dims(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], where: st
             return without_dim(operands[0], along, f"{at}{op_name(op)}")
         case Permute() | Reshape() | Expand() | Slice() | Concat():
             return _view_dims(op, operands, f"{at}{op_name(op)}")
+
+
+def result_dtype(op: Op, operands: Sequence[DType]) -> DType | None:
+    """The dtype of an operator's result; None where float64 meets a narrower float.
+
+    What loads, views and logic make of bool tensors is bool; a kernel computes and stores it as numbers.
+    """
+    match op:
+        case Load() | Permute() | Reshape() | Expand() | Slice() | Concat() | Binary("mul" | "max" | "min"):
+            keeps_bits = True
+        case Unary(fn):
+            keeps_bits = fn in BITS
+        case _:
+            keeps_bits = False
+    return "bool" if keeps_bits and set(operands) == {"bool"} else promoted(operands)
 
 
 def without_dim(dims: tuple[Dim, ...], along: int | None, where: str) -> tuple[Dim, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal, TypeAlias, get_args
@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeAlias, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ONE, ZERO, Dim, DimLike, dim
 
-DType: TypeAlias = Literal["f64", "f32", "bf16", "f16"]
+DType: TypeAlias = Literal["f64", "f32", "bf16", "f16", "bool"]
+"""How elements are stored. `bool` is one byte that is 0 or 1, of inputs only: what is computed is a number."""
 DTYPES: tuple[str, ...] = get_args(DType)
-BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2}
-NAMES: dict[DType, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "bool": 1}
+NAMES: dict[DType, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16", "bool": "bool"}
 """Their names in torch and NumPy."""
 
 
@@ -108,6 +109,20 @@ class TensorType:
         return f"{self.dtype}[{', '.join(map(str, self.dims))}]{layout}"
 
 
+def promoted(dtypes: Iterable[DType]) -> DType | None:
+    """The dtype of what is computed from operands of these dtypes; None where float64 meets a narrower float.
+
+    It is torch's rule for tensors: the narrowest float that holds all of them, where bool does not count.
+
+    >>> promoted(["bf16", "bool"]), promoted(["bf16", "f16"]), promoted(["bool"])
+    ('bf16', 'f32', 'f32')
+    """
+    floats: set[DType] = {d for d in dtypes if d != "bool"}
+    if len(floats) < 2:
+        return next(iter(floats), "f32")
+    return None if "f64" in floats else "f32"
+
+
 def numpy_dtype(dtype: DType) -> Any:
     """The NumPy dtype; that of bfloat16, which NumPy lacks, is from ml_dtypes."""
     import numpy as np
@@ -143,7 +158,7 @@ def tensor(
 
     Args:
         dims: sizes from the first dim to the last: positive integers, names of symbols, or `Dim`s.
-        dtype: `f64`, `f32`, `bf16` or `f16`.
+        dtype: `f64`, `f32`, `bf16`, `f16`, or `bool` for masks.
         order: the dims from slowest to fastest in memory; empty for row-major.
         strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
 

@@ -7,7 +7,13 @@ from fractions import Fraction
 from prism_explore.ir.ops import ReduceFn, ScalarFn
 from prism_explore.ir.tensors import DType
 
-TRITON_DTYPE: dict[DType, str] = {"f64": "tl.float64", "f32": "tl.float32", "bf16": "tl.bfloat16", "f16": "tl.float16"}
+TRITON_DTYPE: dict[DType, str] = {
+    "f64": "tl.float64",
+    "f32": "tl.float32",
+    "bf16": "tl.bfloat16",
+    "f16": "tl.float16",
+    "bool": "tl.int1",
+}
 
 LARGEST_POWER = 8
 """Powers up to here are products and square roots. Others are exp(c log x), so x must be positive."""

@@ -24,6 +24,7 @@ from prism_explore.codegen.triton.emit import TritonModule, load_triton, write_t
 from prism_explore.codegen.triton.plan import Obstacle
 from prism_explore.codegen.triton.worker_process import Failure, JsonObject, Worker, serve
 from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Band, Input, Node
 from prism_explore.ir.tensors import DType, TensorType
@@ -31,7 +32,13 @@ from prism_explore.pipeline.stages import Parameters
 
 Array: TypeAlias = npt.NDArray[Any]
 
-NUMPY_DTYPE: dict[DType, str] = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "float16"}
+NUMPY_DTYPE: dict[DType, str] = {
+    "f64": "float64",
+    "f32": "float32",
+    "f16": "float16",
+    "bf16": "float16",
+    "bool": "bool",
+}
 ARITHMETIC: dict[DType, str] = {"f64": "longdouble", "f32": "float32", "f16": "float32", "bf16": "float32"}
 """The dtype of a second evaluation of the reference: the kernel's arithmetic, or better for float64."""
 
@@ -141,8 +148,10 @@ def check_graph(
     for positive in (False, True):
         inputs = {name: _random(t, sizes, seed + k, positive) for k, (name, t) in enumerate(types.items())}
         with np.errstate(all="ignore"):
-            expected = evaluate(graph, {n: a.astype(np.float64) for n, a in inputs.items()}, own_sizes)
-            rounded = evaluate(graph, {n: a.astype(ARITHMETIC[dtype]) for n, a in inputs.items()}, own_sizes)
+            expected, rounded = (
+                evaluate(graph, {n: a.astype(kind) for n, a in inputs.items()}, own_sizes)
+                for kind in ("float64", ARITHMETIC[dtype])
+            )
         if np.isfinite(expected).all():
             break
     else:
@@ -180,7 +189,9 @@ def _without_bf16(graph: SGraph) -> SGraph:
 
 
 def _random(type_: TensorType, sizes: Mapping[str, int], seed: int, positive: bool) -> Array:
-    shape = [d.value(sizes) for d in type_.dims]
+    shape = tuple(d.value(sizes) for d in type_.dims)
+    if type_.dtype == "bool":
+        return draw_bits(np.random.default_rng(seed), shape)
     values = np.random.default_rng(seed).uniform(-0.65, 0.75, shape)
     values = np.abs(values) + 0.1 if positive else values
     return values.astype(NUMPY_DTYPE[type_.dtype])

@@ -29,6 +29,7 @@ TORCH_DTYPE: dict[DType, str] = {
     "f32": "torch.float32",
     "bf16": "torch.bfloat16",
     "f16": "torch.float16",
+    "bool": "torch.bool",
 }
 
 TORCH_SCALAR: dict[ScalarFn, str] = {

@@ -151,6 +151,8 @@ class _Statements:
                 if fn == "mask":
                     minus_infinity = tiles.minus_infinity(j)
                     right = right if is_boolean_band(plan, node.args[1]) else f"{right} != 0"
+                elif fn in ("keep", "drop"):
+                    right = f"{right} != 0"
                 text = BINARY[fn].triton.format(args[0].name, right, minus_infinity)
                 return tiles.define(j, text, self._binary_zero(fn, args[0], args[1]))
             case MatMul():
@@ -206,6 +208,10 @@ class _Statements:
                     zero.append(left and not axis_b)
                 case "mask":
                     zero.append(False)  # a masked lane is far from zero
+                case "keep":
+                    zero.append(left or right)
+                case "drop":
+                    zero.append(left)
         return tuple(zero)
 
 

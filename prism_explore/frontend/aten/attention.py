@@ -20,7 +20,7 @@ def softmax_of(t: Translation, x: int, along: int) -> int:
 
 
 def _softmax(t: Translation, x: Any, d: Any, dtype: Any = None) -> Value:
-    t.same_dtype(x, dtype)
+    t.check_cast(x, dtype)
     if not t.dims(x):
         return t.reshaped(softmax_of(t, t.at(t.reshaped(t.tensor(x), (ONE,))), 0), ())
     return softmax_of(t, t.tensor(x), t.axis(x, d))
@@ -71,7 +71,7 @@ def _attention(
 
 
 def _masked(t: Translation, scores: int, mask: Any, heads: Any) -> int:
-    mask_value = t.value(mask)
+    mask_value = t.mask(mask) or t.value(mask)
     is_band = isinstance(mask_value, MaskedConstant) and isinstance(mask_value.condition, DiagonalBand)
     if heads is not None and not is_band:
         own = t.dims_of(mask_value)
@@ -90,17 +90,21 @@ def _masked(t: Translation, scores: int, mask: Any, heads: Any) -> int:
 
 
 def _masked_fill(t: Translation, x: Any, mask: Any, value: Any) -> Value:
-    mask_value, tensor = t.value(mask), t.tensor(x)
-    if not isinstance(mask_value, MaskedConstant):
-        raise t.unsupported("masked_fill with a computed mask", "masks of positions, and arguments != 0, are supported")
-    dtype = t.build.type_of(tensor).dtype
-    return t.filled(tensor, mask_value, None if t.is_minus_infinity(value, dtype) else t.number(value), where=True)
+    mask_value, tensor = t.mask(mask), t.tensor(x)
+    if mask_value is None:
+        raise t.unsupported("masked_fill with a mask of numbers", "compare it first")
+    if t.is_minus_infinity(value, t.traced_dtype(x) or t.build.type_of(tensor).dtype):
+        return t.filled(tensor, mask_value, None, where=True)
+    constant = t.constant_of(value)
+    if constant is None:
+        raise t.unsupported(f"masked_fill with {value}", "a number is supported; where takes a tensor")
+    return t.filled(tensor, mask_value, constant.if_true, where=True)
 
 
 def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
-    mask_value = t.value(mask)
-    if not isinstance(mask_value, MaskedConstant):
-        raise t.unsupported("where with a computed condition", "masks of positions, and arguments != 0, are supported")
+    mask_value = t.mask(mask)
+    if mask_value is None:
+        raise t.unsupported("where with a condition of numbers", "compare it first")
     left, right = t.constant_of(x), t.constant_of(y)
     if left is not None and right is not None and left.is_uniform and right.is_uniform:
         if_true, if_false = (left.if_true, right.if_true) if mask_value.if_true else (right.if_true, left.if_true)
@@ -112,7 +116,7 @@ def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
 
 
 def _select(t: Translation, mask: MaskedConstant, x: int, y: int) -> int:
-    """x within the mask and y outside: x * band + y * (1 - band)."""
+    """x within the mask and y outside: a sum of both, each 0 where the other is."""
     first, second = (x, y) if mask.if_true else (y, x)
     mask = MaskedConstant(mask.dims, mask.condition, Fraction(1), Fraction(0))
     inside = t.filled(first, mask, Fraction(0), where=False)

@@ -11,7 +11,7 @@ from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.attention import ATTENTION_ROWS
 from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
-from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value, View
+from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import COMPOSITE, UNARY, BinaryFn, CompositeFunction, UnaryFn
 from prism_explore.ir.formulas import evaluate, formula
@@ -106,13 +106,15 @@ def _constant_left(t: Translation, fn: BinaryFn, c: MaskedConstant, x: int) -> V
         case "div":
             recip = t.build.unary("recip", x, t.line)
             return recip if c.is_uniform and c.if_true == 1 else t.with_constant(recip, c, times=True)
-        case "mask":
-            raise AssertionError("no ATen operator is a mask")
+        case "mask" | "keep" | "drop":
+            raise AssertionError(f"no ATen operator is a {fn}")
 
 
 def _fold_constants(t: Translation, fn: BinaryFn, a: MaskedConstant, b: MaskedConstant) -> Value:
     """Arithmetic on masks, such as `(1 - mask) * minimum`."""
     if not a.is_uniform and not b.is_uniform and a.condition != b.condition:
+        if isinstance(a.condition, NonZero) and isinstance(b.condition, NonZero):
+            return t.build.binary(fn, t.tensor_of(a), t.tensor_of(b), t.line)
         raise t.unsupported("arithmetic with two masks", "combine them with & first")
     truth = b.condition if a.is_uniform else a.condition
 
@@ -236,7 +238,7 @@ def reduced(t: Translation, fn: ReduceFn, x: int, axes: list[int], keepdim: bool
 
 def _reduction(fn: ReduceFn) -> Callable[..., Value]:
     def lower(t: Translation, x: Any, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
-        t.same_dtype(x, dtype)
+        t.check_cast(x, dtype)
         return reduced(t, fn, t.tensor(x), t.axes(x, dims), keepdim)
 
     return lower
@@ -308,7 +310,7 @@ def _rms_norm(t: Translation, x: Any, shape: Any, weight: Any = None, eps: float
     b, tensor = t.build, t.tensor(x)
     axes = _norm_axes(t, tensor, shape)
     # Without eps, torch uses the dtype's machine epsilon.
-    epsilon = Fraction(repr(eps if eps is not None else EPSILON[b.type_of(tensor).dtype]))
+    epsilon = Fraction(repr(eps if eps is not None else EPSILON[t.traced_dtype(x) or b.type_of(tensor).dtype]))
     if epsilon or len(axes) > 1:
         mean = t.at(reduced(t, "mean", b.unary("square", tensor, t.line), axes, keepdim=True))
         norm = b.unary("sqrt", b.scalar("add", mean, epsilon, t.line) if epsilon else mean, t.line)
@@ -409,13 +411,15 @@ def _arange(t: Translation, *bounds: Any, **_: Any) -> Value:
 
 def _comparison(fn: str) -> Callable[..., Value]:
     def lower(t: Translation, x: Any, y: Any) -> Value:
-        left, right = t.value(x), t.value(y)
+        left, right = t.mask(x) or t.value(x), t.value(y)
         if isinstance(left, Ramp) or isinstance(right, Ramp):
             a, b = _as_ramp(t, x), _as_ramp(t, y)
             result = constants.comparison_mask(fn, constants.ramp_sum(a, b, -1, broadcast(a.dims, b.dims, t.line)))
             if result is None:
                 raise t.unsupported("this comparison of positions", "compare rows with columns, over the last two dims")
             return result
+        if t.constant_of(x) is not None and t.constant_of(y) is None:
+            return _comparison(_MIRRORED.get(fn, fn))(t, y, x)
         number = t.constant_of(y)
         match left:
             case MaskedConstant(dims, condition, Fraction() as if_true, Fraction() as if_false) if number is not None:
@@ -423,12 +427,28 @@ def _comparison(fn: str) -> Callable[..., Value]:
                 return MaskedConstant(dims, condition, *map(Fraction, holds), is_boolean=True)
             case _:
                 pass
-        if isinstance(left, int | View) and number is not None and number.if_true == 0 and fn in ("eq", "ne"):
-            if_true = Fraction(fn == "ne")
-            return MaskedConstant(t.dims(x), NonZero(t.tensor(x)), if_true, 1 - if_true, is_boolean=True)
-        raise t.unsupported("a comparison of computed numbers", "positions can be compared, and an argument with 0")
+        return _compare(t, fn, t.tensor(x), t.tensor(y) if number is None else number.if_true)
 
     return lower
+
+
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _compare(t: Translation, fn: str, x: int, y: int | Fraction | None) -> MaskedConstant:
+    """Where a tensor compares so with a tensor or a number, by the sign of their difference."""
+    if y is None:
+        raise t.unsupported("a comparison with minus infinity")
+    if fn in ("lt", "le"):
+        x = t.build.unary("neg", x, t.line)
+        y = t.build.unary("neg", y, t.line) if isinstance(y, int) else -y
+    if isinstance(y, int):
+        x = t.build.binary("sub", x, y, t.line)
+    elif y:
+        x = t.build.scalar("add", x, -y, t.line)
+    if fn in ("eq", "ne"):
+        return t.nonzero_mask(x, fn == "ne")
+    return t.nonzero_mask(t.build.unary("positive" if fn in ("lt", "gt") else "nonnegative", x, t.line))
 
 
 def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
@@ -438,16 +458,14 @@ def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
 def _and(t: Translation, x: Any, y: Any) -> Value:
     a, b = _mask(t, x), _mask(t, y)
     result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
-    if result is None:
-        raise t.unsupported("this conjunction of masks", "masks along one diagonal direction can be combined")
-    return result
+    return result if result is not None else t.nonzero_mask(t.build.binary("mul", t.truth(a), t.truth(b), t.line))
 
 
 def _or(t: Translation, x: Any, y: Any) -> Value:
-    a, b = constants.negated(_mask(t, x)), constants.negated(_mask(t, y))
-    result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
+    a, b = _mask(t, x), _mask(t, y)
+    result = constants.conjunction(constants.negated(a), constants.negated(b), broadcast(a.dims, b.dims, t.line))
     if result is None:
-        raise t.unsupported("this disjunction of masks", "mask twice instead")
+        return t.nonzero_mask(t.build.binary("max", t.truth(a), t.truth(b), t.line))
     return constants.negated(result)
 
 
@@ -456,16 +474,16 @@ def _not(t: Translation, x: Any) -> Value:
 
 
 def _mask(t: Translation, x: Any) -> MaskedConstant:
-    value = t.value(x)
-    if not isinstance(value, MaskedConstant):
-        raise t.unsupported("logic on computed numbers", "compare positions, or an argument with 0")
-    return value
+    mask = t.mask(x)
+    if mask is None:
+        raise t.unsupported("logic on numbers", "compare them first")
+    return mask
 
 
 # ---------------------------------------------------------------- identities
 def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Value:
     named = [a for a in (*args, dtype) if str(a).startswith("torch.")]
-    value = t.value(x)
+    value = t.mask(x) or t.value(x)
     if not named:
         return value
     kind = str(named[0]).removeprefix("torch.")
@@ -475,9 +493,9 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
         case Ramp():
             return value
         case _ if kind == "bool":
-            return MaskedConstant(t.dims(x), NonZero(t.tensor(x)), Fraction(1), Fraction(0), is_boolean=True)
+            return t.nonzero_mask(t.tensor(x))
         case _ if kind in TORCH_DTYPES:
-            t.same_dtype(x, named[0])
+            t.check_cast(x, named[0])
             return value
         case _:
             raise t.unsupported(f"a cast to {named[0]}")

@@ -136,7 +136,7 @@ class ExpressionBuilder:
                         return mul(a, b)
                     case "div":
                         return div(a, b)
-                    case "max" | "min" | "mask":
+                    case "max" | "min" | "mask" | "keep" | "drop":
                         return joint_call(fn, a, b)
             case MatMul():
                 axis = axes[0][-1]

@@ -36,6 +36,7 @@ from prism_explore.ir.ops import (
     RunningMax,
     Slice,
     Store,
+    result_dtype,
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DType
@@ -227,7 +228,9 @@ class ProgramFacts:
         expression = self._builder.apply(op, tuple([t.expression for t in operands]), names, self.axes_by_size(result))
         behind = any(t.after_loop for t in operands) or isinstance(op, Accumulate | AccumulateRescaled)
         written = self.loopless_number(op, tuple([t.loopless_number for t in operands]))
-        return Tensor(Node(op, args), result, operands[0].dtype, expression, number, (), behind, written)
+        dtype = result_dtype(op, [t.dtype for t in operands])
+        assert dtype is not None, "the rule of shapes excludes operands without a common dtype"
+        return Tensor(Node(op, args), result, dtype, expression, number, (), behind, written)
 
     def loopless_number(self, op: ComputeOp | LoopOp, args: tuple[int, ...]) -> int:
         """The number that a result has in a graph without a loop, given the numbers of the operands there."""

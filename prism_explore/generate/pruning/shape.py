@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from prism_explore.generate.pruning.rule import Checks, Failure, PruningRule
 from prism_explore.generate.pruning.steps import OperandTypes
+from prism_explore.ir.tensors import promoted
 from prism_explore.pipeline.search_space import MATCH_BY_AXIS
 
 
 def _fits(step: OperandTypes) -> Failure | None:
     operands = step.operands
-    if step.result is not None and len({t.dtype for t in operands}) == 1:
+    if step.result is not None and promoted(t.dtype for t in operands) is not None:
         return None
     shown, sizes_agree = step.facts.mismatch(tuple([(t.dtype, t.axes) for t in operands]))
     detail = "Some of their sizes happen to agree, but the stated space matches axes, not sizes."

@@ -212,7 +212,8 @@ def _common_phase(a: Flow, b: Flow) -> Phase | FlowRule:
     return "loop" if "loop" in phases else "after" if "after" in phases else "invariant"
 
 
-_LINEAR = ("add", "sub", "mul", "div")
+_LINEAR_IN_FIRST = ("div", "keep", "drop")
+_LINEAR = ("add", "sub", "mul", *_LINEAR_IN_FIRST)
 """Functions that are linear in at least one operand."""
 
 
@@ -229,7 +230,7 @@ def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:
                 return "loop.partial"
             both = a.partial and b.partial
             legal = both if fn in ("add", "sub") else not both and _constant(b if a.partial else a)
-            if fn == "div":
+            if fn in _LINEAR_IN_FIRST:
                 legal = legal and a.partial
             return Flow("loop", axis, partial=True) if legal else "loop.partial"
         case "after":
@@ -237,7 +238,7 @@ def _binary(fn: str, a: Flow, b: Flow) -> Flow | FlowRule:
                 return Flow("after", pending=a.pending) if a.pending == b.pending else "loop.partial"
             if fn not in _LINEAR and (a.pending or b.pending):
                 return "loop.partial"
-            if (fn == "div" and b.pending) or set(a.pending) & set(b.pending):
+            if (fn in _LINEAR_IN_FIRST and b.pending) or set(a.pending) & set(b.pending):
                 return "loop.partial"
             return Flow("after", pending=tuple(sorted((*a.pending, *b.pending))))
         case rule:

@@ -130,6 +130,8 @@ def _scalar(fn: str, value: Fraction, x: MaxDependence | None) -> MaxDependence 
 def _binary(fn: str, a: MaxDependence | None, b: MaxDependence | None) -> MaxDependence | Lost | None:
     if fn == "mask" and a is not None and b is None:
         return "lost" if a.factor else replace(a, pure=False)
+    if fn in ("keep", "drop") and a is not None and b is None:
+        return replace(a, pure=False) if a.factor else "lost"
     factors, sign = fn in ("mul", "div"), -1 if fn in ("sub", "div") else 1
     if fn not in ("add", "sub", "mul", "div"):
         return "lost"

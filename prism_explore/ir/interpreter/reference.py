@@ -133,13 +133,15 @@ def run(
     """
     run_custom, run_plain = blocks or run_blocks, compute or apply
     dtype = np.result_type(*inputs.values())
+    dtype = np.dtype(np.float32) if dtype.kind == "b" else dtype
     values: list[Array] = []
     results: dict[int, tuple[Array, ...]] = {}
     for position, node in enumerate(graph.nodes):
         args = [values[a] for a in node.args]
         match node.op:
             case Input(name, _):
-                values.append(np.asarray(inputs[name]))
+                given = np.asarray(inputs[name])
+                values.append(given.astype(dtype) if given.dtype.kind == "b" else given)
             case Band() as band:
                 zero = next(iter(inputs.values())).flat[0] * 0 if dtype.kind == "O" else 0  # of the numbers' own kind
                 values.append(_band(band, sizes).astype(dtype) + zero)

@@ -81,7 +81,7 @@ def compare_with_baselines(
     bound = time_bound_of(kernel.verified.candidate, shapes, target)
     codes = _select_code(reference, baselines, library) | {b: reference for b in more if reference is not None}
     paired_dtypes = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
-    is_16_bit = all(i.type.dtype in paired_dtypes for i in program.inputs)
+    is_16_bit = all(i.type.dtype in paired_dtypes for i in program.inputs if i.type.dtype != "bool")
     kernel_loader = loader or backend_of(target).loader
     with _prepare_in_worker(codes, program, shapes, target, kernel_loader, seed, stop, kernel) as prepared:
         request = {"do": "ceilings", "bytes": bound.bytes, "flops": bound.flops, "is_16_bit": is_16_bit}

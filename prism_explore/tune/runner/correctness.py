@@ -58,14 +58,14 @@ def laid_out(program: TensorProgram, inputs: Mapping[str, Array], shapes: Mappin
 
 
 def _scaled_rows(array: Array, rng: np.random.Generator) -> Array:
-    if array.ndim < 2:
+    if array.ndim < 2 or array.dtype == np.bool_:
         return array
     powers = rng.uniform(-4, 3, size=(array.shape[0],) + (1,) * (array.ndim - 1))
     return (array * 10.0**powers).astype(array.dtype)
 
 
 def _with_zero_rows(array: Array) -> Array:
-    if array.ndim < 2:
+    if array.ndim < 2 or array.dtype == np.bool_:
         return array
     found = array.copy()
     found[::2] = 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
@@ -103,7 +104,7 @@ def _span_bytes(array: Array, strides: Sequence[int]) -> int:
 def random_inputs(
     program: TensorProgram, shapes: Mapping[str, int], seed: int | np.random.Generator
 ) -> dict[str, Array]:
-    """Normally distributed random values for every input.
+    """Normally distributed random values for every input; random bits for a bool one.
 
     Raises:
         ShapeError: a symbol has no value in `shapes`.
@@ -112,5 +113,8 @@ def random_inputs(
     inputs: dict[str, Array] = {}
     for i in program.inputs:
         shape = tuple(d.value(shapes) for d in i.type.dims)
+        if i.type.dtype == "bool":
+            inputs[i.name] = draw_bits(rng, shape)
+            continue
         inputs[i.name] = rng.standard_normal(shape, dtype=np.float32).astype(numpy_dtype(i.type.dtype), copy=False)
     return inputs

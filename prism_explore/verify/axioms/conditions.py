@@ -130,6 +130,7 @@ CONDITIONS: tuple[Condition, ...] = (
     Condition("nonzero inverse", ("(= e (Inv a))", "(nonzero a)"), "(nonzero e)", "a ≠ 0 gives a⁻¹ ≠ 0"),
     Condition("positive root", ("(= e (Sqrt a))", "(positive a)"), "(positive e)", "a > 0 gives √a > 0"),
     Condition("nonnegative root", ("(= e (Sqrt a))", "(nonnegative a)"), "(nonnegative e)", "a ≥ 0 gives √a ≥ 0"),
+    Condition("a quotient of equals is a bit", ("(= e (Mul a (Inv a)))",), "(bit e)", "a a⁻¹ is 0 or 1"),
     Condition("an interval is a bit", ("(= e (Within i))",), "(bit e)", "an interval is 0 or 1"),
     Condition("a band is a bit", ("(= e (Near i))",), "(bit e)", "a band is 0 or 1"),
     Condition(

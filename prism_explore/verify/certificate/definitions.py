@@ -176,6 +176,10 @@ def _define_binary(fn: elementwise.BinaryFn, a: Expr, b: Expr) -> Expr:
         case "mask":
             finite, keep = split_mask(a)
             return _with_mask(finite, (*keep, power(b, Fraction(0))))
+        case "keep":
+            return Mul(a, power(b, Fraction(0)))
+        case "drop":
+            return Mul(a, power(Add(UNIT, Mul(MINUS_ONE, power(b, Fraction(0)))), Fraction(0)))
         case _:
             assert_never(fn)
 

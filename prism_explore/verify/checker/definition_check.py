@@ -151,7 +151,8 @@ class DefinitionCheck:
     ) -> None:
         operand_at = {**{k: v for k, v in definition_at.items() if k == "l" or k.startswith("g")}, **place}
         if tensor in self.inputs:
-            term, source = term_of(e), self.inputs[tensor]
+            source = self.inputs[tensor]
+            term = term_of(_read_of_bool(e) if source.type.dtype == "bool" else e)
             wanted = [operand_at[f"p{d}"] * (size != ONE) for d, size in enumerate(source.type.dims)]
             found = [self.evaluation.index_value(i, lemma, lemma_at) for i in term.indices]
             if (
@@ -377,8 +378,12 @@ class DefinitionCheck:
             case "min":
                 return _minimum(a, b)
             case "mask":
-                more = _times(b, Operation("inv", "", (b,)))
-                return _with_mask(self._finite_part(0), (*self._kept(0), more))
+                return _with_mask(self._finite_part(0), (*self._kept(0), _is_nonzero(b)))
+            case "keep":
+                return _times(a, _is_nonzero(b))
+            case "drop":
+                opposite = Operation("add", "", (_number(1), _times(_number(-1), _is_nonzero(b))))
+                return _times(a, _is_nonzero(opposite))
             case _:
                 assert_never(fn)
 
@@ -475,6 +480,15 @@ def check_equal_values(evaluation: Evaluation, a: ParsedLemma, b: ParsedLemma, d
     check.compare_terms(a.right, a, at, b.right, b, at)
 
 
+def _read_of_bool(e: Tree) -> Tree:
+    """The element b of a bool input, which is stated as b b⁻¹: 1 where it is not 0, and 0 where it is."""
+    match e:
+        case ("mul", a, ("inv", b)) if a == b:
+            return a
+        case _:
+            raise CertificateError(f"the left side has {show(e)} where it should read a bool input")
+
+
 def split_mask(e: Tree) -> tuple[Tree, tuple[Tree, ...]]:
     """The finite part of a sum, and the arguments of its `bottom` terms."""
     match e:
@@ -502,6 +516,11 @@ def _product(factors: Sequence[Definition]) -> Definition:
 
 def _times(a: Definition, b: Definition) -> Definition:
     return Operation("mul", "", (a, b))
+
+
+def _is_nonzero(a: Definition) -> Definition:
+    """a a⁻¹: 1 where a is not 0, else 0."""
+    return _times(a, Operation("inv", "", (a,)))
 
 
 def _number(value: Fraction | int) -> Definition:

@@ -74,7 +74,8 @@ class Evaluation:
             state ^= state >> np.uint64(29)
         state *= np.uint64(0x94D049BB133111EB)
         state ^= state >> np.uint64(32)
-        return (state >> np.uint64(11)).astype(np.float64) / 2.0**53 * 1.4 - 0.65
+        found = (state >> np.uint64(11)).astype(np.float64) / 2.0**53 * 1.4 - 0.65
+        return (found > 0.0).astype(np.float64) if given.type.dtype == "bool" else found
 
     def value(self, e: Tree, lemma: ParsedLemma, at: Mapping[str, Numbers], rank: int = 1) -> Numbers:
         """The value of an expression for values of its coordinates; `rank` is the number of axes of the arrays."""
@@ -108,6 +109,8 @@ class Evaluation:
                 return np.full(1, float(self.sizes[term.label]))
             case "add", [a, b]:
                 return a + b
+            case "mul", [a, _] if term.arguments[1] == ("inv", term.arguments[0]):
+                return (a != 0).astype(np.float64)  # exact, so that 1 minus it is 0
             case "mul", [a, b]:
                 return times(a, b)
             case "greater", [a, b]:

@@ -110,11 +110,13 @@ class TermTable:
         return is_count(self.lemma.extents[axis], self.lemma.integers)
 
     def is_indicator(self, e: int) -> bool:
-        """Whether a term is 0 or 1 everywhere: an interval, a band, or 1 minus one of them."""
+        """Whether a term is 0 or 1 everywhere: an interval, a band, a a⁻¹, or 1 minus one of them."""
         op, _, inside = self.terms[e]
         if op == "add" and self.number(inside[0]) == 1:
             other, _, parts = self.terms[inside[1]]
             return other == "mul" and self.number(parts[0]) == -1 and self.is_indicator(parts[1])
+        if op == "mul":
+            return self.terms[inside[1]] == ("inv", "", (inside[0],))
         return op in ("within", "near")
 
     def size(self, e: int) -> Dim | None:

@@ -21,6 +21,8 @@ MAX_DRAWS = 128
 
 def unsupported_operator(graph: SGraph) -> str:
     """The first operator of a graph that has no meaning in prime fields; empty where there is none."""
+    if graph.bool_inputs:
+        return "bool input: two values are too few for a bound on the error"
     for node in graph.nodes:
         if named := _unsupported(node.op):
             return named
@@ -31,13 +33,13 @@ def unsupported_operator(graph: SGraph) -> str:
     return ""
 
 
-_ORDER_FUNCTIONS = frozenset({"abs", "sign"})
+_ORDER_FUNCTIONS = frozenset({"abs", "sign", "positive", "nonnegative"})
 """Functions whose proofs use the order of numbers. Other functions that are maxima by definition are hashed."""
 
 
 def _unsupported(op: Op) -> str:
     match op:
-        case Binary("max" | "min" | "mask") | Scalar("max" | "min", _):
+        case Binary("max" | "min" | "mask" | "keep" | "drop") | Scalar("max" | "min", _):
             return op_name(op)
         case Unary(fn) if fn in _ORDER_FUNCTIONS:
             return fn

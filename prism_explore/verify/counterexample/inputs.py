@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
+from prism_explore.ir.elementwise import BITS
 from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice
+from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice, Unary
 
 RANGE = (-0.65, 0.75)
 """The range from which inputs are drawn uniformly."""
@@ -19,30 +23,46 @@ def draw_inputs(
     seed: int,
     between: tuple[float, float] = RANGE,
     masks: frozenset[str] = frozenset(),
+    bools: frozenset[str] = frozenset(),
+    compared: frozenset[str] = frozenset(),
 ) -> dict[str, Array]:
     """Random float64 inputs, the same for the same seed.
 
-    About half of a mask tensor is 0, but never a full row.
+    About half of a mask tensor is 0, but never a full row. A bool tensor is 0 or 1, and a row of two elements or more
+    has both. A tensor that is compared with 0 is 0 at about half of its elements.
     """
     rng = np.random.default_rng(seed)
     inputs = {name: rng.uniform(*between, shape) for name, shape in shapes}
-    for name in sorted(masks):
+    for name in sorted(masks - bools - compared):
         keep = inputs[name]
         kept = rng.random(keep.shape) < 0.5
         if keep.ndim:
             rows = kept.reshape(-1, keep.shape[-1])
             rows[np.arange(len(rows)), np.arange(len(rows)) % keep.shape[-1]] = True
         inputs[name] = np.where(kept, keep, 0.0)
+    for name in sorted(compared - bools):
+        inputs[name] = np.where(draw_bits(rng, inputs[name].shape), inputs[name], 0.0)
+    for name in sorted(bools):
+        inputs[name] = draw_bits(rng, inputs[name].shape).astype(np.float64)
     return inputs
 
 
 def masks_of(graph: SGraph) -> frozenset[str]:
     """Inputs that are the mask of a mask operator, directly or through views."""
+    return _inputs_of(graph, [node.args[1] for node in graph.nodes if node.op == Binary("mask")])
+
+
+def compared_inputs(graph: SGraph) -> frozenset[str]:
+    """Inputs that are compared with 0 or select, directly or through views."""
+    conditions = [node.args[1] for node in graph.nodes if node.op in (Binary("keep"), Binary("drop"))]
+    compared = [n.args[0] for n in graph.nodes if isinstance(n.op, Unary) and n.op.fn in BITS]
+    return _inputs_of(graph, [*conditions, *compared])
+
+
+def _inputs_of(graph: SGraph, positions: Iterable[int]) -> frozenset[str]:
     found: set[str] = set()
-    for node in graph.nodes:
-        if node.op != Binary("mask"):
-            continue
-        source = graph.nodes[node.args[1]]
+    for position in positions:
+        source = graph.nodes[position]
         while isinstance(source.op, Permute | Reshape | Expand | Slice):
             source = graph.nodes[source.args[0]]
         if isinstance(source.op, Input):

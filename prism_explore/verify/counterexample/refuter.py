@@ -44,7 +44,7 @@ from prism_explore.verify.counterexample.float_errors import (
     worst_place,
 )
 from prism_explore.verify.counterexample.high_precision import NotReal
-from prism_explore.verify.counterexample.inputs import POSITIVE_RANGE, RANGE, draw_inputs, masks_of
+from prism_explore.verify.counterexample.inputs import POSITIVE_RANGE, RANGE, compared_inputs, draw_inputs, masks_of
 from prism_explore.verify.counterexample.prime_fields import Inconclusive
 from prism_explore.verify.counterexample.shared_trials import EQUAL_FLOATS, ROUNDING, SharedTrial
 from prism_explore.verify.shapes.concretize import TINY, Extents, Fixed
@@ -117,7 +117,9 @@ class Refuter:
     def __init__(self, program: TensorProgram) -> None:
         self.program = program
         self._extents = Extents(program)
-        self._masks = masks_of(program.graph)
+        graph = program.graph
+        self._drawn = masks_of(graph), graph.bool_inputs, compared_inputs(graph)
+        """The inputs that are masks, bools, and compared with 0."""
         self._unsupported = exact_trials.unsupported_operator(program.graph)
         self._expected: dict[tuple[object, ...], Expected] = {}
         self._large_expected: dict[tuple[object, ...], Expected] = {}
@@ -397,7 +399,7 @@ class Refuter:
         self, instance: Instance, seed: int, between: tuple[float, float]
     ) -> Trial | Counterexample | Untried:
         """A trial in high precision, with x/0 = 0."""
-        inputs = draw_inputs(instance.shapes, seed, between, self._masks)
+        inputs = draw_inputs(instance.shapes, seed, between, *self._drawn)
         graphs = instance.program, instance.candidate
         limit = UNBOUNDED if any(contains(graph, is_mask) for graph in graphs) else inf
         try:
@@ -422,7 +424,7 @@ class Refuter:
         return Counterexample(instance.sizes, seed, worst, expected, found, largest, between, "decimals")
 
     def _run_program(self, instance: Instance, seed: int, between: tuple[float, float]) -> Expected:
-        inputs = draw_inputs(instance.shapes, seed, between, self._masks)
+        inputs = draw_inputs(instance.shapes, seed, between, *self._drawn)
         recorded: list[Array] = []
         with np.errstate(all="ignore"):
             try:

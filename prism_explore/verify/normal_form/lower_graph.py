@@ -131,11 +131,17 @@ def lower_tensor(
     """The normal form of a kernel-level tensor that no custom kernel writes."""
     match op:
         case Input(name, t):
-            return algebra.cached_tensor((op,), algebra.read, name, t.dims)
+            return algebra.cached_tensor((op,), _read, name, t, algebra)
         case Band(rows, columns, low, high, _):
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
         case _:
             return algebra.check_depth(_compute(op, values, dims, algebra))
+
+
+def _read(name: str, t: TensorType, algebra: Algebra) -> NormalForm:
+    """An input's element; that of a bool input is x^0, because 0^0 is 0 here and 1^0 is 1 (rule B4)."""
+    element = algebra.read(name, t.dims)
+    return algebra.power(element, 0) if t.dtype == "bool" else element
 
 
 def _lower_factors(
@@ -366,6 +372,10 @@ def lower_op(
                     return _minimum(a, b, algebra)
                 case "mask":
                     return algebra.mask(a, b)
+                case "keep":
+                    return algebra.mul(a, algebra.power(b, 0))
+                case "drop":
+                    return algebra.mul(a, _is_zero(b, algebra))
                 case _:
                     assert_never(fn)
         case MatMul():
@@ -462,10 +472,23 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
             return algebra.power(value, -1)
         case "neg":
             return algebra.scale(value, -1)
+        case "nonzero":
+            return algebra.power(value, 0)
+        case "is_zero":
+            return _is_zero(value, algebra)
+        case "positive":
+            return algebra.power(algebra.apply("relu", value), 0)
+        case "nonnegative":
+            return _is_zero(algebra.apply("relu", algebra.scale(value, -1)), algebra)
         case _ if UNARY[fn].lowering == "inline":
             return by_definition(algebra, UNARY[fn], value)
         case _:
             return algebra.apply(fn, value)
+
+
+def _is_zero(value: NormalForm, algebra: Algebra) -> NormalForm:
+    """1 where a value is 0, else 0, as one term: (1 - x^0)^0 (rule B5)."""
+    return algebra.power(algebra.sub(NF_ONE, algebra.power(value, 0)), 0)
 
 
 def align_rank(value: NormalForm, dims: tuple[Dim, ...], rank: int, algebra: Algebra) -> NormalForm:

@@ -288,6 +288,11 @@ def _check_binary(
                 if fn == "min" and form not in (a.form, b.form):
                     _require_finite(x, "goes into min")
             return Value(form, dims, masked, level=_common_level(a.level, b.level))
+        case "keep" | "drop":
+            for x in of:
+                _require_finite(x, "is selected by a condition")
+            _require_not_hollow(b, "a condition")
+            return Value(form, dims, masked, a.hollow)
         case "mask":
             _require_not_hollow(a, "a mask")
             _require_no_difference(a)

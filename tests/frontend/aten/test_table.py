@@ -16,7 +16,7 @@ from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend import export, trace
 from prism_explore.frontend.aten.table import ROWS
 from prism_explore.frontend.lower_aten import Row
-from prism_explore.ir.elementwise import COMPOSITE, REAL, UNARY
+from prism_explore.ir.elementwise import BITS, COMPOSITE, REAL, UNARY
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Band, Input, Permute, Reshape
 from prism_explore.ir.tensors import tensor as T
@@ -57,7 +57,11 @@ def spelled(name: str, positive: bool = False):
 
 
 CASES = {
-    **{f"row {row.name}": (spelled(row.torch_name, row.domain != REAL), X) for row in UNARY.values()},
+    **{
+        f"row {row.name}": (spelled(row.torch_name, row.domain != REAL), X)
+        for row in UNARY.values()
+        if row.name not in BITS
+    },
     **{f"row {name}": (spelled(row.torch or f"nn.functional.{name}"), X) for name, row in COMPOSITE.items()},
     "parameters": (lambda x: F.leaky_relu(x, 0.2) + F.elu(x, 0.7) * F.hardtanh(x, -0.5, 2.0) - F.softplus(x, 2), X),
     "minima": (lambda x, y: torch.min(x, y) + x.min(-1).values[..., None] * x.min() + torch.amin(x, 0), XY),
@@ -217,6 +221,40 @@ CASES = {
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m, enable_gqa=True),
         ("b 4 5 8", "b 2 6 8", "b 2 6 8", "b 1 5 6"),
     ),
+    # truth values
+    "bools that are arguments": (
+        lambda x, m, n: torch.where(m & ~n, x, 0.5) * (m | n) + x.masked_fill(m, 0.0).masked_fill(~n, 3.0),
+        ("f32 b 6 6", "bool b 6 6", "bool 6 6"),
+    ),
+    "a bool as a number": (
+        lambda x, m: (x * m).sum(-1) + (x * x + m).mean(-1) * m.to(x.dtype)[..., 0],
+        ("b 6 6", "bool b 6 6"),
+    ),
+    "a bool mask with minus infinity": (lambda x, m: torch.exp(x.masked_fill(m, -INF)), ("b 6 6", "bool 6 6")),
+    "attention with a bool mask": (
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
+        ("b 2 4 8", "b 2 6 8", "b 2 6 8", "bool b 1 4 6"),
+    ),
+    "attention with a bool mask and a triangle": (
+        lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m | torch.ones(6, 6).tril().bool()),
+        ("b 2 6 8", "b 2 6 8", "b 2 6 8", "bool b 1 6 6"),
+    ),
+    "selection between tensors": (
+        lambda x, y, m: torch.where(m, x / (x - x), y).masked_fill(m, 1.0) + torch.where(m.t(), y, x),
+        ("b 6 6", "b 6 6", "bool 6 6"),
+    ),
+    "comparisons of numbers": (
+        lambda x, y: torch.where(x > y, x, 2 * y) + (x <= 0.1).float() * y + torch.where((x >= y) & (y < 0), 1.0, x),
+        ("b 6 6", "b 6 6"),
+    ),
+    "comparisons of equal numbers": (
+        lambda x: (x == x.amax(-1, keepdim=True)).to(x.dtype) + (x != 0).double() + x.masked_fill(0 < x, -1.0),
+        ("b 6 6",),
+    ),
+    "a relu, a clamp and a sign by where": (
+        lambda x: torch.where(x > 0, x, 0) + torch.where(x > 0.3, 0.3, x) + torch.where(x < 0, -1.0, (x > 0).double()),
+        ("b 6 6",),
+    ),
     "attention with a mask that is an argument": (
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m != 0),
         ("b 2 5 8", "b 2 6 8", "b 2 6 8", "5 6"),
@@ -228,8 +266,17 @@ CASES = {
 }
 
 
+def dims_of(shape):
+    """The dims of a shape that may begin with a dtype."""
+    return shape.removeprefix("bool").removeprefix("f32").split()
+
+
+def dtype_of(shape):
+    return next((d for d in ("bool", "f32") if shape.startswith(d)), "f64")
+
+
 def types_of(shapes):
-    return [T(*(int(d) if d.isdigit() else d for d in s.split()), dtype="f64") for s in shapes]
+    return [T(*(int(d) if d.isdigit() else d for d in dims_of(s)), dtype=dtype_of(s)) for s in shapes]
 
 
 def traced(code, shapes):
@@ -243,10 +290,11 @@ def test_a_row_means_what_torch_computes(name):
     for batch in (2, 3):
         draw = torch.Generator().manual_seed(batch)
         given = [
-            torch.rand([batch if d == "b" else int(d) for d in s.split()], generator=draw, dtype=torch.float64) - 0.4
+            torch.rand([batch if d == "b" else int(d) for d in dims_of(s)], generator=draw, dtype=torch.float64) - 0.4
             for s in shapes
         ]
-        if "argument" in name:
+        given = [x > 0 if s.startswith("bool") else x for x, s in zip(given, shapes, strict=True)]
+        if "argument" in name and "bool" not in name:
             # A mask of zeros and other values without an empty row.
             given[-1] = (given[-1] > 0) * given[-1]
             given[-1][..., 0] = 1.0
@@ -289,11 +337,14 @@ def test_every_row_is_met_by_a_case():
     ("code", "shapes", "says"),
     [
         (lambda x: torch.cumsum(x, 0), ("b 4",), "operator cumsum is not supported"),
-        (lambda x: x.masked_fill(x > 0, 0.0), ("b 4",), "a comparison of computed numbers"),
+        (lambda x: x.masked_fill(x > 0, INF), ("b 4",), "masked_fill with inf"),
+        (lambda x: torch.where(x > -INF, x, 0.0), ("b 4",), "a comparison with minus infinity"),
+        (lambda x: x > 0, ("b 4",), "a result of dtype bool"),
         (lambda x: x.var(0), ("b 4",), "an unbiased variance over a symbolic dim"),
         (lambda x: F.dropout(x, 0.5), ("b 4",), "call module.eval"),
         (lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.1), ("b 2 4 8",), "dropout inside attention"),
         (lambda x: x.half() * 2, ("b 4",), "a cast to torch.float16"),
+        (lambda x: x.long() * 2, ("b 4",), "a cast to torch.int64"),
         (lambda x: x * torch.arange(4), ("b 4",), "positions together with computed numbers|positions used as numbers"),
         (lambda x: x[:, ::2] * 2, ("b 4",), "a slice with step 2"),
         (lambda x: x.max(-1).indices.to(x.dtype), ("b 4",), "the positions of a maximum"),
@@ -304,7 +355,7 @@ def test_every_row_is_met_by_a_case():
         ),
         (lambda x: torch.add(x, x, alpha=2), ("b 4",), "alpha=2"),
         (lambda x: torch.exp(x).mul_(2), ("b 4",), "operator mul_.*it writes in place"),
-        (lambda x: x * x[x > 0].sum(), ("b 4",), "a comparison of computed numbers"),
+        (lambda x: x * x[x > 0].sum(), ("b 4",), "operator index"),
         (lambda x: x * x.sum().item(), ("b 4",), "item"),
         (lambda x: x + torch.full((4,), -INF), ("b 4",), "minus infinity everywhere"),
         (lambda x: torch.einsum("bi,bj->bij", x, x), ("b 4",), "operator einsum"),
@@ -351,6 +402,31 @@ def test_sizes_stay_symbols_in_reshapes_and_masks():
     sizes = [str(d) for n in program.graph.nodes if isinstance(n.op, Reshape) for d in n.op.dims]
     assert {"b", "s", "2*s", "2", "3"} == set(sizes)
     assert ["s"] == [str(n.op.rows) for n in program.graph.nodes if isinstance(n.op, Band)]
+
+
+def test_casts_between_floats_leave_no_operator():
+    def rms_norm(x, w):
+        wide = x.to(torch.float32)
+        return w * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype)
+
+    made = trace(rms_norm, {"x": T("b", 64, dtype="bf16"), "w": T(64, dtype="bf16")})
+
+    assert {"bf16"} == {t.dtype for t in made.program.graph.types()}
+    assert 8 == len(made.program.graph.nodes)
+    x, w = torch.randn(3, 64, dtype=torch.bfloat16), torch.randn(64, dtype=torch.bfloat16)
+    found = evaluate(made.program, {"x": x.double().numpy(), "w": w.double().numpy()})
+    np.testing.assert_allclose(rms_norm(x.double(), w.double()).numpy(), found, rtol=1e-6)
+
+
+def test_a_default_epsilon_is_that_of_the_dtype_in_torch():
+    text = show(trace(lambda x: F.rms_norm(x.float(), (8,)).to(x.dtype), {"x": T(4, 8, dtype="bf16")}).program)
+
+    assert "add_scalar(%2, 1/8388608)" in text
+
+
+def test_a_result_of_another_dtype_than_its_operands_is_refused():
+    with pytest.raises(UnsupportedOperator, match="a result of dtype float32"):
+        trace(lambda x: x.float() * 2, {"x": T(4, 8, dtype="bf16")})
 
 
 def test_dead_code_leaves_no_trace():

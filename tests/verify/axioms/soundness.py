@@ -160,7 +160,7 @@ FACTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "positive": lambda x: x > 0,
     "nonnegative": lambda x: x >= 0,
     "nonzero": lambda x: x != 0,
-    "bit": lambda x: (x == 0) | (x == 1),
+    "bit": lambda x: (x == 0) | np.isclose(x, 1, rtol=1e-12),
 }
 
 

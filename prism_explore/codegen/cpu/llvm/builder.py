@@ -25,6 +25,7 @@ from prism_explore.codegen.cpu.llvm.jit import default_triple
 from prism_explore.ir.tensors import BYTES, DType
 
 F32 = ir.FloatType()
+I8 = ir.IntType(8)
 I16 = ir.IntType(16)
 
 
@@ -42,7 +43,7 @@ class _BFloat(ir.types.Type):
 
 
 _BFLOAT = _BFloat()
-STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16}
+STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16, "bool": I8}
 """The LLVM type of each dtype in memory; a bfloat16 is stored as the upper half of a float32."""
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
@@ -245,6 +246,8 @@ class FunctionBuilder:
             case "bf16":
                 bits = self.llvm.zext(value, _with_element(value, I32))
                 return self.llvm.bitcast(self.llvm.shl(bits, _constant_like(bits, 16)), _with_element(value, F32))
+            case "bool":
+                return self.llvm.uitofp(value, _with_element(value, F32))
             case _:
                 return value
 

@@ -271,6 +271,27 @@ def _mask(builder: FunctionBuilder, x, keep):
     return llvm.select(llvm.fcmp_unordered("!=", keep, c(0.0)), x, c(masked_value(np.dtype(np.float32))))
 
 
+def _keep(builder: FunctionBuilder, x, where):
+    llvm, c = builder.llvm, _constants(builder, x)
+    return llvm.select(llvm.fcmp_unordered("!=", where, c(0.0)), x, c(0.0))
+
+
+def _drop(builder: FunctionBuilder, x, where):
+    llvm, c = builder.llvm, _constants(builder, x)
+    return llvm.select(llvm.fcmp_unordered("!=", where, c(0.0)), c(0.0), x)
+
+
+def _bit(test: str, ordered: bool = True):
+    """1 where a comparison with 0 holds, else 0; of NaN only `!=` holds."""
+
+    def bit(builder: FunctionBuilder, x):
+        llvm, c = builder.llvm, _constants(builder, x)
+        compare = llvm.fcmp_ordered if ordered else llvm.fcmp_unordered
+        return llvm.select(compare(test, x, c(0.0)), c(1.0), c(0.0))
+
+    return bit
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda builder, x, y: builder.llvm.fadd(x, y),
     "sub": lambda builder, x, y: builder.llvm.fsub(x, y),
@@ -281,6 +302,12 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "max": lambda builder, x, y: builder.maximum(x, y),
     "min": lambda builder, x, y: builder.intrinsic("llvm.minimum", x, y, fastmath=NO_SIGNED_ZEROS),
     "mask": _mask,
+    "keep": _keep,
+    "drop": _drop,
+    "nonzero": _bit("!=", ordered=False),
+    "is_zero": _bit("=="),
+    "positive": _bit(">"),
+    "nonnegative": _bit(">="),
     "abs": lambda builder, x: builder.intrinsic("llvm.fabs", x),
     "positive_part": _positive_part,
     "sqrt": lambda builder, x: builder.sqrt(x),
