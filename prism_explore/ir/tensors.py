@@ -117,10 +117,12 @@ def promoted(dtypes: Iterable[DType]) -> DType | None:
     >>> promoted(["bf16", "bool"]), promoted(["bf16", "f16"]), promoted(["bool"])
     ('bf16', 'f32', 'f32')
     """
-    floats: set[DType] = {d for d in dtypes if d != "bool"}
-    if len(floats) < 2:
-        return next(iter(floats), "f32")
-    return None if "f64" in floats else "f32"
+    floats: list[DType] = list(dict.fromkeys(d for d in dtypes if d != "bool"))
+    match floats:
+        case [only]:
+            return only
+        case _:
+            return None if "f64" in floats else "f32"
 
 
 def numpy_dtype(dtype: DType) -> Any:
