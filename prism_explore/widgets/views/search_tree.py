@@ -11,10 +11,16 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from prism_explore.events.kinds import Event, ExplorationFinished, FamilyCompleted, NodeExpanded, RegionPruned
+
+RegionKind: TypeAlias = tuple[str, str, str]
+"""Operator without operands, code of the reason, soundness."""
+Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 def _positions() -> array[int]:
@@ -78,6 +84,13 @@ class _Columns:
     pruned_at: array[int] = field(default_factory=_positions)
     pruned_below: array[int] = field(default_factory=lambda: array("i"))
     """Per pruned region, the place of its node."""
+    pruned: list[RegionPruned] = field(default_factory=list[RegionPruned])
+    pruned_kinds: array[int] = field(default_factory=lambda: array("i"))
+    """Per pruned region, the number of its kind."""
+    kinds: dict[RegionKind, int] = field(default_factory=dict[RegionKind, int])
+    """Per kind, its number."""
+    kind_of: dict[tuple[str, str, str], int] = field(default_factory=dict[tuple[str, str, str], int])
+    """Per operator with operands, code and soundness, the number of the kind."""
     families_at: array[int] = field(default_factory=_positions)
     finished_at: int = sys.maxsize
     count: int = 0
@@ -97,6 +110,23 @@ class _Columns:
             self.roots.append(node.id)
             self.roots_at.append(at)
         return record
+
+    def add_region(self, region: RegionPruned, at: int) -> None:
+        """Add a pruned region below its node."""
+        record = self.record(region.parent, at)
+        record.node.pruned.append(region)
+        record.pruned_at.append(at)
+        self.pruned_at.append(at)
+        self.pruned_below.append(record.index)
+        self.pruned.append(region)
+        reason = region.reason
+        spelled = (region.operator, reason.code, reason.soundness)
+        kind = self.kind_of.get(spelled)
+        if kind is None:
+            function = region.operator.partition("(")[0]
+            kind = self.kinds.setdefault((function, *spelled[1:]), len(self.kinds))
+            self.kind_of[spelled] = kind
+        self.pruned_kinds.append(kind)
 
     def record(self, node: str, at: int) -> _Record:
         """The node with this id; if no event expanded it, it is added as a root."""
@@ -142,11 +172,7 @@ class SearchTree:
         columns.count += 1
         match event:
             case RegionPruned():
-                record = columns.record(event.parent, at)
-                record.node.pruned.append(event)
-                record.pruned_at.append(at)
-                columns.pruned_at.append(at)
-                columns.pruned_below.append(record.index)
+                columns.add_region(event, at)
             case NodeExpanded():
                 if event.node not in columns.records:
                     node = TreeNode(event.node, event.parent, event.operator, event.expression, event.level)
@@ -188,6 +214,25 @@ class SearchTree:
     def finished(self) -> bool:
         """Whether the search has ended."""
         return self._columns.finished_at < self._limit
+
+    def node_columns(self) -> tuple[list[TreeNode], list[int]]:
+        """All nodes in the order in which they were expanded, and per node the place of its parent; -1 for none."""
+        columns = self._columns
+        count = len(self.nodes)
+        records = islice(columns.records.values(), count)
+        whole = self._limit >= columns.count
+        return [r.node if whole else r.before(self._limit) for r in records], columns.parents[:count].tolist()
+
+    def region_columns(self) -> tuple[list[RegionPruned], Integers, Integers, list[RegionKind]]:
+        """All pruned regions, per region the place of its node and the number of its kind, and the kinds by number."""
+        columns = self._columns
+        count = bisect_left(columns.pruned_at, self._limit)
+        below, kinds = columns.pruned_below[:count], columns.pruned_kinds[:count]
+        return columns.pruned[:count], np.array(below, np.int64), np.array(kinds, np.int64), list(columns.kinds)
+
+    def place(self, node: str) -> int | None:
+        """The place of a node among all nodes."""
+        return self._columns.records[node].index if node in self.nodes else None
 
     def leaf_counts(self) -> Mapping[str, int]:
         """Per node, the number of leaves below it, at least one.

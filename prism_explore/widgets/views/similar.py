@@ -8,30 +8,33 @@ shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from prism_explore.events.kinds import RegionPruned
+import numpy as np
+
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 from prism_explore.widgets.views.marks import PRUNED_KINDS, letter_of
-from prism_explore.widgets.views.reasons_map import nodes_below
 from prism_explore.widgets.views.search_tree import SearchTree
 
 MAX_PATTERNS = 80
 MAX_PARTS = 4
+MAX_EXAMPLES = 12
+"""Ids in a tooltip."""
 ROW_PX = 26.0
 
-Key: TypeAlias = tuple[str, tuple[tuple[int, int], ...], int]
-"""Operator, the shapes below with their numbers, number of families."""
+Key: TypeAlias = tuple[str, bytes, tuple[int, ...], int]
+"""Operator, the kinds of the regions below, the shapes of the nodes below, number of families."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Pattern:
-    """A shape of subtrees or regions."""
+    """A shape of subtrees or regions that occurs several times."""
 
     operator: str
     """The operator; for a region also its reason."""
@@ -39,110 +42,162 @@ class Pattern:
     """Number of nodes and regions of one occurrence."""
     kind: str
     """Style of its mark."""
-    below: Mapping[int, int] = field(default_factory=dict[int, int])
-    """The shapes directly below, with their numbers."""
+    number: int
+    """Of the shape of a subtree; for a kind of region, `-1 - kind`."""
+    count: int
+    """Number of occurrences."""
+    examples: tuple[str, ...]
+    """Ids of the first occurrences: the topmost node, or the region."""
+    first: int = -1
+    """The place of the first node."""
     families: int = 0
-    roots: list[str] = field(default_factory=list[str])
-    """Ids of the occurrences: the topmost node, or the region."""
-    inside: set[int] = field(default_factory=set[int])
-    """Shapes of the nodes directly above the occurrences; -1 for none."""
 
 
 class Patterns:
-    """All shapes of a tree."""
+    """All shapes of a tree, or of a node and those below it."""
 
     def __init__(self, tree: SearchTree, root: str = "") -> None:
-        self.all: list[Pattern] = []
-        self.of: dict[str, int] = {}
-        """Per node and region, the number of its shape."""
-        self._numbers: dict[Key, int] = {}
-        self._regions: dict[tuple[str, str, str], int] = {}
-        """Per operator with operands, reason and soundness, the number of the shape."""
+        self._tree = tree
         with gc_paused():
-            self._read(tree, root)
+            self._nodes, self._parents = tree.node_columns()
+            self._regions, self._below, self._kinds, self._kind_names = tree.region_columns()
+            self._first = tree.place(root)
+            self._shapes, self._sizes = self._read()
+            self._counts = Counter(self._shapes)
+            self._shape_of_region = np.array(self._shapes, np.int64)[self._below]
+            """Per region, the shape of its node."""
+            found = sorted((*self._repeated_regions(), *self._repeated_nodes()), key=_by_extent)
+        self.repeated: tuple[Pattern, ...] = tuple(found)
+        """The shapes that occur several times, those with the most nodes and regions in all first."""
 
-    def _read(self, tree: SearchTree, root: str) -> None:
-        """Count the shapes of all nodes, the last first, so that children come before their parents."""
-        nodes = tree.nodes
-        kept = set(nodes_below(tree, root)) if root in nodes else None
-        for name in reversed(list(nodes)):
-            if kept is not None and name not in kept:
+    def _read(self) -> tuple[list[int], list[int]]:
+        """Per node, the number of its shape, or -1 if it is left out, and its size."""
+        nodes, parents = self._nodes, self._parents
+        by_node = np.lexsort((self._kinds, self._below))
+        ends = np.cumsum(np.bincount(self._below, minlength=len(nodes))).tolist()
+        kinds = self._kinds[by_node].tobytes()
+        width = self._kinds.itemsize
+        included = self._included()
+        shapes, sizes = [-1] * len(nodes), [1] * len(nodes)
+        parts: list[list[int]] = [[] for _ in nodes]
+        numbers: dict[Key, int] = {}
+        # The last node first, so that children come before their parents.
+        for i in range(len(nodes) - 1, -1, -1):
+            if not included[i]:
                 continue
-            node = nodes[name]
-            below: dict[int, int] = {}
-            for region in node.pruned:
-                number = self._region(region)
-                below[number] = below.get(number, 0) + 1
-            for child in node.children:
-                if (number := self.of.get(child)) is not None:
-                    below[number] = below.get(number, 0) + 1
-            key = (node.function, tuple(sorted(below.items())), len(node.families))
-            number = self._shape(key, name)
-            if number == len(self.all):
-                size = 1 + sum(self.all[part].size * n for part, n in below.items())
-                kind = "family" if node.families else "expanded"
-                self.all.append(Pattern(node.function or "start", size, kind, below, len(node.families)))
-            self.all[number].roots.append(name)
-            for part in below:
-                self.all[part].inside.add(number)
-        for root in tree.roots if kept is None else ():
-            if root in self.of:
-                self.all[self.of[root]].inside.add(-1)
+            start, end = ends[i - 1] if i else 0, ends[i]
+            below = parts[i]
+            below.sort()
+            key = (nodes[i].function, kinds[start * width : end * width], tuple(below), len(nodes[i].families))
+            shapes[i] = numbers.setdefault(key, len(numbers))
+            sizes[i] += end - start
+            if (parent := parents[i]) >= 0:
+                parts[parent].append(shapes[i])
+                sizes[parent] += sizes[i]
+        return shapes, sizes
 
-    def _region(self, region: RegionPruned) -> int:
-        """Count a pruned region; return the number of its shape."""
-        reason = region.reason
-        spelled = (region.operator, reason.code, reason.soundness)
-        number = self._regions.get(spelled)
-        if number is None:
-            function = region.operator.partition("(")[0]
-            number = self._shape((f"{function} ✂{reason.code}/{reason.soundness}", (), 0), region.region)
-            if number == len(self.all):
-                text = f"{function}, pruned: {letter_of(reason.code, reason.soundness)} {reason.code}"
-                self.all.append(Pattern(text, 1, PRUNED_KINDS[reason.soundness]))
-            self._regions[spelled] = number
-        self.of[region.region] = number
-        self.all[number].roots.append(region.region)
-        return number
-
-    def _shape(self, key: Key, ref: str) -> int:
-        number = self._numbers.setdefault(key, len(self.all))
-        self.of[ref] = number
-        return number
+    def _included(self) -> list[bool]:
+        """Per node, whether its subtree counts."""
+        if self._first is None:
+            return [True] * len(self._nodes)
+        included = [False] * len(self._nodes)
+        included[self._first] = True
+        for i in range(self._first + 1, len(included)):
+            included[i] = self._parents[i] >= 0 and included[self._parents[i]]
+        return included
 
     def text(self, pattern: Pattern) -> str:
         """The operators and reasons of a shape, the largest parts first, shortened."""
-        rows = [(self.all[part], n) for part, n in pattern.below.items()]
-        rows.sort(key=lambda row: (-row[0].size * row[1], row[0].operator))
-        parts = [f"{n} × {_short(part)}" if n > 1 else _short(part) for part, n in rows[:MAX_PARTS]]
+        rows = [(*self._part(part), n) for part, n in Counter(self._directly_below(pattern)).items()]
+        rows.sort(key=lambda row: (-row[1] * row[2], row[0]))
+        parts = [f"{n} × {_short(name, size)}" if n > 1 else _short(name, size) for name, size, n in rows[:MAX_PARTS]]
         more = f", {len(rows) - MAX_PARTS} more" if len(rows) > MAX_PARTS else ""
         inside = f" [{', '.join(parts)}{more}]" if parts else ""
         n = pattern.families
         return f"{pattern.operator}{inside}{f', {n} families' if n > 1 else ', a family' if n else ''}"
 
-    def repeated(self) -> list[Pattern]:
-        """The shapes that occur several times, those with the most nodes and regions in all first."""
-        found: list[Pattern] = []
-        for pattern in self.all:
-            if len(pattern.roots) < 2:
+    def _part(self, part: int) -> tuple[str, int]:
+        """Name and size of what is below: a shape of nodes, or a kind of region."""
+        if part < 0:
+            return self._region_name(-1 - part), 1
+        i = self._shapes.index(part)
+        return self._nodes[i].function or "start", self._sizes[i]
+
+    def _region_name(self, kind: int) -> str:
+        function, code, soundness = self._kind_names[kind]
+        return f"{function}, pruned: {letter_of(code, soundness)} {code}"
+
+    def _repeated_nodes(self) -> Iterator[Pattern]:
+        places: dict[int, list[int]] = {}
+        for i, shape in enumerate(self._shapes):
+            if shape >= 0 and self._counts[shape] > 1:
+                places.setdefault(shape, []).append(i)
+        for shape, at in places.items():
+            if self._shown_by_larger({self._shape_above(i) for i in at}):
                 continue
-            if len(pattern.inside) == 1:
-                (above,) = pattern.inside
-                if above >= 0 and len(self.all[above].roots) > 1:
-                    continue
-            found.append(pattern)
-        return sorted(found, key=lambda p: (-len(p.roots) * p.size, p.roots[0]))
+            node = self._nodes[at[0]]
+            kind = "family" if node.families else "expanded"
+            examples = tuple(self._nodes[i].id for i in at[:MAX_EXAMPLES])
+            size, families = self._sizes[at[0]], len(node.families)
+            yield Pattern(node.function or "start", size, kind, shape, len(at), examples, at[0], families)
+
+    def _repeated_regions(self) -> Iterator[Pattern]:
+        by_kind = np.argsort(self._kinds, kind="stable")
+        by_kind = by_kind[self._shape_of_region[by_kind] >= 0]
+        counts = np.bincount(self._kinds[by_kind], minlength=len(self._kind_names))
+        for kind, at in enumerate(np.split(by_kind, np.cumsum(counts)[:-1])):
+            above = self._shape_of_region[at]
+            if len(at) < 2 or (bool((above == above[0]).all()) and self._shown_by_larger({int(above[0])})):
+                continue
+            examples = tuple(self._regions[i].region for i in at[:MAX_EXAMPLES].tolist())
+            style = PRUNED_KINDS[self._kind_names[kind][2]]
+            yield Pattern(self._region_name(kind), 1, style, -1 - kind, len(at), examples)
+
+    def _shown_by_larger(self, above: set[int]) -> bool:
+        """Whether all occurrences are in one larger shape, given the shapes above, that occurs several times too."""
+        (only, *others) = above
+        return not others and only >= 0 and self._counts[only] > 1
+
+    def _shape_above(self, i: int) -> int:
+        parent = self._parents[i]
+        return self._shapes[parent] if parent >= 0 else -1
+
+    def _directly_below(self, pattern: Pattern) -> list[int]:
+        """The shape of each node directly below, and the kind of each region as `-1 - kind`."""
+        if pattern.first < 0:
+            return []
+        places = (self._tree.place(child) for child in self._nodes[pattern.first].children)
+        regions = (-1 - self._kinds[self._below == pattern.first]).tolist()
+        return [*(self._shapes[place] for place in places if place is not None), *regions]
+
+    def number_of(self, ref: str) -> int | None:
+        """The number of the shape of a node or region; None for another id."""
+        place = self._tree.place(ref)
+        if place is not None:
+            return self._shapes[place] if self._shapes[place] >= 0 else None
+        at = next((i for i, region in enumerate(self._regions) if region.region == ref), None)
+        return None if at is None or self._shape_of_region[at] < 0 else -1 - int(self._kinds[at])
 
     def similar_to(self, ref: str) -> Sequence[str]:
         """The ids with the shape of this one; empty if there is only one."""
-        number = self.of.get(ref)
-        roots = self.all[number].roots if number is not None else []
-        return roots if len(roots) > 1 else ()
+        number = self.number_of(ref)
+        if number is None:
+            return ()
+        if number >= 0:
+            same = [node.id for node, shape in zip(self._nodes, self._shapes, strict=True) if shape == number]
+        else:
+            at = np.flatnonzero((self._kinds == -1 - number) & (self._shape_of_region >= 0))
+            same = [self._regions[i].region for i in at.tolist()]
+        return same if len(same) > 1 else ()
 
 
-def _short(pattern: Pattern) -> str:
+def _by_extent(pattern: Pattern) -> tuple[int, str]:
+    return -pattern.count * pattern.size, pattern.examples[0]
+
+
+def _short(name: str, size: int) -> str:
     """A part of a larger shape in a few words."""
-    return pattern.operator if pattern.size == 1 else f"{pattern.operator} […] of {pattern.size:,}"
+    return name if size == 1 else f"{name} […] of {size:,}"
 
 
 def similar_scene(patterns: Patterns, selection: str, width: float = 960.0) -> Scene:
@@ -153,15 +208,15 @@ def similar_scene(patterns: Patterns, selection: str, width: float = 960.0) -> S
         selection: the selected id; the row of its shape is marked.
         width: width of the picture. Units: px.
     """
-    found = patterns.repeated()
+    found, marked = patterns.repeated, patterns.number_of(selection)
     if not found:
         return empty_scene("search", "no subtree occurs twice", width)
     shown = found[:MAX_PATTERNS]
-    most = len(shown[0].roots) * shown[0].size
+    most = shown[0].count * shown[0].size
     items: list[Item] = []
     left = max(width_px(_count_text(p), "small") for p in shown) + 14
     for number, pattern in enumerate(shown):
-        items += _row(pattern, patterns.text(pattern), number, left, most, selection in pattern.roots, width)
+        items += _row(pattern, patterns.text(pattern), number, left, most, pattern.number == marked, width)
     bottom = len(shown) * ROW_PX
     omitted = f"{len(shown):,} of {len(found):,} shapes are listed." if len(shown) < len(found) else ""
     if omitted:
@@ -173,25 +228,24 @@ def similar_scene(patterns: Patterns, selection: str, width: float = 960.0) -> S
 
 
 def _count_text(pattern: Pattern) -> str:
-    return f"{len(pattern.roots):,} × {pattern.size:,}"
+    return f"{pattern.count:,} × {pattern.size:,}"
 
 
 def _row(pattern: Pattern, what: str, number: int, left: float, most: int, marked: bool, width: float) -> list[Item]:
-    y, first = number * ROW_PX, pattern.roots[0]
-    w = max(2.0, (width - left) * len(pattern.roots) * pattern.size / most)
+    y, first = number * ROW_PX, pattern.examples[0]
+    w = max(2.0, (width - left) * pattern.count * pattern.size / most)
     room = int((width - left - 12) // width_px("n", "mono"))
     texts = (
         Text(left - 8, y + 17, _count_text(pattern), "small", "end"),
         Text(left + 6, y + 17, shorten(what, room), "mono", "start"),
     )
-    refs = ", ".join(pattern.roots[:12]) + (" …" if len(pattern.roots) > 12 else "")
+    refs = ", ".join(pattern.examples) + (" …" if pattern.count > len(pattern.examples) else "")
     parts = "node or pruned subtree" if pattern.size == 1 else "nodes and pruned subtrees"
-    tip = f"{len(pattern.roots):,} occurrences of {pattern.size:,} {parts}: {what}\n{refs}"
+    tip = f"{pattern.count:,} occurrences of {pattern.size:,} {parts}: {what}\n{refs}"
     kind = "pattern-marked" if marked else "tree-row"
-    count = len(pattern.roots)
     return [
         Shape(f"{first}#bar", "block", "bar", left, y + 4, w, ROW_PX - 8),
-        Shape(first, "block", kind, 0, y, width, ROW_PX, "rect", texts, first, tip, count=count),
+        Shape(first, "block", kind, 0, y, width, ROW_PX, "rect", texts, first, tip, count=pattern.count),
     ]
 
 

@@ -126,7 +126,7 @@ def test_shapes_are_listed_with_number_and_size_and_parts_of_one_larger_shape_ar
     patterns = Patterns(twins())
     scene = similar_scene(patterns, "n2", 600)
     check(scene)
-    listed = [(len(p.roots), p.size, p.operator) for p in patterns.repeated()]
+    listed = [(p.count, p.size, p.operator) for p in patterns.repeated]
 
     assert (2, 3, "exp") == listed[0]
     assert not any("div" in operator for _, _, operator in listed)
