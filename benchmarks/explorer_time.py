@@ -2,9 +2,11 @@
 
     .venv/bin/python benchmarks/explorer_time.py
     .venv/bin/python benchmarks/explorer_time.py --events 5000 --repeat 3 --json
+    .venv/bin/python benchmarks/explorer_time.py --made-up --events 1000000 --repeat 3
 
 The search is `ntrans` without the rules that compare abstract expressions, so that its families are many, stopped after
-so many events, and saved. Measured are, as medians of `--repeat` unless stated otherwise:
+so many events, and saved; with `--made-up` it is a made-up journal, of which only load, first paint, click, look back,
+DOM and heap are measured. Measured are, as medians of `--repeat` unless stated otherwise:
 
     load               px.load, in a fresh process
     first paint        from showing the explorer of the loaded search to a row of its table of families
@@ -13,6 +15,8 @@ so many events, and saved. Measured are, as medians of `--repeat` unless stated 
     DOM, heap          number of elements of the page; JavaScript heap after a collection
     click, searching   the click again, while the search goes on from there in the background
     pause              from a click on Pause to the state "paused", one run; again while a cell runs `sess.run()`
+    click, certificate the click again, while a thread of the kernel replays one certificate again and again
+    click, audit       the click again, while a thread of the kernel audits one pruned region after another
 """
 
 from __future__ import annotations
@@ -45,6 +49,44 @@ row = px.workload("ntrans")
 space = px.Session(row.code, inputs=row.inputs, at=row.at, target="h100").task.space
 space = replace(space, rules_off=frozenset({"expr.apart", "expr.unreachable"}), nodes=10**6)
 sess = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100", space=space)
+"""
+MADE_UP = """
+from prism_explore.events.journal import Journal
+from tests.widgets.made_up_search import made_up_search
+journal = Journal()
+for event in made_up_search({events}):
+    journal.append(event)
+journal.save({file!r})
+print(len(journal))
+"""
+WORK = """
+import itertools, threading
+from prism_explore.events.journal import Journal
+from prism_explore.events import kinds
+from prism_explore.session.record import Record
+verified = (kinds.ExplorationStarted, kinds.FamilyCompleted, kinds.CandidateInstantiated, kinds.VerdictReached)
+verified = [event for event in sess.journal.events if isinstance(event, verified)]
+proved = next(e.candidate for e in verified if isinstance(e, kinds.VerdictReached) and e.verdict == "proved")
+regions = itertools.cycle(e.region for e in sess.journal.events if isinstance(e, kinds.RegionPruned))
+def certificate():
+    journal = Journal()
+    for event in verified:
+        journal.append(event)
+    Record(journal).certify(proved)
+def audit():
+    sess.audit(next(regions))
+def work(task):
+    while not stopped.is_set():
+        task()
+"""
+START = """
+stopped = threading.Event()
+worker = threading.Thread(target=work, args=({task},), daemon=True)
+worker.start()
+"""
+STOP = """
+assert worker.is_alive(), "the work beside the clicks failed"
+stopped.set()
 """
 LOAD = f"""
 import time
@@ -96,6 +138,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Times of the explorer with a large search.")
     parser.add_argument("--events", type=int, default=100_000, help="events of the search")
     parser.add_argument("--repeat", type=int, default=9, help="runs of what is measured several times")
+    parser.add_argument("--made-up", action="store_true", help="a made-up journal instead of a search")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(argv)
     path = find_browser()
@@ -103,14 +146,16 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error("no Chromium found; `make browser` installs one")
     found: dict[str, float | None] = {}
     with tempfile.TemporaryDirectory() as scratch, running_lab(Path(scratch)) as lab, sync_playwright() as playwright:
-        recorded = f"{SEARCH}\nsess.step({args.events})\nsess.save({FILE!r})\nprint(len(sess.journal))"
+        search = f"{SEARCH}\nsess.step({args.events})\nsess.save({FILE!r})\nprint(len(sess.journal))"
+        recorded = MADE_UP.format(events=args.events, file=FILE) if args.made_up else search
         events = int(_python(recorded, lab.folder))
         found["events"] = events
         found["load_s"] = median(float(_python(LOAD, lab.folder)) for _ in range(args.repeat))
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
         found |= _saved_search(lab, browser, args.repeat, events)
-        found |= _report(lab.folder, browser, args.repeat, events)
-        found |= _running_search(lab, browser, args.repeat, args.events)
+        if not args.made_up:
+            found |= _report(lab.folder, browser, args.repeat, events)
+            found |= _running_search(lab, browser, args.repeat, args.events)
         browser.close()
     if args.json:
         print(json.dumps({**run_header(), **found}, indent=1))
@@ -193,6 +238,11 @@ def _running_search(lab: Lab, browser: Browser, repeat: int, events: int) -> dic
         "pause_s": pause_s,
         "pause_cell_runs_s": explorer.evaluate(PAUSE_S),
     }
+    lab_page.python(WORK)
+    for task in ("certificate", "audit"):
+        lab_page.python(START.format(task=task))
+        found[f"click_{task}_s"] = _median([explorer.evaluate(CLICK_S, ref) for ref in families])
+        lab_page.python(STOP)
     page.context.close()
     return found
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gc
 import json
+import marshal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,8 @@ LONGEST_S = 1e10
 """No search takes this long; a file that says so is damaged."""
 _MANY = 10_000
 """Number of events from which on a collection of garbage takes long enough to be noticed."""
+_BATCH_CHARACTERS = 200_000
+"""Lines that are read together have about so many characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +109,49 @@ class Journal:
         Raises:
             JournalVersionError: the file is no saved search, is damaged, or has a version that this code does not read.
         """
-        _, lines, is_cut = _read(path)
+        _, text, is_cut = _read(path)
         journal = cls()
         with gc_paused():
-            for number, line in enumerate(lines, 1):
-                try:
-                    entry = from_plain(json.loads(line))
-                    if entry.seq != number - 1:
-                        raise ValueError(f"expected entry {number - 1}, found {entry.seq}")
-                    journal._entries.append(entry)
-                except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-                    raise JournalVersionError(f"{path}: line {number} of {_EVENTS}: {error}") from None
+            for batch in _batches(text):
+                journal._read_batch(batch, path)
         if len(journal) > _MANY:
             gc.collect()  # now, so that the collector does not scan the new events while a user waits for a click
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
         journal.saved_as, journal.is_cut = str(path), is_cut
         return journal
+
+    def _read_batch(self, lines: list[str], path: str | Path) -> None:
+        """Append the entries of the next lines."""
+        rows = _rows(lines)
+        for n, line in enumerate(lines):
+            number = len(self._entries)
+            try:
+                entry = from_plain(json.loads(line) if rows is None else rows[n])
+                if entry.seq != number:
+                    raise ValueError(f"expected entry {number}, found {entry.seq}")
+                self._entries.append(entry)
+            except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+                raise JournalVersionError(f"{path}: line {number + 1} of {_EVENTS}: {error}") from None
+
+
+def _batches(text: str) -> Iterator[list[str]]:
+    """The lines of a text, many at a time, so that they are not all in memory at once."""
+    start, end = 0, len(text) - text.endswith("\n")
+    while start < end:
+        stop = text.find("\n", min(start + _BATCH_CHARACTERS, end), end)
+        stop = end if stop < 0 else stop
+        yield text[start:stop].split("\n")
+        start = stop + 1
+
+
+def _rows(lines: list[str]) -> list[Any] | None:
+    """The values of lines of JSON, read at once; None if they must be read one by one, because one is damaged."""
+    try:
+        rows = json.loads(f"[{','.join(lines)}]")
+    except (ValueError, RecursionError):
+        return None
+    return rows if len(rows) == len(lines) else None
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:
@@ -131,17 +160,18 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     Raises:
         JournalVersionError: see `Journal.load`.
     """
-    return dict(_read(path)[0])
+    if is_event_stream(path):
+        return dict(read_event_stream(path, FORMAT).manifest)
+    return read_archive(path, FORMAT, ())[0]
 
 
-def _read(path: str | Path) -> tuple[Mapping[str, Any], Sequence[str], bool]:
-    """The manifest and the lines of events of a saved or autosaved search, and whether a last line was cut off."""
+def _read(path: str | Path) -> tuple[Mapping[str, Any], str, bool]:
+    """The manifest and the events of a saved or autosaved search as lines, and whether a last line was cut off."""
     if is_event_stream(path):
         found = read_event_stream(path, FORMAT)
-        return found.manifest, found.lines, found.is_cut
+        return found.manifest, "\n".join(found.lines), found.is_cut
     manifest, (text,) = read_archive(path, FORMAT, (_EVENTS,))
-    lines = text.split("\n")
-    return manifest, lines[:-1] if not lines[-1] else lines, False
+    return manifest, text, False
 
 
 def line_of(entry: Entry) -> str:
@@ -160,7 +190,7 @@ _BY_NAME: dict[str, type] = {k.__name__: k for k in KINDS}
 
 @cache
 def _plain_data() -> PlainData:
-    return PlainData({Reason: Hook(_reason, _plain_reasons().write)})
+    return PlainData({Reason: Hook(_reason, _plain_reasons().write, is_strict=True)})
 
 
 @cache
@@ -170,12 +200,12 @@ def _plain_reasons() -> PlainData:
 
 def _reason(data: object) -> Reason:
     """Equal reasons are one object: most regions are pruned for one of a few reasons."""
-    return _reason_of(json.dumps(data))
+    return _reason_of(marshal.dumps(data, 2))  # a key only; faster than to write JSON
 
 
 @memoize(4096)
-def _reason_of(text: str) -> Reason:
-    return _plain_reasons().read(Reason, json.loads(text))
+def _reason_of(key: bytes) -> Reason:
+    return _plain_reasons().read(Reason, marshal.loads(key))
 
 
 def from_plain(data: Mapping[str, Any]) -> Entry:

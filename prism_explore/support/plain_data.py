@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar, cast, get_origin
 
+from prism_explore.support.flat_data import UNSURE, Read, flat_reader
+
 T = TypeVar("T")
 
 
@@ -18,6 +20,8 @@ class Hook(NamedTuple):
 
     read: Callable[[Any], object]
     write: Callable[[Any], object]
+    is_strict: bool = False
+    """Whether `read` refuses what `write` would write differently."""
 
 
 class PlainData:
@@ -47,6 +51,8 @@ class PlainData:
 
         self._converter = Converter(unstruct_collection_overrides={tuple: list})
         self._converter.register_unstructure_hook_func(lambda kind: get_origin(kind) is frozenset, sorted)
+        self._flat_readers: dict[type, Read] = {}
+        self._strict = {kind: hook.read for kind, hook in (hooks or {}).items() if hook.is_strict}
         for kind, hook in {Fraction: Hook(Fraction, str), **(hooks or {})}.items():
             self._converter.register_structure_hook(kind, lambda data, _, read=hook.read: read(data))
             self._converter.register_unstructure_hook(kind, hook.write)
@@ -61,6 +67,14 @@ class PlainData:
         Raises:
             ValueError: an unknown field, a missing one without a default, or a value of another type.
         """
+        flat = self._flat_readers.get(kind)
+        if flat is None:
+            flat = self._flat_readers[kind] = flat_reader(kind, self._strict)
+        if (known := flat(data)) is not UNSURE:
+            return cast("T", known)
+        return self._read_any(kind, data)
+
+    def _read_any(self, kind: type[T], data: object) -> T:
         from cattrs import BaseValidationError, transform_error
 
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prism_explore.errors import JournalVersionError
-from prism_explore.events.journal import Entry, Journal, from_plain, read_manifest, to_plain
+from prism_explore.events.journal import Entry, Journal, from_plain, line_of, read_manifest, to_plain
 from prism_explore.events.kinds import NodeExpanded
 from tests.widgets.recordings import saturation, story
 
@@ -101,6 +101,20 @@ def test_a_file_that_is_no_saved_search_says_what_it_is_instead(
 
     with pytest.raises(JournalVersionError, match=word):
         Journal.load(path)
+
+
+@pytest.mark.parametrize("damaged", ["{", "", '{"seq":2},{"seq":2}', "7"])
+def test_a_damaged_line_among_many_is_named(tmp_path: Path, damaged: str) -> None:
+    lines = [line_of(Entry(n, 0.0, STORY[1])) for n in range(4000)]
+    path = tmp_path / "run.prism"
+    for number in (3, 3500):
+        changed = [damaged if n == number - 1 else line for n, line in enumerate(lines)]
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("manifest.json", '{"format": "prism-journal", "version": 1}')
+            archive.writestr("events.jsonl", "\n".join(changed) + "\n")
+
+        with pytest.raises(JournalVersionError, match=f"line {number} of events"):
+            Journal.load(path)
 
 
 def test_a_text_file_is_no_saved_search(tmp_path: Path) -> None:

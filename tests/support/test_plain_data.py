@@ -117,3 +117,52 @@ def test_a_type_of_the_caller_is_read_and_written_by_its_hook() -> None:
 
     assert {"at": "(1+2j)"} == plain.write(Point(1 + 2j))
     assert Point(1 + 2j) == plain.read(Point, {"at": "(1+2j)"})
+
+
+# ---------------------------------------------------------------- dataclasses of simple fields
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    region: str
+    operator: str
+    soundness: Literal["sound", "heuristic"]
+    count: float = 1.0
+    at: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+PRUNED = {"region": "p1", "operator": "exp(%1)", "soundness": "sound", "count": 2.0, "at": {"e": "3"}}
+
+
+def test_simple_fields_are_read_without_a_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = PlainData()
+    monkeypatch.setattr(plain, "_read_any", lambda *_: 1 / 0)
+    first, second = (plain.read(Pruned, json.loads(json.dumps(PRUNED))) for _ in range(2))
+
+    assert first == Pruned("p1", "exp(%1)", "sound", 2.0, {"e": "3"})
+    assert first.operator is second.operator
+    assert plain.read(Pruned, {"soundness": "sound", "region": "p2", "operator": "x"}) == Pruned("p2", "x", "sound")
+
+
+@pytest.mark.parametrize(
+    ("word", "change"),
+    [
+        ("Pruned.region", {"region": 1}),
+        ("Pruned.operator", {"operator": None}),
+        ("Pruned.soundness", {"soundness": "surely"}),
+        ("Pruned.soundness", {"soundness": ["sound"]}),
+        ("Pruned.count", {"count": "2"}),
+        ("Pruned.at", {"at": {"e": 3}}),
+        ("Pruned has no field evil", {"evil": 1}),
+    ],
+)
+def test_simple_fields_of_another_type_are_refused_with_their_place(word: str, change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=word):
+        PlainData().read(Pruned, {**PRUNED, **change})
+
+
+def test_a_missing_simple_field_is_named() -> None:
+    with pytest.raises(ValueError, match="required field missing @ Pruned"):
+        PlainData().read(Pruned, {"region": "p1"})
+
+
+def test_whole_numbers_are_floats_in_simple_fields_too() -> None:
+    assert type(PlainData().read(Pruned, {**PRUNED, "count": 2}).count) is float

@@ -34,6 +34,13 @@ from prism_explore.events.kinds import (
 )
 from tests.widgets.recordings import BOUNDED, GUESS, MAPS, METHODS, R1, REASONS, SLOW, STARTED
 
+PROGRAM = """program rmsnorm_linear
+  x = input f32[b, 4096]
+  w = input f32[4096, 4096]
+  %2 = rms(x, dim=1)
+  %3 = div(x, %2)
+  %4 = matmul(%3, w)
+  return %4"""
 DEEPEST = 14
 OPERATORS = ("matmul", "mul", "square", "accum", "div", "sqrt", "add", "exp")
 
@@ -67,7 +74,7 @@ class _Search:
     best_s: float = 1.0
 
     def events(self) -> Iterator[Event]:
-        yield STARTED
+        yield replace(STARTED, program=PROGRAM, shapes=(("b", 8),))
         yield RivalTimed("torch eager", 480e-6, 470e-6, 500e-6, 20)
         yield NodeExpanded("n0", "", "", "kernel")
         while True:
