@@ -198,7 +198,7 @@ def _plain_reasons() -> PlainData:
     return PlainData()
 
 
-def _reason(data: object) -> Reason:
+def _reason(data: Any) -> Reason:
     """Equal reasons are one object: most regions are pruned for one of a few reasons."""
     return _reason_of(marshal.dumps(data, 2))  # a key only; faster than to write JSON
 

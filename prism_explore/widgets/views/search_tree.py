@@ -16,9 +16,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from prism_explore.events.kinds import Event, ExplorationFinished, FamilyCompleted, NodeExpanded, RegionPruned
+from prism_explore.events.kinds import (
+    Event,
+    ExplorationFinished,
+    FamilyCompleted,
+    NodeExpanded,
+    RegionPruned,
+    Soundness,
+)
 
-RegionKind: TypeAlias = tuple[str, str, str]
+RegionKind: TypeAlias = tuple[str, str, Soundness]
 """Operator without operands, code of the reason, soundness."""
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -89,7 +96,7 @@ class _Columns:
     """Per pruned region, the number of its kind."""
     kinds: dict[RegionKind, int] = field(default_factory=dict[RegionKind, int])
     """Per kind, its number."""
-    kind_of: dict[tuple[str, str, str], int] = field(default_factory=dict[tuple[str, str, str], int])
+    kind_of: dict[RegionKind, int] = field(default_factory=dict[RegionKind, int])
     """Per operator with operands, code and soundness, the number of the kind."""
     families_at: array[int] = field(default_factory=_positions)
     finished_at: int = sys.maxsize
@@ -124,7 +131,7 @@ class _Columns:
         kind = self.kind_of.get(spelled)
         if kind is None:
             function = region.operator.partition("(")[0]
-            kind = self.kinds.setdefault((function, *spelled[1:]), len(self.kinds))
+            kind = self.kinds.setdefault((function, reason.code, reason.soundness), len(self.kinds))
             self.kind_of[spelled] = kind
         self.pruned_kinds.append(kind)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 from prism_explore.widgets.views.marks import PRUNED_KINDS, letter_of
-from prism_explore.widgets.views.search_tree import SearchTree
+from prism_explore.widgets.views.search_tree import Integers, SearchTree
 
 MAX_PATTERNS = 80
 MAX_PARTS = 4
@@ -145,11 +146,14 @@ class Patterns:
         by_kind = np.argsort(self._kinds, kind="stable")
         by_kind = by_kind[self._shape_of_region[by_kind] >= 0]
         counts = np.bincount(self._kinds[by_kind], minlength=len(self._kind_names))
-        for kind, at in enumerate(np.split(by_kind, np.cumsum(counts)[:-1])):
+        ends: list[int] = np.cumsum(counts).tolist()
+        for kind, (start, end) in enumerate(pairwise((0, *ends))):
+            at: Integers = by_kind[start:end]
             above = self._shape_of_region[at]
             if len(at) < 2 or (bool((above == above[0]).all()) and self._shown_by_larger({int(above[0])})):
                 continue
-            examples = tuple(self._regions[i].region for i in at[:MAX_EXAMPLES].tolist())
+            first: list[int] = at[:MAX_EXAMPLES].tolist()
+            examples = tuple(self._regions[i].region for i in first)
             style = PRUNED_KINDS[self._kind_names[kind][2]]
             yield Pattern(self._region_name(kind), 1, style, -1 - kind, len(at), examples)
 
