@@ -12,6 +12,7 @@ from typing import Any
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.table import BY_NAME
+from prism_explore.frontend.decompose import decomposed
 from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, valid_name
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Traced
@@ -55,6 +56,10 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
     exported = _export(code, [types[a] for a in arguments], symbols)
     signature = exported.graph_signature
+    if written := [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]:
+        raise UnsupportedOperator(
+            f"{program_name} writes into {', '.join(written)}; return the new value instead of writing in place"
+        )
     parameters: dict[str, Any] = {}
     sources: dict[str, tuple[str, TensorType]] = {}
     user = iter(arguments)
@@ -76,6 +81,8 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
     probe = Translation(program_name, sources, BY_NAME)
     probe.run(exported.graph)
+    if not probe.bindings:
+        raise UnsupportedOperator(f"{program_name} returns a constant; there is nothing to search")
     own = {source for source, _ in sources.values()} & set(parameters)
     translation = Translation(program_name, sources, BY_NAME, probe.views(last=own))
     program = translation.run(exported.graph)
@@ -192,7 +199,7 @@ def _strides_of(example: Any) -> tuple[int, ...]:
 
 def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:
     with TRACING:
-        return _export_alone(code, types, symbols)
+        return decomposed(_export_alone(code, types, symbols), BY_NAME)
 
 
 def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:

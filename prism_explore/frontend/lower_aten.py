@@ -47,7 +47,7 @@ class Unused:
 Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | tuple[Value, ...]"
 """A tensor's position in the program, an unread input, a constant tensor, a size, or several results."""
 
-_GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
+GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
 _SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -99,7 +99,7 @@ class Translation:
                 self._values[node] = View(node.name, tuple(range(rank)))
             elif node.op == "output":
                 return self.build.build(self._results(node.args[0]))
-            elif node.op == "call_function" and (node.users or _name(node).endswith("_")):
+            elif node.op == "call_function" and (node.users or operator_name(node.target).endswith("_")):
                 self._values[node] = self._call(node)
         raise AssertionError("an exported graph ends with its output")
 
@@ -153,8 +153,8 @@ class Translation:
 
     def _call(self, node: Any) -> Value:
         self.line = _user_line(node) or self.line
-        name = _name(node)
-        if name in _GUARDS:
+        name = operator_name(node.target)
+        if name in GUARDS:
             return Unused("a check")
         if name == "getitem":
             return cast("tuple[Value, ...]", self.value(node.args[0]))[int(node.args[1])]
@@ -194,7 +194,7 @@ class Translation:
             case MaskedConstant(_, NonZero(), Fraction() as if_true, Fraction() as if_false):
                 return self.scaled_indicator(value, if_true, if_false)
             case MaskedConstant():
-                raise self.unsupported("a constant tensor used here", "pass it as an argument")
+                return self._constant_tensor(value)
             case Unused(what):
                 raise self.unsupported(f"the use of {what}")
             case _:
@@ -268,7 +268,7 @@ class Translation:
         if d is None or not rank or (isinstance(d, Sequence) and not d):
             return list(range(rank))
         listed = list(cast("Sequence[Any]", d)) if isinstance(d, Sequence) else [d]
-        return sorted(int(a) % rank for a in listed)
+        return sorted(int(a) % rank for a in listed) if rank else []
 
     def axes_in_order(self, x: Any, d: Any) -> list[int]:
         """Dims counted from the front, in the given order."""
@@ -369,7 +369,25 @@ class Translation:
             return self._inputs[value] if value in self._inputs else self._declare(value)
         if isinstance(value, int):
             return value
+        if isinstance(value, MaskedConstant):
+            return self._constant_tensor(value)
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
+
+    def _constant_tensor(self, c: MaskedConstant) -> int:
+        """A constant as a tensor of the program: a band that holds everywhere or in part, scaled and shifted."""
+        if c.if_true is None or c.if_false is None or not isinstance(c.condition, DiagonalBand):
+            raise self.unsupported("a constant tensor used here", "pass it as an argument")
+        rows, columns = (ONE, ONE) if c.is_uniform else c.dims[-2:]
+        floats = [t.dtype for _, t in self._sources.values()]
+        band = c.condition if not c.is_uniform else DiagonalBand(None, None)
+        out = self.build.add(Band(rows, columns, band.low, band.high, floats[0]), line=self.line)
+        difference = c.if_true if c.is_uniform else c.if_true - c.if_false
+        if difference != 1:
+            out = self.build.scalar("mul", out, difference, self.line)
+        if not c.is_uniform and c.if_false:
+            out = self.build.scalar("add", out, c.if_false, self.line)
+        flat = () if c.is_uniform else (rows, columns)
+        return self.at(self.expanded(self.reshaped(out, flat), c.dims))
 
     def _view_mask_tensor(self, value: MaskedConstant, view: Callable[[int], Value]) -> MaskedConstant:
         """A mask of a tensor after a view: the mask of the viewed tensor."""
@@ -523,11 +541,12 @@ def valid_name(name: str) -> str:
     return f"p{bare}" if bare[:1].isdigit() else bare
 
 
-def _name(node: Any) -> str:
-    schema = getattr(node.target, "_schema", None)
+def operator_name(target: Any) -> str:
+    """The name of what a node calls: without `aten::` and the overload."""
+    schema = getattr(target, "_schema", None)
     if schema is not None:
         return str(schema.name).removeprefix("aten::")
-    return str(getattr(node.target, "__name__", node.target))
+    return str(getattr(target, "__name__", target))
 
 
 def _user_line(node: Any) -> str:

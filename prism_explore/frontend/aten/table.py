@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.attention import ATTENTION_ROWS
 from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
+from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS
+from prism_explore.frontend.aten.norms import NORM_ROWS
+from prism_explore.frontend.aten.pooling import POOLING_ROWS
+from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS
+from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduction
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
 from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.elementwise import COMPOSITE, UNARY, BinaryFn, CompositeFunction, UnaryFn
-from prism_explore.ir.formulas import evaluate, formula
-from prism_explore.ir.ops import ReduceFn
-from prism_explore.ir.tensors import DType, broadcast
-
-EPSILON: dict[DType, float] = {"f64": 2.0**-52, "f32": 2.0**-23, "bf16": 2.0**-7, "f16": 2.0**-10}
-"""Default eps of torch's rms_norm: the machine epsilon of the dtype."""
+from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
+from prism_explore.ir.tensors import broadcast
 
 
 # ---------------------------------------------------------------- elementwise
@@ -40,7 +40,7 @@ def _neg(t: Translation, x: Any) -> Value:
 def _binary(fn: BinaryFn) -> Callable[..., Value]:
     def lower(t: Translation, x: Any, y: Any, *, alpha: Any = 1, rounding_mode: Any = None) -> Value:
         if alpha != 1:
-            raise t.unsupported(f"{fn} with alpha={alpha}", "write the product out")
+            return _scaled_sum(t, fn, x, y, alpha)
         if rounding_mode is not None:
             raise t.unsupported(f"{fn} with rounding_mode={rounding_mode}")
         ramp = _positions(t, fn, x, y)
@@ -56,6 +56,16 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
         return t.build.binary(fn, t.tensor(x), t.tensor(y), t.line)
 
     return lower
+
+
+def _scaled_sum(t: Translation, fn: BinaryFn, x: Any, y: Any, alpha: Any) -> Value:
+    """x + alpha y, or x - alpha y."""
+    factor, number = t.number(alpha), t.number(y)
+    if factor is None:
+        raise t.unsupported(f"{fn} with alpha={alpha}")
+    if number is not None:
+        return t.build.scalar("add", t.tensor(x), number * factor * (1 if fn == "add" else -1), t.line)
+    return t.build.binary(fn, t.tensor(x), t.build.scalar("mul", t.tensor(y), factor, t.line), t.line)
 
 
 def _positions(t: Translation, fn: BinaryFn, x: Any, y: Any) -> Ramp | None:
@@ -154,12 +164,24 @@ def _pow(t: Translation, x: Any, exponent: Any) -> Value:
         Fraction(-1, 2): "rsqrt",
         Fraction(-1): "recip",
     }
-    number = t.number(exponent)
+    number, base = t.number(exponent), t.number(x)
+    if base is not None:
+        return _power_of_number(t, base, t.tensor(exponent))
     if number is None:
         raise t.unsupported("pow with a computed exponent", "a number is supported")
     if number in unary_powers:
         return t.build.unary(unary_powers[number], t.tensor(x), t.line)
     return t.build.scalar("pow", t.tensor(x), number, t.line)
+
+
+def _power_of_number(t: Translation, base: Fraction, exponent: int) -> Value:
+    """base ** exponent as exp(exponent log(base)), which is right for a positive base."""
+    if base <= 0:
+        raise t.unsupported(f"pow with the base {base}", "a positive base is supported")
+    with localcontext() as context:
+        context.prec = 40
+        log = Fraction(Decimal(base.numerator).ln() - Decimal(base.denominator).ln())
+    return t.build.unary("exp", t.build.scalar("mul", exponent, log, t.line), t.line)
 
 
 def _clamp(t: Translation, x: Any, least: Any = None, most: Any = None) -> Value:
@@ -178,78 +200,11 @@ def _clamp_max(t: Translation, x: Any, most: Any) -> Value:
     return _clamp(t, x, None, most)
 
 
-def _composite(row: CompositeFunction) -> Callable[..., Value]:
-    """The row's formula, in operators of the program."""
-
-    def lower(t: Translation, x: Any, *positional: Any, **by_name: Any) -> Value:
-        parameters = {**row.parameters}
-        for name, value in (*zip(row.parameters, positional, strict=False), *by_name.items()):
-            number = t.number(value)
-            if name not in parameters or number is None:
-                raise t.unsupported(f"{row.name} with {name}={value}")
-            parameters[name] = number
-        out = evaluate(formula(row.formula), {"x": t.tensor(x), **parameters}, _identity, _Operation(t))
-        assert isinstance(out, int), "a function of a tensor is a tensor"
-        return out
-
-    return lower
-
-
-def _identity(value: Fraction) -> int | Fraction:
-    return value
-
-
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    """Operators of formulas on tensors of the program (int positions) and on constants (Fraction)."""
-
-    t: Translation
-
-    def __call__(self, fn: str, args: tuple[int | Fraction, ...]) -> int | Fraction:
-        b, line = self.t.build, self.t.line
-        match fn, args:
-            case "neg", (int(a),):
-                return b.unary("neg", a, line)
-            case _, (int(a),):
-                return b.unary(fn, a, line)
-            case "add" | "sub" | "mul" | "div" | "max" | "min", (int(a), int(c)):
-                return b.binary(fn, a, c, line)
-            case "add" | "mul" | "max" | "min", (int(a), Fraction() as c):
-                return a if (fn, c) in (("add", 0), ("mul", 1)) else b.scalar(fn, a, c, line)
-            case "add" | "mul", (Fraction() as c, int(a)):
-                return self(fn, (a, c))
-            case "div", (int(a), Fraction() as c) if c:
-                return self("mul", (a, 1 / c))
-            case _:
-                raise self.t.unsupported(f"{fn} in a formula")
-
-
 def _gelu(t: Translation, x: Any, *, approximate: str = "none") -> Value:
     return t.build.unary("gelu" if approximate == "none" else "gelu_tanh", t.tensor(x), t.line)
 
 
 # ---------------------------------------------------------------- reductions
-def reduced(t: Translation, fn: ReduceFn, x: int, axes: list[int], keepdim: bool) -> Value:
-    """Reduce over several dims in turn; they are removed unless `keepdim`."""
-    for along in axes:
-        x = t.build.reduce(fn, x, along, t.line)
-    return x if keepdim else drop_dims(t, x, axes)
-
-
-def _reduction(fn: ReduceFn) -> Callable[..., Value]:
-    def lower(t: Translation, x: Any, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Value:
-        t.check_cast(x, dtype)
-        return reduced(t, fn, t.tensor(x), t.axes(x, dims), keepdim)
-
-    return lower
-
-
-def _least(t: Translation, x: Any, dims: Any = None, keepdim: bool = False) -> Value:
-    negated = t.build.unary("neg", t.tensor(x), t.line)
-    greatest = t.at(reduced(t, "max", negated, t.axes(x, dims), keepdim))
-    return t.build.unary("neg", greatest, t.line)
-
-
 def _extremum(fn: BinaryFn, name: str, reduction: Callable[..., Value]) -> Callable[..., Value]:
     """torch.max or torch.min: of two tensors, of all elements, or along a dim together with the positions."""
 
@@ -262,76 +217,7 @@ def _extremum(fn: BinaryFn, name: str, reduction: Callable[..., Value]) -> Calla
     return lower
 
 
-def _variance(t: Translation, x: int, axes: list[int], correction: int) -> int:
-    """Mean of squared differences from the mean, all dims kept."""
-    b = t.build
-    centred = b.binary("sub", x, t.at(reduced(t, "mean", x, axes, keepdim=True)), t.line)
-    square = b.unary("square", centred, t.line)
-    variance = t.at(reduced(t, "mean", square, axes, keepdim=True))
-    if not correction:
-        return variance
-    count = ONE
-    for a in axes:
-        count = count * b.type_of(x).dims[a]
-    n = count.constant
-    if n is None or n <= correction:
-        raise t.unsupported("an unbiased variance over a symbolic dim", "pass unbiased=False, or a number for the dim")
-    return b.scalar("mul", variance, Fraction(n, n - correction), t.line)
-
-
-def _var(root: bool) -> Callable[..., Value]:
-    def lower(
-        t: Translation,
-        x: Any,
-        dims: Any = None,
-        unbiased: bool = True,
-        keepdim: bool = False,
-        *,
-        correction: int | None = None,
-    ) -> Value:
-        if isinstance(dims, bool):
-            dims, unbiased = None, dims
-        degrees = correction if correction is not None else int(unbiased)
-        axes = t.axes(x, dims)
-        out = _variance(t, t.tensor(x), axes, degrees)
-        out = t.build.unary("sqrt", out, t.line) if root else out
-        return out if keepdim else drop_dims(t, out, axes)
-
-    return lower
-
-
-# ---------------------------------------------------------------- norms, products
-def _norm_axes(t: Translation, x: int, shape: Any) -> list[int]:
-    rank = len(t.build.type_of(x).dims)
-    return list(range(rank - len(shape), rank))
-
-
-def _rms_norm(t: Translation, x: Any, shape: Any, weight: Any = None, eps: float | None = None) -> Value:
-    b, tensor = t.build, t.tensor(x)
-    axes = _norm_axes(t, tensor, shape)
-    # Without eps, torch uses the dtype's machine epsilon.
-    epsilon = Fraction(repr(eps if eps is not None else EPSILON[t.traced_dtype(x) or b.type_of(tensor).dtype]))
-    if epsilon or len(axes) > 1:
-        mean = t.at(reduced(t, "mean", b.unary("square", tensor, t.line), axes, keepdim=True))
-        norm = b.unary("sqrt", b.scalar("add", mean, epsilon, t.line) if epsilon else mean, t.line)
-    else:
-        norm = b.reduce("rms", tensor, axes[0], t.line)
-    out = b.binary("div", tensor, norm, t.line)
-    return out if weight is None else b.binary("mul", out, t.tensor(weight), t.line)
-
-
-def _layer_norm(
-    t: Translation, x: Any, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
-) -> Value:
-    b, tensor = t.build, t.tensor(x)
-    axes = _norm_axes(t, tensor, shape)
-    centred = b.binary("sub", tensor, t.at(reduced(t, "mean", tensor, axes, keepdim=True)), t.line)
-    variance = t.at(reduced(t, "mean", b.unary("square", centred, t.line), axes, keepdim=True))
-    out = b.binary("div", centred, b.unary("sqrt", b.scalar("add", variance, repr(eps), t.line), t.line), t.line)
-    out = out if weight is None else b.binary("mul", out, t.tensor(weight), t.line)
-    return out if bias is None else b.binary("add", out, t.tensor(bias), t.line)
-
-
+# ---------------------------------------------------------------- products
 def _linear(t: Translation, x: Any, weight: Any, bias: Any = None) -> Value:
     out = _product(t, t.value(x), transpose_last_two(t, weight))
     return out if bias is None else t.build.binary("add", t.at(out), t.tensor(bias), t.line)
@@ -353,9 +239,25 @@ def _product(t: Translation, x: Value, y: Value) -> Value:
 
 
 def _addmm(t: Translation, bias: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Value:
-    if (beta, alpha) != (1, 1):
-        raise t.unsupported("addmm with factors", "write the products out")
-    return t.build.binary("add", t.at(_matmul(t, x, y)), t.tensor(bias), t.line)
+    return _scaled_bias(t, t.at(_matmul(t, x, y)), bias, beta, alpha)
+
+
+def _addbmm(t: Translation, bias: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Value:
+    total = t.build.reduce("sum", t.at(_matmul(t, x, y)), 0, t.line)
+    return _scaled_bias(t, t.at(drop_dims(t, total, [0])), bias, beta, alpha)
+
+
+def _scaled_bias(t: Translation, product: int, bias: Any, beta: Any, alpha: Any) -> Value:
+    """alpha product + beta bias; with beta = 0 torch does not read the bias."""
+    factors = [t.number(factor) for factor in (alpha, beta)]
+    if None in factors:
+        raise t.unsupported(f"factors {alpha} and {beta}")
+    out, added = product, None if beta == 0 else t.tensor(bias)
+    out = out if alpha == 1 else t.build.scalar("mul", out, factors[0] or 0, t.line)
+    if added is None:
+        return out
+    added = added if beta == 1 else t.build.scalar("mul", added, factors[1] or 0, t.line)
+    return t.build.binary("add", out, added, t.line)
 
 
 # ---------------------------------------------------------------- constants and masks
@@ -513,14 +415,13 @@ def _dropout(t: Translation, x: Any, p: float, training: bool) -> Value:
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 ROWS: tuple[Row, ...] = (
-    Row("rms_norm", "nn.functional.rms_norm", _rms_norm),
-    Row("layer_norm", "nn.functional.layer_norm", _layer_norm),
     Row("linear", "nn.functional.linear", _linear),
     Row("matmul", "matmul", _matmul),
     Row("mm", "mm", _matmul),
     Row("bmm", "bmm", _matmul),
     Row("mv", "mv", _matmul),
     Row("addmm", "addmm", _addmm),
+    Row("addbmm", "addbmm", _addbmm),
     Row("add", "add", _binary("add")),
     Row("sub", "sub", _binary("sub")),
     Row("mul", "mul", _binary("mul")),
@@ -533,19 +434,17 @@ ROWS: tuple[Row, ...] = (
     Row("clamp_max", "clamp_max", _clamp_max),
     Row("pow", "pow", _pow),
     *(Row(aten, row.torch_name, _unary(row.name)) for row in UNARY.values() for aten in row.aten),
-    *(Row(row.name, row.torch or f"nn.functional.{row.name}", _composite(row)) for row in COMPOSITE.values()),
+    *FORMULA_ROWS,
     Row("neg", "neg", _neg),
     Row("gelu", "nn.functional.gelu", _gelu),
-    Row("sum", "sum", _reduction("sum")),
-    Row("mean", "mean", _reduction("mean")),
-    Row("amax", "amax", _reduction("max")),
-    Row("amin", "amin", _least),
-    Row("max", "max", _extremum("max", "maximum", _reduction("max"))),
-    Row("min", "min", _extremum("min", "minimum", _least)),
-    Row("var", "var", _var(root=False)),
-    Row("std", "std", _var(root=True)),
+    Row("max", "max", _extremum("max", "maximum", reduction("max"))),
+    Row("min", "min", _extremum("min", "minimum", minimum)),
+    *REDUCTION_ROWS,
+    *NORM_ROWS,
     *ATTENTION_ROWS,
     *VIEW_ROWS,
+    *REARRANGE_ROWS,
+    *POOLING_ROWS,
     Row("ones", "ones", _filled(1)),
     Row("zeros", "zeros", _filled(0)),
     Row("full", "full", _full),
@@ -562,6 +461,7 @@ ROWS: tuple[Row, ...] = (
     *(Row(fn, "~", _not) for fn in ("bitwise_not", "logical_not")),
     Row("dropout", "nn.functional.dropout", _dropout),
     Row("to", "to", _to),
+    Row("prims::convert_element_type", "to", _to),
     Row("type_as", "type_as", _like),
 )
 BY_NAME: dict[str, Row] = {r.aten: r for r in ROWS}

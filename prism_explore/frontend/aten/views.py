@@ -15,6 +15,8 @@ END = 2**62
 def transpose(t: Translation, x: Any, a: Any, b: Any) -> Value:
     """Two dims exchanged."""
     order = list(range(len(t.dims(x))))
+    if not order:
+        return t.value(x)
     i, j = t.axis(x, a), t.axis(x, b)
     order[i], order[j] = order[j], order[i]
     return t.permuted(t.value(x), order)
@@ -64,7 +66,8 @@ def _unsqueeze(t: Translation, x: Any, d: Any) -> Value:
 
 
 def _squeeze(t: Translation, x: Any, d: Any = None) -> Value:
-    return drop_dims(t, t.value(x), [a for a in t.axes(x, d) if t.dims(x)[a].is_one])
+    axes = [] if isinstance(d, Sequence) and not d else t.axes(x, d)
+    return drop_dims(t, t.value(x), [a for a in axes if t.dims(x)[a].is_one])
 
 
 def drop_dims(t: Translation, value: Value, removed: Sequence[int]) -> Value:
@@ -111,22 +114,17 @@ def _repeat_interleave(t: Translation, x: Any, times: Any, d: Any = None, **_: A
     return repeat_dim(t, t.value(x), t.axis(x, d), t.size(times), each=True)
 
 
-def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
-    if step != 1:
-        raise t.unsupported(f"a slice with step {step}", "take halves, or permute a reshape")
-    along = t.axis(x, d)
-    extent = t.dims(x)[along]
-
-    def bound(value: Any, default: Dim) -> Dim:
-        if value is None or (isinstance(value, int) and value > END):
-            return default
-        size = t.size(value)
-        negative = size.constant is not None and size.constant < 0
-        size = extent + size if negative else size
-        beyond = (size - extent).constant
-        return extent if beyond is not None and beyond > 0 else size
-
-    return t.sliced(t.value(x), along, bound(start, ZERO), bound(stop, extent))
+def slice_bound(t: Translation, x: Any, along: int, value: Any, default: Dim) -> Dim:
+    """A slice's start or stop as a position within a dim; negative ones count from its end."""
+    if value is None or (isinstance(value, int) and value > END):
+        return default
+    extent, size = t.dims(x)[along], t.size(value)
+    negative = size.constant is not None and size.constant < 0
+    size = extent + size if negative else size
+    below, beyond = size.constant, (size - extent).constant
+    if below is not None and below < 0:
+        return ZERO
+    return extent if beyond is not None and beyond > 0 else size
 
 
 def _narrow(t: Translation, x: Any, d: Any, start: Any, length: Any) -> Value:
@@ -205,14 +203,12 @@ VIEW_ROWS: tuple[Row, ...] = (
     *_rows(_expand_as, "expand_as"),
     *_rows(_repeat, "repeat"),
     *_rows(_repeat_interleave, "repeat_interleave"),
-    *_rows(_slice, "x[a:b]", "slice"),
     *_rows(_narrow, "narrow"),
     *_rows(_select, "x[i]", "select"),
     *_rows(_split, "split", "split", "split_with_sizes"),
     *_rows(_chunk, "chunk"),
     *_rows(_cat, "cat", "cat", "concat", "concatenate"),
     *_rows(_stack, "stack"),
-    *_rows(_same, "clone"),
     *_rows(_same, "contiguous"),
     *_rows(_same, "detach"),
 )

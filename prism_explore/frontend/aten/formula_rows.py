@@ -1,0 +1,148 @@
+"""ATen operators that are a formula of their tensors and numbers, in operators of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from prism_explore.frontend.lower_aten import Row, Translation, Value
+from prism_explore.ir.elementwise import COMPOSITE, CompositeFunction
+from prism_explore.ir.formulas import evaluate, formula
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaRow:
+    """An operator of several tensors or numbers, each named in its formula.
+
+    The formula is exact over the reals and does not overflow where the function does not.
+    """
+
+    aten: str
+    formula: str
+    operands: tuple[str, ...] = ("x",)
+    """ATen's positional arguments in order; each may be a tensor or a number."""
+    defaults: Mapping[str, Fraction] = field(default_factory=dict[str, Fraction])
+    """Default values of arguments by name."""
+    torch: str = ""
+    """Its name in torch; if empty, its name in ATen."""
+
+
+LOG2 = "0.69314718055994530941723212145817656808"
+SINH_HALF, COSH_HALF = "(expm1(x * 0.5) - expm1(x * -0.5))", "(exp(x * 0.5) + exp(x * -0.5))"
+ASINH = "log1p({0} + {0} / (1 / {0} + sqrt(1 / {0} * (1 / {0}) + 1)))"
+"""The inverse hyperbolic sine of a number that is not negative; its square does not overflow."""
+
+FORMULAS: tuple[FormulaRow, ...] = (
+    FormulaRow("lerp", "x + weight * (end - x)", ("x", "end", "weight")),
+    FormulaRow("addcmul", "x + value * (y * z)", ("x", "y", "z"), {"value": Fraction(1)}),
+    FormulaRow("addcdiv", "x + value * (y / z)", ("x", "y", "z"), {"value": Fraction(1)}),
+    FormulaRow(
+        "softshrink",
+        "max(x - lambd, 0) - max(-x - lambd, 0)",
+        ("x", "lambd"),
+        {"lambd": Fraction(1, 2)},
+        "nn.functional.softshrink",
+    ),
+    FormulaRow("logaddexp", "max(x, y) + softplus(-abs(x - y))", ("x", "y")),
+    FormulaRow("logaddexp2", f"max(x, y) + softplus(-abs(x - y) * {LOG2}) / {LOG2}", ("x", "y")),
+    FormulaRow("exp2", f"exp(x * {LOG2})"),
+    FormulaRow("log2", f"log(x) / {LOG2}"),
+    FormulaRow("log10", "log(x) / 2.3025850929940456840179914546843642076"),
+    FormulaRow("tan", "sin(x) / cos(x)"),
+    FormulaRow("sinh", f"0.5 * ({SINH_HALF} * {COSH_HALF})"),
+    FormulaRow("cosh", f"0.5 * ({COSH_HALF} * {COSH_HALF}) - 1"),
+    FormulaRow("asinh", "sign(x) * " + ASINH.format("abs(x)")),
+    FormulaRow("acosh", "2 * " + ASINH.format("sqrt(0.5 * (x - 1))")),
+    FormulaRow("atanh", "0.5 * (sign(x) * log1p(2 * abs(x) / (1 - abs(x))))"),
+    FormulaRow("sgn", "sign(x)"),
+)
+
+
+def expressed(t: Translation, text: str, operands: Mapping[str, int | Fraction]) -> int:
+    """A formula of tensors of the program and of numbers, as operators of the program."""
+    out = evaluate(formula(text), operands, _identity, _Operation(t))
+    if not isinstance(out, int):
+        raise t.unsupported("a formula of numbers alone")
+    return out
+
+
+def _identity(value: Fraction) -> int | Fraction:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """Operators of formulas on tensors of the program (int positions) and on constants (Fraction)."""
+
+    t: Translation
+
+    def __call__(self, fn: str, args: tuple[int | Fraction, ...]) -> int | Fraction:
+        b, line = self.t.build, self.t.line
+        match fn, args:
+            case "neg", (int(a),):
+                return b.unary("neg", a, line)
+            case "neg", (Fraction() as c,):
+                return -c
+            case _, (int(a),):
+                return b.unary(fn, a, line)
+            case "add" | "sub" | "mul" | "div" | "max" | "min", (int(a), int(c)):
+                return b.binary(fn, a, c, line)
+            case "add" | "mul" | "max" | "min", (int(a), Fraction() as c):
+                return a if (fn, c) in (("add", 0), ("mul", 1)) else b.scalar(fn, a, c, line)
+            case "add" | "mul" | "max" | "min", (Fraction() as c, int(a)):
+                return self(fn, (a, c))
+            case "sub", (int(a), Fraction() as c):
+                return self("add", (a, -c))
+            case "sub", (Fraction() as c, int(a)):
+                return self("add", (b.unary("neg", a, line), c))
+            case "div", (int(a), Fraction() as c) if c:
+                return self("mul", (a, 1 / c))
+            case "div", (Fraction() as c, int(a)):
+                return self("mul", (b.unary("recip", a, line), c))
+            case "sub", (Fraction() as a, Fraction() as c):
+                return a - c
+            case _:
+                raise self.t.unsupported(f"{fn} in a formula")
+
+
+def _composite(row: CompositeFunction) -> Callable[..., Value]:
+    """The row's formula, in operators of the program."""
+
+    def lower(t: Translation, x: Any, *positional: Any, **by_name: Any) -> Value:
+        parameters = {**row.parameters}
+        for name, value in (*zip(row.parameters, positional, strict=False), *by_name.items()):
+            number = t.number(value)
+            if name not in parameters or number is None:
+                raise t.unsupported(f"{row.name} with {name}={value}")
+            parameters[name] = number
+        least = row.parameters.get("threshold")
+        if least is not None and parameters["threshold"] < least:
+            raise t.unsupported(f"{row.name} with a threshold below {least}")
+        return expressed(t, row.formula, {"x": t.tensor(x), **parameters})
+
+    return lower
+
+
+def _formula_row(row: FormulaRow) -> Callable[..., Value]:
+    def lower(t: Translation, *positional: Any, **by_name: Any) -> Value:
+        given = {**row.defaults, **dict(zip(row.operands, positional, strict=False)), **by_name}
+        if unknown := [name for name in given if name not in row.operands and name not in row.defaults]:
+            raise t.unsupported(f"{row.aten} with {', '.join(unknown)}")
+        return expressed(t, row.formula, {name: _operand(t, value) for name, value in given.items()})
+
+    return lower
+
+
+def _operand(t: Translation, x: Any) -> int | Fraction:
+    if isinstance(x, Fraction):
+        return x
+    number = t.number(x)
+    return number if number is not None else t.tensor(x)
+
+
+FORMULA_ROWS: tuple[Row, ...] = (
+    *(Row(row.name, row.torch or f"nn.functional.{row.name}", _composite(row)) for row in COMPOSITE.values()),
+    *(Row(row.aten, row.torch or row.aten, _formula_row(row)) for row in FORMULAS),
+)

@@ -1,0 +1,296 @@
+"""ATen operators that pick, reorder or surround elements: step slices, flips, rolls, padding, diagonals, windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from prism_explore.frontend.aten import constants
+from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
+from prism_explore.frontend.aten.views import drop_dims, slice_bound
+from prism_explore.frontend.lower_aten import Row, Translation, Value
+from prism_explore.ir.dims import ONE, ZERO, Dim
+
+MOST_PIECES = 64
+"""The largest number of slices that one dim is taken apart into."""
+
+
+# ---------------------------------------------------------------- step slices
+def stepped(t: Translation, value: Value, along: int, start: Dim, count: Dim, step: int) -> Value:
+    """Positions `start, start + step, ...` of one dim, `count` in all."""
+    if step == 1:
+        return t.sliced(value, along, start, start + count)
+    extent, one = t.dims_of(value)[along], constants.integer_dim(step)
+    if _is_at_most(start + count * one, extent):
+        return _column(t, value, along, start, count, step, 0)
+    before = start - (step - 1)
+    if _is_at_most(ZERO, before):
+        return _column(t, value, along, before, count, step, step - 1)
+    last = start + (count - 1) * one
+    single = t.at(t.sliced(value, along, last, last + 1))
+    if count.is_one:
+        return single
+    return t.concatenated([t.at(stepped(t, value, along, start, count - 1, step)), single], along)
+
+
+def _column(t: Translation, value: Value, along: int, start: Dim, count: Dim, step: int, column: int) -> Value:
+    """One position of each run of `step` elements."""
+    size = constants.integer_dim(step)
+    part = t.sliced(value, along, start, start + count * size)
+    dims = t.dims_of(part)
+    runs = t.reshaped(part, (*dims[:along], count, size, *dims[along + 1 :]))
+    picked = t.sliced(runs, along + 1, ZERO + column, ZERO + (column + 1))
+    return drop_dims(t, picked, [along + 1])
+
+
+def _is_at_most(a: Dim, b: Dim) -> bool:
+    """Whether a <= b is known."""
+    difference = (b - a).constant
+    return difference is not None and difference >= 0
+
+
+def steps_in(t: Translation, length: Dim, step: int) -> Dim:
+    """The number of multiples of `step` below a length."""
+    for missing in range(step):
+        quotient = (length + missing) / step
+        if all(coefficient.denominator == 1 for _, coefficient in quotient.terms):
+            return quotient
+    raise t.unsupported(f"a step of {step} over a dim of {length}", "give the dim a number")
+
+
+def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
+    along = t.axis(x, d)
+    first, end = slice_bound(t, x, along, start, ZERO), slice_bound(t, x, along, stop, t.dims(x)[along])
+    return stepped(t, t.value(x), along, first, steps_in(t, end - first, int(step)), int(step))
+
+
+# ---------------------------------------------------------------- flips and rolls
+def _prime_factors(n: int) -> list[int]:
+    for p in range(2, n + 1):
+        if n % p == 0:
+            return [p, *_prime_factors(n // p)]
+    return []
+
+
+def flipped(t: Translation, value: Value, along: int) -> Value:
+    """One dim in reverse order: its prime factors as dims, each reversed."""
+    dims = t.dims_of(value)
+    length = dims[along].constant
+    factors = _prime_factors(length) if length else []
+    if length is None or sum(factors) > MOST_PIECES:
+        raise t.unsupported(f"a flip of a dim of {dims[along]}", "a number with small prime factors is supported")
+    value = t.reshaped(value, (*dims[:along], *map(constants.integer_dim, factors), *dims[along + 1 :]))
+    for d, p in enumerate(factors, along):
+        parts = [t.at(t.sliced(value, d, ZERO + i, ZERO + (i + 1))) for i in reversed(range(p))]
+        value = t.concatenated(parts, d)
+    return t.reshaped(value, dims)
+
+
+def _flip(t: Translation, x: Any, dims: Any) -> Value:
+    return reduce(lambda value, along: flipped(t, value, along), t.axes(x, dims) if dims else [], t.value(x))
+
+
+def _rolled(t: Translation, value: Value, along: int, shift: int) -> Value:
+    extent = t.dims_of(value)[along]
+    if extent.constant is not None:
+        shift %= extent.constant
+    if not shift:
+        return value
+    cut = extent - shift if shift > 0 else ZERO + -shift
+    head, tail = (t.at(t.sliced(value, along, *bounds)) for bounds in ((ZERO, cut), (cut, extent)))
+    return t.concatenated([tail, head], along)
+
+
+def _roll(t: Translation, x: Any, shifts: Any, dims: Any = ()) -> Value:
+    amounts = [shifts] if isinstance(shifts, int) else list(shifts)
+    if not dims:
+        (total,) = (reduce(lambda a, b: a * b, t.dims(x), ONE),)
+        return t.reshaped(_rolled(t, t.reshaped(t.value(x), (total,)), 0, amounts[0]), t.dims(x))
+    value = t.value(x)
+    for along, amount in zip(t.axes_in_order(x, dims), amounts, strict=True):
+        value = _rolled(t, value, along, amount)
+    return value
+
+
+# ---------------------------------------------------------------- padding
+def padded(t: Translation, value: Value, along: int, before: int, after: int, fill: Fraction) -> Value:
+    """One dim with a constant before and after it; a negative number of elements is cut off."""
+    extent = t.dims_of(value)[along]
+    value = t.sliced(value, along, ZERO + max(0, -before), extent - max(0, -after))
+
+    def surrounding(count: int) -> list[int]:
+        if count <= 0:
+            return []
+        dims = t.dims_of(value)
+        return [t.at(constants.constant((*dims[:along], ZERO + count, *dims[along + 1 :]), fill))]
+
+    parts = [*surrounding(before), t.at(value), *surrounding(after)]
+    return t.concatenated(parts, along) if len(parts) > 1 else value
+
+
+def _constant_pad(t: Translation, x: Any, pads: Sequence[int], fill: Any = 0) -> Value:
+    number = t.number(fill)
+    if number is None:
+        raise t.unsupported(f"padding with {fill}", "a finite number is supported")
+    value, rank = t.value(x), len(t.dims(x))
+    for n in range(len(pads) // 2):
+        value = padded(t, value, rank - 1 - n, int(pads[2 * n]), int(pads[2 * n + 1]), number)
+    return value
+
+
+def _edge(t: Translation, value: Value, along: int, count: int, mode: str, is_left: bool) -> list[int]:
+    """What a padding mode puts on one side of a dim."""
+    extent = t.dims_of(value)[along]
+    if count <= 0:
+        return []
+    size = ZERO + count
+    bounds = {
+        "reflect": (ONE, size + 1) if is_left else (extent - size - 1, extent - 1),
+        "circular": (extent - size, extent) if is_left else (ZERO, size),
+        "replicate": (ZERO, ONE) if is_left else (extent - 1, extent),
+    }[mode]
+    part = t.sliced(value, along, *bounds)
+    if mode == "reflect":
+        part = flipped(t, part, along)
+    elif mode == "replicate":
+        dims = t.dims_of(part)
+        part = t.expanded(part, (*dims[:along], size, *dims[along + 1 :]))
+    return [t.at(part)]
+
+
+def _pad(t: Translation, x: Any, pads: Sequence[int], mode: str = "constant", fill: Any = None) -> Value:
+    if mode == "constant":
+        return _constant_pad(t, x, pads, 0.0 if fill is None else fill)
+    value, rank = t.value(x), len(t.dims(x))
+    for n in range(len(pads) // 2):
+        before, after, along = int(pads[2 * n]), int(pads[2 * n + 1]), rank - 1 - n
+        if before < 0 or after < 0:
+            value = padded(t, value, along, min(before, 0), min(after, 0), Fraction(0))
+        sides = [_edge(t, value, along, c, mode, is_left) for c, is_left in ((before, True), (after, False))]
+        parts = [*sides[0], t.at(value), *sides[1]]
+        value = t.concatenated(parts, along) if len(parts) > 1 else value
+    return value
+
+
+# ---------------------------------------------------------------- diagonals, parts of a tensor written anew
+def _diagonal(t: Translation, x: Any, offset: int = 0, first: int = 0, second: int = 1) -> Value:
+    """Of a square, its rows one after another and cut anew, one longer: the diagonal is the first column."""
+    dims = t.dims(x)
+    a, b = t.axis(x, first), t.axis(x, second)
+    value = t.permuted(t.value(x), [*(d for d in range(len(dims)) if d not in (a, b)), a, b])
+    *rest, rows, columns = t.dims_of(value)
+    rank = len(dims)
+    value = t.sliced(value, rank - 2, ZERO + max(0, -offset), rows)
+    value = t.sliced(value, rank - 1, ZERO + max(0, offset), columns)
+    rows, columns = t.dims_of(value)[-2:]
+    size = rows if _is_at_most(rows, columns) else columns
+    if not _is_at_most(size, rows):
+        raise t.unsupported(f"a diagonal of {rows} x {columns}", "give one of the dims a number")
+    value = t.sliced(t.sliced(value, rank - 2, ZERO, size), rank - 1, ZERO, size)
+    if size.is_one:
+        return t.reshaped(value, (*rest, size))
+    flat = t.reshaped(value, (*rest, size * size))
+    along = rank - 2
+    longer = t.concatenated([t.at(flat), t.at(t.sliced(flat, along, ZERO, size))], along)
+    columns_first = t.reshaped(longer, (*rest, size, size + 1))
+    return drop_dims(t, t.sliced(columns_first, rank - 1, ZERO, ONE), [rank - 1])
+
+
+def _slice_scatter(
+    t: Translation, x: Any, part: Any, d: Any = 0, start: Any = None, stop: Any = None, step: Any = 1
+) -> Value:
+    if step != 1:
+        raise t.unsupported(f"writing a slice with step {step}")
+    along = t.axis(x, d)
+    first = slice_bound(t, x, along, start, ZERO)
+    return _written(t, x, t.value(part), along, first)
+
+
+def _select_scatter(t: Translation, x: Any, part: Any, d: Any, position: Any) -> Value:
+    along = t.axis(x, d)
+    dims = t.dims(x)
+    first = slice_bound(t, x, along, position, ZERO)
+    return _written(t, x, t.reshaped(t.value(part), (*dims[:along], ONE, *dims[along + 1 :])), along, first)
+
+
+def _written(t: Translation, x: Any, part: Value, along: int, first: Dim) -> Value:
+    """x with a part in place of some positions of one dim."""
+    extent, end = t.dims(x)[along], first + t.dims_of(part)[along]
+    pieces: list[Value] = [part]
+    if first != ZERO:
+        pieces.insert(0, t.sliced(t.value(x), along, ZERO, first))
+    if end != extent:
+        pieces.append(t.sliced(t.value(x), along, end, extent))
+    return t.concatenated([t.at(p) for p in pieces], along) if len(pieces) > 1 else part
+
+
+def _unfold(t: Translation, x: Any, d: Any, size: int, step: int) -> Value:
+    """Windows of one dim as a new last dim."""
+    if not t.dims(x):
+        return t.reshaped(t.value(x), (ONE,))
+    along = t.axis(x, d)
+    parts = windows(t, t.value(x), along, int(size), int(step))
+    shape = t.dims_of(parts[0])
+    stacked = [t.at(t.reshaped(p, (*shape, ONE))) for p in parts]
+    return t.concatenated(stacked, len(shape))
+
+
+def windows(t: Translation, value: Value, along: int, size: int, step: int, gap: int = 1) -> list[Value]:
+    """Per position in a window, the elements of all windows at that position; whole windows only."""
+    if size > MOST_PIECES:
+        raise t.unsupported(f"windows of {size} elements", f"up to {MOST_PIECES} are supported")
+    reach = gap * (size - 1)
+    count = steps_in(t, t.dims_of(value)[along] - reach, step)
+    return [stepped(t, value, along, ZERO + gap * i, count, step) for i in range(size)]
+
+
+# ---------------------------------------------------------------- copies and constants
+def _copy(t: Translation, x: Any, source: Any, *_: Any) -> Value:
+    return t.expanded(t.value(source), t.dims(x))
+
+
+def _fill(t: Translation, x: Any, value: Any) -> Value:
+    number = t.number(value)
+    if number is None:
+        raise t.unsupported(f"a tensor filled with {value}")
+    return constants.constant(t.dims(x), number)
+
+
+def _eye(t: Translation, rows: Any, columns: Any = None, **_: Any) -> Value:
+    dims = (t.size(rows), t.size(columns if isinstance(columns, int) or hasattr(columns, "op") else rows))
+    return MaskedConstant(dims, DiagonalBand(ZERO, ZERO), Fraction(1), Fraction(0))
+
+
+def _scalar_tensor(t: Translation, value: Any, **_: Any) -> Value:
+    number = t.number(value)
+    if number is None and not t.is_minus_infinity(value):
+        raise t.unsupported(f"a tensor of {value}")
+    return constants.constant((), number)
+
+
+def _same(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
+    return t.value(x)
+
+
+def _rows(lower: Callable[..., Value], torch: str, *aten: str) -> tuple[Row, ...]:
+    return tuple(Row(name, torch, lower) for name in aten or (torch,))
+
+
+REARRANGE_ROWS: tuple[Row, ...] = (
+    *_rows(_slice, "x[a:b]", "slice"),
+    *_rows(_flip, "flip"),
+    *_rows(_roll, "roll"),
+    *_rows(_pad, "nn.functional.pad", "pad"),
+    *_rows(_constant_pad, "nn.functional.pad", "constant_pad_nd"),
+    *_rows(_diagonal, "diagonal"),
+    *_rows(_slice_scatter, "slice_scatter"),
+    *_rows(_select_scatter, "select_scatter"),
+    *_rows(_unfold, "Tensor.unfold", "unfold"),
+    *_rows(_copy, "copy_", "copy"),
+    *_rows(_fill, "fill_", "fill"),
+    *_rows(_eye, "eye"),
+    *_rows(_scalar_tensor, "scalar_tensor"),
+    *_rows(_same, "clone", "clone", "alias", "lift_fresh", "lift_fresh_copy", "prims::view_of", "prims::clone"),
+)

@@ -1,0 +1,174 @@
+"""Cases for the rows of formulas, reductions, norms, rearrangements and pooling, and for decomposed operators."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+X = ("b 4 6",)
+XY = ("b 4 6", "b 4 6")
+IMAGE = ("b 3 8 9",)
+
+
+def in_place(x):
+    """In-place code on what the function made itself."""
+    y = torch.zeros(x.shape[0], 4, 6, dtype=x.dtype)
+    y[:, 1:3] = x[:, :2] * 2
+    y[:, 3] = x[:, 0]
+    y += 1
+    return (x * 2).relu_().add_(y)
+
+
+FURTHER_CASES = {
+    # formulas
+    "lerp, addcmul, addcdiv": (
+        lambda x, y: torch.lerp(x, y, 0.3) + torch.addcmul(x, x, y, value=2) + torch.addcdiv(x, y, y + 2, value=0.5),
+        XY,
+    ),
+    "softshrink": (lambda x: F.softshrink(x, 0.1), X),
+    "logaddexp": (lambda x, y: torch.logaddexp(x * 100, y * 100) + torch.logaddexp2(x, y * 9), XY),
+    "powers and logarithms of 2 and 10": (
+        lambda x: torch.exp2(x) + torch.log2(x * x + 0.1) + torch.log10(x * x + 1) + 2.0**x,
+        X,
+    ),
+    "hyperbolic functions": (
+        lambda x: torch.sinh(x) + torch.cosh(x) * torch.tan(x) + torch.asinh(x * 9) + torch.acosh(x * x + 1),
+        X,
+    ),
+    "atanh, sgn": (lambda x: torch.atanh(x * 0.9) * torch.sgn(x), X),
+    # reductions
+    "variance and mean at once": (
+        lambda x: torch.var_mean(x, -1, correction=1)[0] + torch.std_mean(x, (1,), keepdim=True)[1][:, 0, :4],
+        X,
+    ),
+    "logarithms of sums": (
+        lambda x: torch.logsumexp(x, (1, 2))[:, None, None] + F.log_softmax(x * 50, -1) + F.log_softmax(x, 1),
+        X,
+    ),
+    "norms of vectors": (
+        lambda x: sum(torch.linalg.vector_norm(x, p, dim=-1) for p in (0, 0.5, 1, 2, 3, 3.5, torch.inf, -torch.inf)),
+        X,
+    ),
+    "a norm of all, and normalize": (lambda x: x.norm() * F.normalize(x, dim=-1) + F.normalize(x, 1.0, 1), X),
+    "cosine similarity": (lambda x, y: F.cosine_similarity(x, y, -1) + F.cosine_similarity(x, y[:, :1], 2), XY),
+    "distances": (lambda x, y: torch.cdist(x, y) + torch.cdist(x, y, 1.0) + torch.dist(x, y), XY),
+    "products": (lambda x: torch.prod(x, -1) + x.prod(1, keepdim=True)[:, 0, :4], X),
+    "prefixes": (
+        lambda x: (
+            x.cumsum(1) + x.cumsum(-1) + x.cumprod(-1) + torch.logcumsumexp(x, 1) + x.cummax(2)[0] * x.cummin(1)[0]
+        ),
+        X,
+    ),
+    # norms
+    "group_norm": (lambda x, g, h: F.group_norm(x, 2, g, h) + F.group_norm(x, 4), ("b 4 6", "4", "4")),
+    "batch_norm": (
+        lambda x, m, v, g, h: F.batch_norm(x, m, v * v, g, h) + F.batch_norm(x, None, None, training=True),
+        ("b 4 6", "4", "4", "4", "4"),
+    ),
+    "instance_norm": (lambda x, g, h: F.instance_norm(x, weight=g, bias=h), ("b 4 6", "4", "4")),
+    "native norms": (
+        lambda x: (
+            torch.native_layer_norm(x, (6,), None, None, 1e-5)[2]
+            * torch.native_group_norm(x, None, None, 2, 4, 6, 2, 0.1)[0]
+        ),
+        ("2 4 6",),
+    ),
+    # rearrangements
+    "step slices": (lambda x: x[:, ::2] * x[:, 1::2] + x[:, ::3] + x[:, 1:4:2, 5::6] + x[:, 2::3], X),
+    "flips and rolls": (
+        lambda x: x.flip(1, -1) + x.roll(1, 1) + x.roll((2, -1), (1, 2)) * x[:, :, :1].flip(1) + x[0].roll(5),
+        X,
+    ),
+    "padding": (
+        lambda x: (
+            F.pad(x, (1, 2, -1, 1), value=0.5)[:, :, 1:7]
+            + F.pad(x, (2, 1), mode="reflect")[:, :, 3:]
+            + F.pad(x, (1, 2), mode="circular")[:, :, 1:7] * F.pad(x, (2, 2), mode="replicate")[:, :, :6]
+        ),
+        X,
+    ),
+    "constant_pad_nd": (lambda x: torch.constant_pad_nd(x, (1, -1), 2.0), X),
+    "diagonals": (
+        lambda x: x.diagonal(0, 1, 2) + x.diagonal(2, -2, -1) + x.diagonal(-1, -1, 1)[:, :1] + torch.trace(x[0]),
+        X,
+    ),
+    "windows": (lambda x: x.unfold(2, 3, 2) * 2 + x.unfold(1, 2, 3)[:, :, :2, :1], X),
+    "in-place code": (in_place, X),
+    "parts written anew": (
+        lambda x, y: x.slice_scatter(y[:, 1:3], 1, 1, 3) + x.select_scatter(y[:, 0], 1, -1),
+        XY,
+    ),
+    "constants": (
+        lambda x: torch.eye(4, dtype=x.dtype) @ x + torch.cat((x, x.new_ones(1, 4, 6).expand_as(x)), 1)[:, 2:6],
+        X,
+    ),
+    "a filled tensor": (lambda x: torch.fill(x, 2.0) * x + torch.scalar_tensor(3.0, dtype=x.dtype), X),
+    "aliases": (lambda x: torch.ops.aten.lift_fresh_copy(torch.ops.aten.alias(x)) * 2, X),
+    # pooling
+    "max_pool": (
+        lambda x: (
+            F.max_pool2d(x, 2) + F.max_pool2d(x, 3, 2, 1)[..., :4] + F.max_pool2d(x, (2, 1), 2, ceil_mode=True)[..., :4]
+        ),
+        IMAGE,
+    ),
+    "max_pool, dilated": (
+        lambda x: F.max_pool1d(x[:, 0], 3, 1, 1, dilation=2) + F.max_pool1d(x[:, 0], 3)[..., :1],
+        IMAGE,
+    ),
+    "avg_pool": (
+        lambda x: (
+            F.avg_pool2d(x, 2)
+            + F.avg_pool2d(x, 3, 2, 1)[..., :4]
+            + F.avg_pool2d(x, 3, 2, 1, count_include_pad=False)[..., :4]
+            + F.avg_pool2d(x, 3, 2, 1, ceil_mode=True)[..., :4, :4]
+            + F.avg_pool2d(x, 2, divisor_override=3)
+        ),
+        IMAGE,
+    ),
+    "pooling in one and three dims": (
+        lambda x: F.max_pool3d(x, 2) + F.avg_pool3d(x, 2) + F.avg_pool1d(x[:, 0], 2)[:, None],
+        ("b 4 6 8",),
+    ),
+    "adaptive pooling": (
+        lambda x: F.adaptive_avg_pool2d(x, 1) + F.adaptive_avg_pool2d(x, (4, 5)) * F.adaptive_max_pool2d(x, (4, 1)),
+        IMAGE,
+    ),
+    "adaptive pooling in one and three dims": (
+        lambda x: (
+            F.adaptive_avg_pool1d(x[:, 0], 3)[:, :, None]
+            + F.adaptive_max_pool1d(x[:, 0], 2)[:, :1, None] * F.adaptive_avg_pool3d(x, 2)[:, :1, :1]
+            + F.adaptive_max_pool3d(x, 1)
+        ),
+        ("b 6 6 6",),
+    ),
+    "upsampling": (
+        lambda x: F.interpolate(x, scale_factor=2)[..., :9] + F.interpolate(x[:, 0], 18)[..., None, :9],
+        IMAGE,
+    ),
+    "upsampling in three dims": (lambda x: F.interpolate(x[:, None], scale_factor=(1, 2, 1)), IMAGE),
+    # decompositions
+    "einsum": (lambda x, y: torch.einsum("bij,bkj->bik", x, y) + torch.einsum("bij,bij->i", x, y), ("b 4 4", "b 4 4")),
+    "outer, dot, addr, addmv": (
+        lambda x, y: torch.outer(x[0], y[0]) * torch.dot(x[0], y[0]) + torch.addr(x[:1].T @ y[:1], x[0], y[0], beta=2),
+        ("b 4", "b 4"),
+    ),
+    "addmm with factors": (
+        lambda x, w, c: torch.addmm(c, x, w, beta=0.5, alpha=2) + torch.addmm(c, x, w, beta=0, alpha=-1),
+        ("b 6", "6 5", "5"),
+    ),
+    "sums with alpha": (
+        lambda x, y: torch.add(x, y, alpha=2) - torch.sub(x, 3, alpha=0.5) + torch.rsub(x, y, alpha=2),
+        XY,
+    ),
+    "losses": (
+        lambda x, y: F.mse_loss(x, y) + F.l1_loss(x, y) + F.cross_entropy(x, y.softmax(1)) + F.poisson_nll_loss(x, y),
+        XY,
+    ),
+    "glu, softsign, tanhshrink": (lambda x: F.glu(x)[..., :1] + F.softsign(x) + F.tanhshrink(x), X),
+    "several uses of parts": (lambda x: sum(torch.unbind(x, 1)) + torch.tile(x, (1, 1, 2))[:, 0, 6:], X),
+    "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 2), ("b 8 2 3",)),
+    "meshgrid, broadcast_tensors": (
+        lambda x: torch.meshgrid(x[0], x[1], indexing="ij")[0] + torch.broadcast_tensors(x[0], x[:, :1][:1])[1],
+        ("b 4",),
+    ),
+}
