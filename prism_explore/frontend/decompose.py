@@ -8,7 +8,7 @@ shorter and keeps what the decomposition loses: norms, for example, end in `var_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -30,24 +30,46 @@ def decomposed(exported: Any, known: Collection[str]) -> Any:
         return exported
     for is_wide in (True, False):
         with suppress(Exception):
-            return exported.run_decompositions(dict(_table(frozenset(known), is_wide)))
+            return _run(exported, frozenset(known), is_wide)
     return exported
 
 
+def _run(exported: Any, known: frozenset[str], is_wide: bool) -> Any:
+    """`ExportedProgram.run_decompositions`, which scans all of torch's operators twice in each call.
+
+    This takes 0.1 s instead of 0.7 s, because it overrides the composite operators with rows and no others.
+    """
+    from torch.export import exported_program
+
+    kept, table = _tables(known, is_wide)
+    return exported_program._decompose_exported_program(
+        exported,
+        cia_to_decomp=dict(kept),
+        python_decomp_table=dict(table),
+        joint_loss_index=None,
+        decompose_custom_triton_ops=False,
+    )
+
+
 @memoize(8)
-def _table(known: frozenset[str], is_wide: bool) -> Mapping[Any, Callable[..., Any]]:
-    """torch's decompositions of operators that are not known.
+def _tables(known: frozenset[str], is_wide: bool) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+    """The composite operators that are kept, and torch's decompositions of other operators that are not known.
 
     `is_wide` adds those outside of the core ATen table. Some of them write in place, which a second trace rejects.
     """
     from torch._decomp import decomposition_table
-    from torch.export import default_decompositions
+    from torch.export import default_decompositions, exported_program
 
+    composite = set(exported_program._collect_all_valid_cia_ops())
+    keep = exported_program._special_op_to_preserve_cia
     table = {**(decomposition_table if is_wide else {}), **dict(default_decompositions().items())}
-    return {op: decomposition for op, decomposition in table.items() if operator_name(op) not in known}
+    return (
+        {op: keep for op in composite if operator_name(op) in known},
+        {op: how for op, how in table.items() if operator_name(op) not in known and op not in composite},
+    )
 
 
 def _is_known(node: Any, known: Collection[str]) -> bool:
     if node.op != "call_function" or not hasattr(node.target, "_schema"):
         return True
-    return operator_name(node.target) in known or operator_name(node.target) in GUARDS
+    return operator_name(node.target) in {*known, *GUARDS, "sym_size"}

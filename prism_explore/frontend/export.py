@@ -56,10 +56,6 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
     exported = _export(code, [types[a] for a in arguments], symbols)
     signature = exported.graph_signature
-    if written := [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]:
-        raise UnsupportedOperator(
-            f"{program_name} writes into {', '.join(written)}; return the new value instead of writing in place"
-        )
     parameters: dict[str, Any] = {}
     sources: dict[str, tuple[str, TensorType]] = {}
     user = iter(arguments)
@@ -78,6 +74,11 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
             sources[placeholder] = (spec.target, tensor_type(tensor, spec.target))
         else:
             raise UnsupportedOperator(f"{program_name} holds a constant tensor {spec.target!r}; pass it as an argument")
+    if written := [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]:
+        names = [sources[target][0] if target in sources else target for target in written]
+        raise UnsupportedOperator(
+            f"{program_name} writes into {', '.join(names)}; return the new value instead of writing in place"
+        )
     # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
     probe = Translation(program_name, sources, BY_NAME)
     probe.run(exported.graph)

@@ -188,7 +188,7 @@ class Translation:
             case int() | View():
                 return self.at(value)
             case Dim():
-                raise self.unsupported("a symbolic size used as a number")
+                return self._size_tensor(value)
             case Ramp():
                 raise self.unsupported("a tensor of positions used as numbers", "pass it as an argument")
             case MaskedConstant(_, NonZero(), Fraction() as if_true, Fraction() as if_false):
@@ -372,6 +372,11 @@ class Translation:
         if isinstance(value, MaskedConstant):
             return self._constant_tensor(value)
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
+
+    def _size_tensor(self, size: Dim) -> int:
+        """A size as a number: the sum of as many ones."""
+        ones = self._constant_tensor(constants.constant((size,), Fraction(1)))
+        return self.at(self.reshaped(self.build.reduce("sum", ones, 0, self.line), ()))
 
     def _constant_tensor(self, c: MaskedConstant) -> int:
         """A constant as a tensor of the program: a band that holds everywhere or in part, scaled and shifted."""

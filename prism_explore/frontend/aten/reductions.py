@@ -279,7 +279,6 @@ REDUCTION_ROWS: tuple[Row, ...] = (
     Row("linalg_vector_norm", "linalg.vector_norm", _vector_norm),
     Row("cosine_similarity", "nn.functional.cosine_similarity", _cosine_similarity),
     Row("cdist", "cdist", _distances),
-    Row("_cdist_forward", "cdist", _distances),
     Row("prod", "prod", _product),
     Row("cumsum", "cumsum", _cumulative_sum),
     Row("cumprod", "cumprod", _cumulative("cumprod", lambda t: _combination(t, "mul"))),

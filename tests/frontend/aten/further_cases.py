@@ -22,7 +22,7 @@ def in_place(x):
 FURTHER_CASES = {
     # formulas
     "lerp, addcmul, addcdiv": (
-        lambda x, y: torch.lerp(x, y, 0.3) + torch.addcmul(x, x, y, value=2) + torch.addcdiv(x, y, y + 2, value=0.5),
+        lambda x, y: torch.lerp(x, y, 0.3) + torch.addcmul(x, x, y, value=2) + torch.addcdiv(x, y, y + 2),
         XY,
     ),
     "softshrink": (lambda x: F.softshrink(x, 0.1), X),
@@ -98,12 +98,20 @@ FURTHER_CASES = {
         lambda x, y: x.slice_scatter(y[:, 1:3], 1, 1, 3) + x.select_scatter(y[:, 0], 1, -1),
         XY,
     ),
-    "constants": (
+    "constants as tensors": (
         lambda x: torch.eye(4, dtype=x.dtype) @ x + torch.cat((x, x.new_ones(1, 4, 6).expand_as(x)), 1)[:, 2:6],
         X,
     ),
     "a filled tensor": (lambda x: torch.fill(x, 2.0) * x + torch.scalar_tensor(3.0, dtype=x.dtype), X),
-    "aliases": (lambda x: torch.ops.aten.lift_fresh_copy(torch.ops.aten.alias(x)) * 2, X),
+    "aliases and other names": (
+        lambda x: torch.ops.aten.lift_fresh_copy(torch.ops.aten.alias(x)) * torch.ops.aten._log_softmax(x, -1, False),
+        X,
+    ),
+    "copies of views": (lambda x: torch.t_copy(x[0]) * torch.alias_copy(x[0]).T, X),
+    "maxima without their positions": (
+        lambda x: F.max_pool2d(x, 2, return_indices=True)[0] + F.max_pool3d(x, (1, 2, 2), return_indices=True)[0],
+        IMAGE,
+    ),
     # pooling
     "max_pool": (
         lambda x: (
@@ -126,7 +134,7 @@ FURTHER_CASES = {
         IMAGE,
     ),
     "pooling in one and three dims": (
-        lambda x: F.max_pool3d(x, 2) + F.avg_pool3d(x, 2) + F.avg_pool1d(x[:, 0], 2)[:, None],
+        lambda x: F.max_pool3d(x, 2) + F.avg_pool3d(x, 2) + F.avg_pool1d(x[:, 0], 2)[:, None, :3],
         ("b 4 6 8",),
     ),
     "adaptive pooling": (
@@ -136,20 +144,24 @@ FURTHER_CASES = {
     "adaptive pooling in one and three dims": (
         lambda x: (
             F.adaptive_avg_pool1d(x[:, 0], 3)[:, :, None]
-            + F.adaptive_max_pool1d(x[:, 0], 2)[:, :1, None] * F.adaptive_avg_pool3d(x, 2)[:, :1, :1]
+            + F.adaptive_max_pool1d(x[:, 0], 2)[:, :1, None, :1] * F.adaptive_avg_pool3d(x, 2)[:, :1, :1, :1]
             + F.adaptive_max_pool3d(x, 1)
         ),
         ("b 6 6 6",),
     ),
     "upsampling": (
-        lambda x: F.interpolate(x, scale_factor=2)[..., :9] + F.interpolate(x[:, 0], 18)[..., None, :9],
+        lambda x: F.interpolate(x, scale_factor=2)[..., :9] + F.interpolate(x[:, 0], 18)[:, None, :1, :9],
         IMAGE,
     ),
     "upsampling in three dims": (lambda x: F.interpolate(x[:, None], scale_factor=(1, 2, 1)), IMAGE),
     # decompositions
     "einsum": (lambda x, y: torch.einsum("bij,bkj->bik", x, y) + torch.einsum("bij,bij->i", x, y), ("b 4 4", "b 4 4")),
     "outer, dot, addr, addmv": (
-        lambda x, y: torch.outer(x[0], y[0]) * torch.dot(x[0], y[0]) + torch.addr(x[:1].T @ y[:1], x[0], y[0], beta=2),
+        lambda x, y: (
+            torch.outer(x[0], y[0]) * torch.dot(x[0], y[0])
+            + torch.addbmm(x[:1].T @ y[:1], x[:, :, None], y[:, None])
+            + torch.addr(x[:1].T @ y[:1], x[0], y[0], beta=2)
+        ),
         ("b 4", "b 4"),
     ),
     "addmm with factors": (
