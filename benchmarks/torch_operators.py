@@ -153,14 +153,6 @@ def operators(only: str = "") -> list[Any]:
     return [e for e in op_db if re.search(only, e.name)]
 
 
-def scan_operators_once() -> None:
-    """Let torch's decompositions look for composite operators once, not in each call; that takes 0.2 s."""
-    from torch.export import exported_program
-
-    composite = tuple(exported_program._collect_all_valid_cia_ops())
-    exported_program._collect_all_valid_cia_ops = lambda: list(composite)
-
-
 def counts(verdicts: Sequence[Verdict]) -> str:
     """One line per kind."""
     found = Counter(v.kind for v in verdicts)
@@ -184,7 +176,6 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print every operator")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    scan_operators_once()
     start, verdicts = perf_counter(), []
     for entry in operators(options.only):
         began = perf_counter()

@@ -58,13 +58,13 @@ def _tables(known: frozenset[str], is_wide: bool) -> tuple[Mapping[Any, Any], Ma
     `is_wide` adds those outside of the core ATen table. Some of them write in place, which a second trace rejects.
     """
     from torch._decomp import decomposition_table
-    from torch.export import default_decompositions, exported_program
+    from torch._export.utils import _collect_all_valid_cia_ops, _special_op_to_preserve_cia
+    from torch.export import default_decompositions
 
-    composite = set(exported_program._collect_all_valid_cia_ops())
-    keep = exported_program._special_op_to_preserve_cia
+    composite = set(_collect_all_valid_cia_ops())
     table = {**(decomposition_table if is_wide else {}), **dict(default_decompositions().items())}
     return (
-        {op: keep for op in composite if operator_name(op) in known},
+        {op: _special_op_to_preserve_cia for op in composite if operator_name(op) in known},
         {op: how for op, how in table.items() if operator_name(op) not in known and op not in composite},
     )
 

@@ -101,25 +101,24 @@ def test_binding_gives_views_and_copies_nothing():
 def test_an_unsupported_operator_is_named_with_the_users_line_and_the_supported_ones():
     def f(x, w):
         y = x @ w
-        return torch.cumsum(y, 0)
+        return torch.sort(y, 0).values
 
     with pytest.raises(UnsupportedOperator) as caught:
         trace(f, {"x": T("b", 8), "w": T(8, 8)})
 
-    assert "operator cumsum is not supported" in str(caught.value)
+    assert "operator sort is not supported" in str(caught.value)
     assert "test_export.py" in str(caught.value)
-    assert "return torch.cumsum(y, 0)" in str(caught.value)
+    assert "return torch.sort(y, 0).values" in str(caught.value)
     assert "nn.functional.rms_norm" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        (lambda x: torch.pow(2.0, x), "pow"),
-        (lambda x: x.add_(1.0).exp(), "operator add_.*it writes in place"),
+        (lambda x: torch.pow(x, x), "pow with a computed exponent"),
+        (lambda x: x.add_(1.0).exp(), "writes into x; return the new value"),
         (lambda x: (x + 1, x * 2), "returns 2 tensors"),
         (lambda x: x.double().exp(), "to"),
-        (lambda x: x / x.shape[0], "symbolic size"),
     ],
 )
 def test_the_error_of_an_unsupported_use_names_an_alternative(code, message):

@@ -82,7 +82,7 @@ def _group_norm(
     dims = t.dims(x)
     count = constants.integer_dim(int(groups))
     rest = prod(dims[2:], start=dims[1] / count)
-    out, _, _ = _normalized(t, t.at(t.reshaped(t.value(x), (dims[0], count, rest))), [2], eps)
+    out = _normalized(t, t.at(t.reshaped(t.value(x), (dims[0], count, rest))), [2], eps)[0]
     return _affine(t, t.at(t.reshaped(out, dims)), weight, bias, _channels(t, x))
 
 

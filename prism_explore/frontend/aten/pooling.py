@@ -48,7 +48,10 @@ def _missing(t: Translation, extent: Dim, size: int, step: int, pad: int, gap: i
 
 
 def _max_pool(rank: int) -> Callable[..., Value]:
-    return lambda t, x, *arguments, **named: _maxima(t, x, rank, *arguments, **named)
+    def lower(t: Translation, x: Any, *arguments: Any, **named: Any) -> Value:
+        return _maxima(t, x, rank, *arguments, **named)
+
+    return lower
 
 
 def _maxima(
@@ -87,7 +90,10 @@ def _last_dims(t: Translation, x: Any, count: int) -> list[int]:
 
 
 def _avg_pool(rank: int) -> Callable[..., Value]:
-    return lambda t, x, *arguments, **named: _averages(t, x, rank, *arguments, **named)
+    def lower(t: Translation, x: Any, *arguments: Any, **named: Any) -> Value:
+        return _averages(t, x, rank, *arguments, **named)
+
+    return lower
 
 
 def _averages(

@@ -292,5 +292,5 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_fill, "fill_", "fill"),
     *_rows(_eye, "eye"),
     *_rows(_scalar_tensor, "scalar_tensor"),
-    *_rows(_same, "clone", "clone", "alias", "lift_fresh_copy", "prims::view_of", "prims::clone"),
+    *_rows(_same, "clone", "clone", "alias", "lift_fresh_copy"),
 )

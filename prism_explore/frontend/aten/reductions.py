@@ -158,8 +158,8 @@ def _cosine_similarity(t: Translation, x: Any, y: Any, d: Any = 1, eps: float = 
     left, right = (t.at(t.expanded(v, shape)) for v in (left, right))
     along = int(d) % len(shape)
     norms = [b.scalar("max", vector_norm(t, v, 2, [along]), floor, t.line) for v in (left, right)]
-    unit = [b.binary("div", v, n, t.line) for v, n in zip((left, right), norms, strict=True)]
-    return reduced(t, "sum", b.binary("mul", *unit, t.line), [along], keepdim=False)
+    unit, other = (b.binary("div", v, n, t.line) for v, n in zip((left, right), norms, strict=True))
+    return reduced(t, "sum", b.binary("mul", unit, other, t.line), [along], keepdim=False)
 
 
 def _distances(t: Translation, x: Any, y: Any, order: float = 2.0, *_: Any) -> Value:

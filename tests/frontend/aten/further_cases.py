@@ -107,7 +107,8 @@ FURTHER_CASES = {
         lambda x: torch.ops.aten.lift_fresh_copy(torch.ops.aten.alias(x)) * torch.ops.aten._log_softmax(x, -1, False),
         X,
     ),
-    "copies of views": (lambda x: torch.t_copy(x[0]) * torch.alias_copy(x[0]).T, X),
+    "copies of views": (lambda x: torch.t_copy(x[0]) * torch.alias_copy(x[0]).T, ("b 4 4",)),
+    "a cast to the same dtype": (lambda x: torch.ops.prims.convert_element_type(x, torch.float64) * 2, X),
     "maxima without their positions": (
         lambda x: F.max_pool2d(x, 2, return_indices=True)[0] + F.max_pool3d(x, (1, 2, 2), return_indices=True)[0],
         IMAGE,
