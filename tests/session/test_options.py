@@ -85,7 +85,7 @@ def any_number(*tensors):
         (only_by_name, "unknown: w; only arguments that can be given by position are inputs, not w"),
         (any_number, "only arguments that can be given by position are inputs, not *tensors"),
         (lambda x, w: None, "returns 0 tensors; one is supported"),
-        (lambda x, w: x.add_(1) @ w, "it writes in place; compute a new tensor instead"),
+        (lambda x, w: x.add_(1) @ w, "writes into x; return the new value instead of writing in place"),
     ],
 )
 def test_code_that_cannot_be_searched_is_refused_with_the_reason(code, said):
