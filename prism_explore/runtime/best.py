@@ -24,6 +24,7 @@ from prism_explore.frontend import LibraryCall, Traced, bind_inputs
 from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges, SatisfiedValues, sizes_of
 from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Timed, Verified
+from prism_explore.runtime.masked_rows import EXCLUDED
 from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.targets import target
 from prism_explore.tune.gpu_preview import GpuKernel, write_gpu_kernel
@@ -291,6 +292,7 @@ class Best:
             f"  {self.timed.time_s * us:,.0f} us measured, error {self.error:.1e}, "
             f"roofline {self.timed.floor_s * us:,.0f} us modelled",
             f"  {self.verified.proof.claim}",
+            *([f"  {EXCLUDED}; a call with one runs torch"] if self.kernel.masked_rows.has_arguments else []),
             *([f"  with these sizes {legal}"] if legal is not None else []),
             *([f"  {explain(self.floats)}"] if self.floats is not None else []),
         ]

@@ -33,6 +33,7 @@ from prism_explore.frontend import LibraryCall, Traced, bind_inputs, with_struct
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel, Parameters, Timed
+from prism_explore.runtime.masked_rows import MaskedRows
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.correctness import check_results, reference_cases
@@ -108,6 +109,7 @@ class Dispatch:
         self._signature = None if traced is None else traced.signature
         self._parameters: Mapping[str, Any] = {} if traced is None else traced.parameters
         self._reference = None if traced is None else on_program_inputs(traced)
+        self._masked_rows = MaskedRows(program)
         self._symbol_dim = _find_dim(program, symbol)
         self._loaded: OrderedDict[int, Loaded | str] = OrderedDict()
         self._lock = Lock()
@@ -134,6 +136,8 @@ class Dispatch:
         faster = None if isinstance(kernel, str) else self.at(value).faster_baseline
         if isinstance(kernel, str):
             found = self._call_torch(inputs, kernel)
+        elif self._masked_rows.are_excluded(kernel, inputs, {**self._shapes, self.symbol: value}):
+            found = self._masked_rows.call_torch(self._reference, inputs)
         elif faster is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
             found = call_with_gradient(kernel, self._reference, inputs)
         else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +28,7 @@ from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
+from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.correctness import check_results, laid_out, reference_cases
 from prism_explore.tune.runner.inputs import random_inputs
@@ -77,13 +79,23 @@ class SavedKernel:
         Where an input requires a gradient, the kernel computes the result, and the torch code, which is executed as
         well, computes the gradient.
 
+        Where a mask keeps nothing of a row, the torch code computes the result, because the proof excludes such rows.
+
         Raises:
             ShapeError: an argument is missing, a dim, dtype or stride differs from those of the tuned kernel, or an
-                input requires a gradient and the kernel has no torch code.
+                input requires a gradient, or a mask keeps nothing of a row, and the kernel has no torch code.
         """
         inputs = bind_inputs(self.signature, args, kwargs, self.parameters)
-        computed = call_with_gradient(self.compiled, self.reference, inputs)
+        if self.masked_rows.are_excluded(self.compiled, inputs, dict(self.kernel.shapes)):
+            computed = self.masked_rows.call_torch(self.reference, inputs)
+        else:
+            computed = call_with_gradient(self.compiled, self.reference, inputs)
         return with_structure(self.signature, computed, args, kwargs, self.parameters)
+
+    @cached_property
+    def masked_rows(self) -> MaskedRows:
+        """The check for rows of which a mask keeps nothing."""
+        return MaskedRows(self.program)
 
     @property
     def program(self) -> TensorProgram:
@@ -156,6 +168,8 @@ class SavedKernel:
         ]
         if isinstance(time_s, float):
             lines.append(f"  {time_s * 1e6:,.0f} us measured on {self.measured.get('machine', 'another machine')}")
+        if self.masked_rows.has_arguments:
+            lines.append(f"  {EXCLUDED}; a call with one runs torch")
         if faster := self.measured.get("outrun"):
             lines.append(f"  {faster}; this runs the kernel")
         return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
