@@ -383,9 +383,9 @@ class Translation:
         if c.if_true is None or c.if_false is None or not isinstance(c.condition, DiagonalBand):
             raise self.unsupported("a constant tensor used here", "pass it as an argument")
         rows, columns = (ONE, ONE) if c.is_uniform else c.dims[-2:]
-        dtype: DType = next((t.dtype for _, t in self._sources.values() if t.dtype != "bool"), "f32")
+        dtypes: list[DType] = [t.dtype for _, t in self._sources.values() if t.dtype != "bool"]
         band = c.condition if not c.is_uniform else DiagonalBand(None, None)
-        out = self.build.add(Band(rows, columns, band.low, band.high, dtype), line=self.line)
+        out = self.build.add(Band(rows, columns, band.low, band.high, dtypes[0] if dtypes else "f32"), line=self.line)
         difference = c.if_true if c.is_uniform else c.if_true - c.if_false
         if difference != 1:
             out = self.build.scalar("mul", out, difference, self.line)

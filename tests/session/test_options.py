@@ -84,7 +84,7 @@ def any_number(*tensors):
         ("x @ w", "expected a torch function, a module or a TensorProgram, found str"),
         (only_by_name, "unknown: w; only arguments that can be given by position are inputs, not w"),
         (any_number, "only arguments that can be given by position are inputs, not *tensors"),
-        (lambda x, w: None, "returns 0 tensors; one is supported"),
+        (lambda x, w: None, "returns nothing that it computes; there is nothing to search"),
         (lambda x, w: x.add_(1) @ w, "writes into x; return the new value instead of writing in place"),
     ],
 )
