@@ -8,12 +8,16 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
+from prism_explore.frontend.aten import constants
+from prism_explore.frontend.aten.constants import MaskedConstant
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import decomposed
-from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, valid_name
+from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
@@ -58,6 +62,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     signature = exported.graph_signature
     parameters: dict[str, Any] = {}
     sources: dict[str, tuple[str, TensorType]] = {}
+    fixed: dict[str, Value] = {}
     user = iter(arguments)
     for spec in signature.input_specs:
         placeholder = spec.arg.name
@@ -70,8 +75,13 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
             )
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
             tensor = exported.state_dict[spec.target]
-            parameters[spec.target] = tensor
-            sources[placeholder] = (spec.target, tensor_type(tensor, spec.target))
+            if _dtype_name(tensor) in TORCH_DTYPES:
+                parameters[spec.target] = tensor
+                sources[placeholder] = (spec.target, tensor_type(tensor, spec.target))
+            else:
+                fixed[placeholder] = Unused(f"{spec.target}, which has dtype {_dtype_name(tensor)}")
+        elif (known := _uniform_constant(exported.constants.get(spec.target))) is not None:
+            fixed[placeholder] = known
         else:
             raise UnsupportedOperator(f"{program_name} holds a constant tensor {spec.target!r}; pass it as an argument")
     if written := [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]:
@@ -80,16 +90,31 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
             f"{program_name} writes into {', '.join(names)}; return the new value instead of writing in place"
         )
     # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
-    probe = Translation(program_name, sources, BY_NAME)
+    probe = Translation(program_name, sources, BY_NAME, fixed)
     probe.run(exported.graph)
     if not probe.bindings:
         raise UnsupportedOperator(f"{program_name} returns a constant; there is nothing to search")
     own = {source for source, _ in sources.values()} & set(parameters)
-    translation = Translation(program_name, sources, BY_NAME, probe.views(last=own))
+    translation = Translation(program_name, sources, BY_NAME, fixed, probe.views(last=own))
     program = translation.run(exported.graph)
     structure = exported.call_spec.out_spec
     form = None if structure.is_leaf() else ResultForm(translation.results, structure)
     return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters, form)
+
+
+def _dtype_name(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _uniform_constant(tensor: Any) -> MaskedConstant | None:
+    """A tensor that is part of the code, if all of its elements are the same finite number."""
+    if tensor is None or not tensor.numel() or tensor.is_complex():
+        return None
+    first = tensor.reshape(-1)[0].item()
+    if not isfinite(first) or not bool((tensor == first).all()):
+        return None
+    dims = tuple(dim(int(n)) for n in tensor.shape)
+    return constants.constant(dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True)
 
 
 def declare_symbols(

@@ -76,9 +76,13 @@ class Translation:
         name: str,
         sources: Mapping[str, tuple[str, TensorType]],
         rows: Mapping[str, Row],
+        fixed: Mapping[str, Value],
         views: Sequence[View] | None = None,
     ) -> None:
-        """`views`: the inputs to declare up front, in order; None declares each where it is first read."""
+        """`fixed`: values of placeholders that are no inputs.
+
+        `views`: the inputs to declare up front, in order; None declares each where it is first read.
+        """
         self.build = ProgramBuilder(name)
         self.bindings: list[Binding] = []
         self.line = ""
@@ -86,6 +90,7 @@ class Translation:
         """Once it has run: what the traced code returns, in order."""
         self._sources = sources
         self._rows = rows
+        self._fixed = fixed
         self._values: dict[Any, Value] = {}
         self._inputs: dict[View, int] = {}
         for view in views or ():
@@ -94,7 +99,9 @@ class Translation:
     def run(self, graph: Any) -> TensorProgram:
         """Lower every node that has a user."""
         for node in graph.nodes:
-            if node.op == "placeholder":
+            if node.op == "placeholder" and node.name in self._fixed:
+                self._values[node] = self._fixed[node.name]
+            elif node.op == "placeholder":
                 rank = self._sources[node.name][1].rank
                 self._values[node] = View(node.name, tuple(range(rank)))
             elif node.op == "output":

@@ -188,3 +188,22 @@ def test_threads_can_trace_at_the_same_time():
         found = list(pool.map(traced_columns, range(16, 28)))
 
     assert [str(n) for n in range(16, 28)] == [str(d) for d in found]
+
+
+def test_tensors_that_are_never_read_and_constants_in_the_code_are_no_inputs():
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = torch.nn.BatchNorm1d(8)
+
+        def forward(self, x):
+            return self.norm(x) * torch.tensor(0.25) + torch.tensor([2, 2, 2, 2, 2, 2, 2, 2])
+
+    made = trace(Scaled().eval(), {"x": T("b", 8)}, name="f")
+
+    assert {"x", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var"} == {
+        b.source for b in made.bindings
+    }
+    check(made, torch.randn(3, 8))
+    with pytest.raises(UnsupportedOperator, match="constant tensor"):
+        trace(lambda x: x * torch.tensor([1.0, 2.0]), {"x": T("b", 2)}, name="f")
