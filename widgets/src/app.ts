@@ -80,7 +80,7 @@ export class App implements Host {
     this.element = h(
       "div",
       {
-        class: "prism-explore prism-scene",
+        class: "prism-explore pxe prism-scene",
         tabindex: 0,
         "data-lm-suppress-shortcuts": "true",
         role: "application",

@@ -21,7 +21,7 @@ export class CompareWindow implements Host {
     this.element = h(
       "div",
       {
-        class: "prism-explore prism-scene pe-window",
+        class: "prism-explore pxe prism-scene pe-window",
         tabindex: 0,
         "data-lm-suppress-shortcuts": "true",
         role: "region",

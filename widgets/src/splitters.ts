@@ -30,7 +30,7 @@ const ROWS = [
     unit: "%",
     least: 15,
     most: 65,
-    initial: 34,
+    initial: 33.5,
     after: true,
   },
   {
