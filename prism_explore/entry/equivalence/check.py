@@ -18,7 +18,7 @@ from prism_explore.errors import PrismError
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
-from prism_explore.verify.counterexample.inputs import masks_of
+from prism_explore.verify.counterexample.inputs import compared_inputs, masks_of
 
 MAX_TRIAL_ELEMENTS = 1 << 20
 """A graph whose tensors have more elements is judged by the prover and its own trials only."""
@@ -125,7 +125,7 @@ def assert_equivalent(
 def _check_codes(sides: Sides, seed: int) -> Equivalence:
     assert isinstance(sides.left, Code) and isinstance(sides.right, Code)
     single = tuple(trace_result(s, sides.variables, None, s.name) for s in (sides.left, sides.right))
-    masks = frozenset[str]().union(*(masks_of(p.graph) for p in single if isinstance(p, TensorProgram)))
+    masks = frozenset[str]().union(*(_masks(p.graph) for p in single if isinstance(p, TensorProgram)))
     trials = Trials(sides, seed, masks)
     log = trials.run()
     if log.random:
@@ -197,7 +197,7 @@ def _check_graphs(sides: Sides, seed: int) -> Equivalence:
         variables,
     )
     log = TrialLog()
-    trials = Trials(used, seed, masks_of(program.graph))
+    trials = Trials(used, seed, _masks(program.graph))
     if _has_code(used) and _can_run(fitted):
         log = trials.run()
     if log.random:
@@ -218,6 +218,11 @@ def _graph_of(side: Side, variables: Mapping[str, TensorType]) -> TensorProgram 
     if isinstance(traced, str):
         raise PrismError(f"{side.name} is not translated, so it cannot be compared with a graph: {traced}")
     return traced
+
+
+def _masks(graph: SGraph) -> frozenset[str]:
+    """Inputs of which about half should be 0."""
+    return masks_of(graph) | compared_inputs(graph)
 
 
 def _is_program(graph: TensorProgram | SGraph) -> bool:

@@ -29,7 +29,7 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.pipeline.stages import Counterexample, Refuted, Unknown, Verified
 from prism_explore.verify.counterexample.float_errors import UNBOUNDED, contains, is_mask
 from prism_explore.verify.counterexample.high_precision import NotReal, run_both
-from prism_explore.verify.counterexample.inputs import draw_inputs, masks_of
+from prism_explore.verify.counterexample.inputs import compared_inputs, draw_inputs, masks_of
 from prism_explore.verify.normal_form.algebra import Algebra
 from prism_explore.verify.normal_form.bound_names import NoNormalForm
 from prism_explore.verify.normal_form.lower_graph import lower
@@ -189,7 +189,14 @@ def _witness_of(program: TensorProgram, found: Counterexample, flipped: bool) ->
             if None in dims:
                 return None
             shapes.append((node.op.name, tuple(d or 1 for d in dims)))
-    inputs = draw_inputs(tuple(shapes), found.seed, found.input_range, masks_of(program.graph))
+    inputs = draw_inputs(
+        tuple(shapes),
+        found.seed,
+        found.input_range,
+        masks_of(program.graph),
+        program.graph.bool_inputs,
+        compared_inputs(program.graph),
+    )
     values = (found.found, found.expected) if flipped else (found.expected, found.found)
     low, high = found.input_range
     return Witness(
@@ -208,7 +215,8 @@ def _in_torch(sides: Sides, witness: Witness, place: str) -> Witness | None:
     sizes = _declared_sizes(sides.variables, witness.inputs)
     if sizes is None:
         return None
-    both = [run_side(side, witness.inputs) for side in (sides.left, sides.right)]
+    inputs = {k: x.astype(bool) if sides.variables[k].dtype == "bool" else x for k, x in witness.inputs.items()}
+    both = [run_side(side, inputs) for side in (sides.left, sides.right)]
     values = [leaf.value for ran in both if isinstance(ran, Ran) for leaf in ran.leaves if leaf.place == place]
     if len(values) != 2 or values[0].shape != values[1].shape:
         return None
@@ -217,7 +225,7 @@ def _in_torch(sides: Sides, witness: Witness, place: str) -> Witness | None:
         return None
     index, relative = found
     pair = (float(values[0][index]), float(values[1][index]))
-    return Witness(tuple(sizes.items()), witness.drawn, witness.inputs, index, pair, relative, "torch in float64")
+    return Witness(tuple(sizes.items()), witness.drawn, inputs, index, pair, relative, "torch in float64")
 
 
 def _declared_sizes(variables: Mapping[str, TensorType], inputs: Mapping[str, Array]) -> dict[str, int] | None:
@@ -235,7 +243,7 @@ def _declared_sizes(variables: Mapping[str, TensorType], inputs: Mapping[str, Ar
 def _is_rounding(programs: Programs, difference: Difference) -> bool:
     """Whether 60 digits show that the two programs agree on the inputs of a difference in torch."""
     left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
-    inputs = difference.witness.inputs
+    inputs = {name: np.asarray(x, float) for name, x in difference.witness.inputs.items()}
     if isinstance(left, str) or isinstance(right, str) or difference.kind != "value":
         return False
     if sum(x.size for x in inputs.values()) > MAX_PRECISE_ELEMENTS:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.tensors import TensorType
 
@@ -62,7 +63,7 @@ def draw(
             rows[np.arange(len(rows)), np.arange(len(rows)) % value.shape[-1]] = True
             value = np.where(kept, np.where(value == 0.0, 1.0, value), 0.0)
         # Numbers of float32, so that both precisions start from equal inputs.
-        made[name] = np.asarray(value, np.float32).astype(np.float64)
+        made[name] = draw_bits(rng, shape) if t.dtype == "bool" else np.asarray(value, np.float32).astype(np.float64)
     return made
 
 

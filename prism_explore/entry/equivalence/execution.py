@@ -76,7 +76,7 @@ def run_side(
 def _run_graph(side: Graph, inputs: Mapping[str, Array]) -> Ran | Raised:
     try:
         with np.errstate(all="ignore"):
-            value = evaluate(side.graph, {i.name: inputs[i.name] for i in side.sgraph.inputs})
+            value = evaluate(side.graph, {i.name: np.asarray(inputs[i.name], float) for i in side.sgraph.inputs})
     except (PrismError, ValueError) as error:
         return Raised(f"{type(error).__name__}: {error}")
     return Ran((Leaf("", np.asarray(value, float), "float64"),), "one tensor")
@@ -86,8 +86,10 @@ def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DTyp
     import torch
 
     def tensor(variable: str) -> Any:
-        name = NAMES[dtypes[variable]] if dtypes is not None else "float64"
-        return torch.tensor(inputs[variable]).to(getattr(torch, name))
+        value = torch.tensor(inputs[variable])
+        if value.dtype == torch.bool:
+            return value
+        return value.to(getattr(torch, NAMES[dtypes[variable]] if dtypes is not None else "float64"))
 
     arguments = {own: tensor(variable) for own, variable in side.arguments}
     given = {own: x.clone() for own, x in arguments.items()}

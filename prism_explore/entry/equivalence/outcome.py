@@ -280,7 +280,7 @@ def _show_array(value: Array) -> str:
     if not len(places):
         return f"0, of shape {value.shape}"
     if len(places) <= MAX_SHOWN_PLACES:
-        listed = ", ".join(f"[{', '.join(map(str, p))}] = {value[tuple(p)]:.6g}" for p in places)
+        listed = ", ".join(f"[{', '.join(map(str, p))}] = {float(value[tuple(p)]):.6g}" for p in places)
         return f"0, of shape {value.shape}, except {listed}"
     return f"array of shape {value.shape}"
 

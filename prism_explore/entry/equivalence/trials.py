@@ -310,7 +310,7 @@ class Trials:
             for low, high in ((a, a64), (b, b64))
         )
         return FloatComparison(
-            ", ".join(dict.fromkeys(NAMES[d] for d in self._own.values())),
+            ", ".join(dict.fromkeys(NAMES[d] for d in self._own.values() if d != "bool")),
             how.name,
             tuple(sizes.items()),
             _finite_difference(a, b),

@@ -78,6 +78,11 @@ DIFFERENT = {
     "undefined for negative": (lambda x: torch.sqrt(x) ** 2, lambda x: x, {"x": X}),
     "only for square": (lambda x: x.mean(-1), lambda x: x.sum(-1) / x.shape[0], {"x": px.T("b", "n")}),
     "beyond any small input": (lambda x: torch.clamp(x, -20, 20), lambda x: x + 0, {"x": X}),
+    "an inverted mask": (
+        lambda x, m: torch.where(m, x, -x),
+        lambda x, m: torch.where(~m, x, -x),
+        {"x": X, "m": px.T("b", 64, dtype="bool")},
+    ),
     "no translation": (lambda x: torch.sort(x, -1).values, lambda x: x * 1, {"x": X}),
 }
 
