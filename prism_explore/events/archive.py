@@ -6,6 +6,7 @@ file is refused with the reason. Writing replaces an existing file only after th
 
 from __future__ import annotations
 
+import base64
 import json
 import zipfile
 import zlib
@@ -19,6 +20,10 @@ from prism_explore.errors import JournalVersionError
 
 LARGEST_BYTES = 1 << 30
 """A file that would unpack to more bytes is refused: it is damaged or hostile."""
+
+_PAGE = b"<!doctype html>"
+_ELEMENT = b'<script type="text/plain" id="prism-search">'
+"""The start of a page, and of its element with an archive."""
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
 """What reading a damaged zip can raise; the last two are for unknown compressions, passwords and deep nesting."""
@@ -55,14 +60,42 @@ def write_archive(
     if target.is_dir() or not target.parent.is_dir():
         problem = f"{target} is a folder" if target.is_dir() else f"there is no folder {target.parent}"
         raise FileNotFoundError(f"{problem}; name a file in an existing folder, such as run{file_format.suffix}")
-    head = {"format": file_format.name, "version": file_format.version, **(manifest or {})}
     part = target.with_name(target.name + ".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+    part.write_bytes(archive_bytes(file_format, members, manifest))
+    part.replace(target)
+    return target
+
+
+def archive_bytes(
+    file_format: FileFormat, members: Mapping[str, str], manifest: Mapping[str, object] | None = None
+) -> bytes:
+    """The content of an archive; the arguments are those of `write_archive`."""
+    head = {"format": file_format.name, "version": file_format.version, **(manifest or {})}
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("manifest.json", json.dumps(head, indent=1))
         for name, text in members.items():
             archive.writestr(name, text)
-    part.replace(target)
-    return target
+    return content.getvalue()
+
+
+def page_element(content: bytes) -> str:
+    """The element of an HTML page that holds an archive, so that the page can be read like the file."""
+    return f"{_ELEMENT.decode()}{base64.b64encode(content).decode('ascii')}</script>"
+
+
+def _archive_in(content: bytes) -> bytes:
+    """The archive in an HTML page; another content as it is.
+
+    Raises:
+        ValueError: the page has none, or it is damaged.
+    """
+    if not content.startswith(_PAGE):
+        return content
+    found = content.rpartition(_ELEMENT)[2].partition(b"</script>")[0] if _ELEMENT in content else b""
+    if not found:
+        raise ValueError("this page has no search in it")
+    return base64.b64decode(found, validate=True)
 
 
 def read_archive(
@@ -71,7 +104,7 @@ def read_archive(
     """The manifest and the named members of an archive.
 
     Args:
-        path: the file to read.
+        path: the file to read, or an HTML page with `page_element`.
         file_format: the format and version that its manifest must state.
         members: names of texts that it must contain.
 
@@ -80,9 +113,10 @@ def read_archive(
         OSError: the file cannot be read.
     """
     # Read completely first: a missing file raises OSError, and a damaged zip cannot raise one while it is unpacked.
-    content = BytesIO(Path(path).read_bytes())
+    stored = Path(path).read_bytes()
     description = file_format.description
     try:
+        content = BytesIO(_archive_in(stored))
         with zipfile.ZipFile(content) as archive:
             if sum(i.file_size for i in archive.infolist()) > LARGEST_BYTES:
                 raise JournalVersionError(f"{path} would unpack to more than {LARGEST_BYTES} bytes; refused")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
-from prism_explore.events.archive import FileFormat, read_archive, write_archive
+from prism_explore.events.archive import FileFormat, archive_bytes, page_element, read_archive, write_archive
 from prism_explore.events.event_stream import is_event_stream, read_event_stream
 from prism_explore.events.kinds import KINDS, Event, Reason
 from prism_explore.support.caches import memoize
@@ -97,10 +97,16 @@ class Journal:
 
     def save(self, path: str | Path, manifest: Mapping[str, object] | None = None) -> Path:
         """Write all entries to an archive; an existing file is replaced only after the new one is complete."""
-        lines = "".join(f"{line_of(e)}\n" for e in self.entries)
-        written = write_archive(path, FORMAT, {_EVENTS: lines}, manifest)
+        written = write_archive(path, FORMAT, self._members(), manifest)
         self.saved_as = str(written)
         return written
+
+    def page_element(self, manifest: Mapping[str, object] | None = None) -> str:
+        """All entries as an element of an HTML page; `load` reads the page."""
+        return page_element(archive_bytes(FORMAT, self._members(), manifest))
+
+    def _members(self) -> Mapping[str, str]:
+        return {_EVENTS: "".join(f"{line_of(e)}\n" for e in self.entries)}
 
     @classmethod
     def load(cls, path: str | Path) -> Journal:

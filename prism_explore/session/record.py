@@ -334,10 +334,16 @@ class Record:
         Returns:
             The path of the file.
         """
-        return self.journal.save(path, self._manifest)
+        return self.journal.save(path, self._manifest_to_save())
+
+    def _manifest_to_save(self) -> Mapping[str, Any]:
+        return self._manifest
 
     def report(self, path: str | Path) -> Path:
         """Write the explorer as one HTML file that opens anywhere: for reading and sharing; it cannot steer.
+
+        The page has the saved search in it: `px.load` and `Session.load` read the page, and a button downloads the
+        file.
 
         Args:
             path: the file; an existing one is replaced.
@@ -350,7 +356,9 @@ class Record:
         """
         from prism_explore.widgets.report import report_page
 
-        Path(path).write_text(report_page(self.session_to_show()), encoding="utf-8")
+        Path(path).write_text(
+            report_page(self.session_to_show(), self.journal.page_element(self._manifest_to_save())), encoding="utf-8"
+        )
         return Path(path)
 
     @property

@@ -83,7 +83,7 @@ def load(path: str | Path) -> SavedSearch:
     """Open a saved search for reading; `Session.load` continues it.
 
     Args:
-        path: what `Session.save` wrote.
+        path: what `Session.save` or `Session.report` wrote.
 
     Returns:
         The search as it was recorded.

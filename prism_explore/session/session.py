@@ -684,7 +684,10 @@ class Session(Record):
         Returns:
             The path of the file.
         """
-        return self.journal.save(path, manifest_of(self.task))
+        return super().save(path)
+
+    def _manifest_to_save(self) -> Mapping[str, Any]:
+        return manifest_of(self.task)
 
     @property
     def autosave(self) -> Path | None:

@@ -70,11 +70,11 @@ style-src 'unsafe-inline'; img-src data:">
 body {{ margin: 0; padding: 8px; background: var(--jp-layout-color1); font-family: system-ui, sans-serif; }}
 #prism-here .prism-explore {{ height: calc(100vh - 40px); }}
 #prism-here :is([data-panel=map] .pe-choices > button, td.pe-tools, \
-  .pe-filter, .pe-deleted, .pe-compare-form, .pe-bookmarkbox > button, .pe-bookmarks .pe-tool, \
+  .pe-deleted, .pe-compare-form, .pe-bookmarkbox > button, .pe-bookmarks .pe-tool, \
 .pe-group:has(> [data-command])) {{ display: none; }}
 .prism-refused {{ margin: 0 0 8px; padding: 6px 8px; border-left: 3px solid #0072b2;
   color: var(--jp-ui-font-color0); }}
-.prism-refused button {{ margin-left: 8px; min-height: 24px; }}
+:is(.prism-refused, footer) button {{ margin-left: 8px; min-height: 24px; font: inherit; }}
 body > footer {{ padding: 4px 8px; color: light-dark(#595959, #b5b5b5); font-size: 12px; }}
 </style>
 </head>
@@ -82,17 +82,23 @@ body > footer {{ padding: 4px 8px; color: light-dark(#595959, #b5b5b5); font-siz
 <div id="prism-here"></div>
 <footer>{footer}</footer>
 <script type="text/plain" id="prism-report">{data}</script>
+{search}
 <script type="module">{module}</script>
 </body>
 </html>
 """
 
 
-def report_page(session: SessionLike) -> str:
-    """Return the page of a session or of a saved search."""
+def report_page(session: SessionLike, search: str = "") -> str:
+    """Return the page of a session or of a saved search.
+
+    Args:
+        session: the search.
+        search: the element with its events, see `Journal.page_element`; without it, the page cannot be loaded.
+    """
     with gc_paused():
         data, sentences = report_data(session)
-    return _page(f"{session.program.name} on {session.task.target.name}", sentences, data)
+    return _page(f"{session.program.name} on {session.task.target.name}", sentences, data, search)
 
 
 def comparison_page(found: RunComparison) -> str:
@@ -108,7 +114,7 @@ def comparison_page(found: RunComparison) -> str:
     )
 
 
-def _page(title: str, sentences: Sequence[str], data: Mapping[str, Any]) -> str:
+def _page(title: str, sentences: Sequence[str], data: Mapping[str, Any], search: str = "") -> str:
     module = MODULE.read_text(encoding="utf-8")
     assert "</script" not in module and "<!--" not in module, "the module would end its script element"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -118,6 +124,7 @@ def _page(title: str, sentences: Sequence[str], data: Mapping[str, Any]) -> str:
         # Base64 has no character that could end the script element.
         data=base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), COMPRESSION)).decode("ascii"),
         module=module,
+        search=search,
     )
 
 
@@ -216,5 +223,5 @@ def _sentences(events: int, moments_count: int, drawn: tuple[int, int], frames: 
             f"The e-graphs of {frames.lemmas:,} of {frames.all_lemmas:,} lemmas of {frames.candidate} are included, "
             f"{frames.frames:,} frames{others}."
         )
-    sentences.append("To run or steer the search, open the saved search in a notebook.")
+    sentences.append("To run or steer the search, open this page in a notebook: px.Session.load(path).")
     return tuple(sentences)

@@ -12,8 +12,6 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import ExplorationStarted
 from prism_explore.ir.text import show
 from prism_explore.session.record import Record
-from prism_explore.widgets.jupyter.recorded import RecordedSession
-from prism_explore.widgets.report import report_page
 from tests.widgets.fakes import PRUNED, program
 from tests.widgets.recordings import story
 
@@ -23,6 +21,25 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 HOSTILE = "</script><img src=x onerror=\"document.title='hurt'\"><script>document.title='hurt'</script><!--"
+CLICK_ALL = """async () => {
+  const [wrong, clicked] = [[], new Set()];
+  const all = () => [...document.querySelectorAll(".prism-explore [data-ref]")];
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    tab.click();
+    for (const ref of new Set(all().map((e) => e.dataset.ref))) {
+      if (clicked.has(ref)) continue;
+      clicked.add(ref);
+      const shown = all().find((e) => e.dataset.ref === ref);
+      if (!shown) continue;
+      shown.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      const caption = () => document.querySelector("[data-panel=inspector] .pe-caption").textContent;
+      for (let n = 0; n < 200 && caption() !== ref; n++) await new Promise((done) => setTimeout(done, 5));
+      if (caption() !== ref) wrong.push(`${ref} opens ${caption()}`);
+    }
+  }
+  return wrong;
+}"""
+"""Clicks every picture and row of a page, tab by tab; returns what opens something else."""
 
 
 def report(tmp_path: Path) -> Path:
@@ -35,7 +52,7 @@ def report(tmp_path: Path) -> Path:
     )
     journal.append(story()[-1])
     path = tmp_path / "report.html"
-    path.write_text(report_page(RecordedSession(journal, Record(journal))), encoding="utf-8")
+    Record(journal).report(path)
     return path
 
 
@@ -77,7 +94,13 @@ def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chrom
     explorer.locator("[data-panel=map] g.item[data-ref=n2]").first.dblclick()
     expect(explorer.locator("[data-panel=map]")).to_contain_text("zoomed into n2")
 
-    assert [path.as_uri()] == asked
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Download the search").click()
+    downloading.value.save_as(tmp_path / "saved.prism")
+    assert Journal.load(path).entries == Journal.load(tmp_path / "saved.prism").entries
+    assert [] == page.evaluate(CLICK_ALL)
+
+    assert [path.as_uri()] == [url for url in asked if not url.startswith("blob:")]
     assert [] == errors
     context.close()
 

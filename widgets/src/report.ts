@@ -168,10 +168,13 @@ export class ComparisonModel extends Answers {
   }
 }
 
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
+}
+
 /** The data of a page: base64 of a zlib stream of JSON. */
 export async function unpack(text: string): Promise<Report | Comparison> {
-  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return (await new Response(stream).json()) as Report | Comparison;
 }
 
@@ -207,6 +210,20 @@ function offerLine(place: HTMLElement, python: string): void {
   place.hidden = false;
 }
 
+/** A button that downloads the saved search in the page. */
+function offerSearch(base64: string, place: Element): void {
+  const button = h("button", { type: "button" }, "Download the search");
+  button.addEventListener("click", () => {
+    const file = URL.createObjectURL(new Blob([bytesOf(base64)]));
+    h("a", { href: file, download: `${document.title.split(" ")[0]}.prism` }).click();
+    setTimeout(() => URL.revokeObjectURL(file), 1000);
+  });
+  place.append(" ", button);
+}
+
+const search = document.getElementById("prism-search")?.textContent;
+const footer = document.querySelector("body > footer");
+if (search && footer) offerSearch(search, footer);
 const data = document.getElementById("prism-report")?.textContent;
 const place = document.getElementById("prism-here");
 if (data && place) void show(data, place);
