@@ -222,8 +222,7 @@ function offerSearch(base64: string, place: Element): void {
 }
 
 const search = document.getElementById("prism-search")?.textContent;
-const footer = document.querySelector("body > footer");
-if (search && footer) offerSearch(search, footer);
+if (search) offerSearch(search, document.querySelector("body > footer") ?? document.body);
 const data = document.getElementById("prism-report")?.textContent;
 const place = document.getElementById("prism-here");
 if (data && place) void show(data, place);
