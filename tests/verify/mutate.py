@@ -255,4 +255,5 @@ def _instances(
         rng = np.random.default_rng(n)
         data = {s: sizes[s] for s in program.graph.data_symbols}
         shapes = {i.name: [d.value(data) for d in i.type.dims] for i in program.graph.inputs}
-        yield sizes, {name: rng.uniform(-1.0, 1.0, shape) for name, shape in shapes.items()}, rng
+        inputs = {name: rng.uniform(-1.0, 1.0, shape) for name, shape in shapes.items()}
+        yield sizes, {k: (x > 0) * 1.0 if k in program.graph.bool_inputs else x for k, x in inputs.items()}, rng

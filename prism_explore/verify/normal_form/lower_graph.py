@@ -139,7 +139,7 @@ def lower_tensor(
 
 
 def _read(name: str, t: TensorType, algebra: Algebra) -> NormalForm:
-    """An input's element; that of a bool input is x^0, because 0^0 is 0 here and 1^0 is 1 (rule B4)."""
+    """An input's element; that of a bool input is x^0, because 0^0 is 0 here and 1^0 is 1."""
     element = algebra.read(name, t.dims)
     return algebra.power(element, 0) if t.dtype == "bool" else element
 
@@ -487,7 +487,7 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
 
 
 def _is_zero(value: NormalForm, algebra: Algebra) -> NormalForm:
-    """1 where a value is 0, else 0, as one term: (1 - x^0)^0 (rule B5)."""
+    """1 where a value is 0, else 0, as one term, (1 - x^0)^0, so that its sign is known."""
     return algebra.power(algebra.sub(NF_ONE, algebra.power(value, 0)), 0)
 
 

@@ -16,6 +16,7 @@ from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.prover import DISAGREE, Prover
 from tests.verify.corpus import candidate
 from tests.verify.mutate import TOLERANCE, Mutant, judge, judge_in_decimals, mutant
+from tests.verify.mutations import KINDS, Kind
 
 COINCIDING = "it type-checks only because"
 BY_ZERO = "a division by a value that is always 0"
@@ -86,12 +87,14 @@ def run(
     seed: int,
     saturation: Limits | None = None,
     beside: Callable[[Account], None] = lambda _: None,
+    kinds: Sequence[Kind] = KINDS,
 ) -> Account:
     """That many mutants that type-check, spread evenly over the bases; program by program, with one prover at a time.
 
     Args:
         saturation: how far the e-graph may go; None leaves it out, so that a verdict takes milliseconds.
         beside: called after each mutant.
+        kinds: the kinds of mutation.
     """
     r = random.Random(seed)
     account = Account()
@@ -105,7 +108,7 @@ def run(
             if isinstance(prover.verify(candidate(program, base.sgraph), Journal()), Unknown):
                 account.open.append(base.name)
             for _ in range((count - account.legal) // left):
-                found = next((m for _ in range(20) if (m := mutant(base.sgraph, program, r)) is not None), None)
+                found = next((m for _ in range(20) if (m := mutant(base.sgraph, program, r, kinds)) is not None), None)
                 if found is not None:
                     account.note(base, found, decided(prover, base, found, account))
                     beside(account)
