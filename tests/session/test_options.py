@@ -188,7 +188,10 @@ def test_a_builder_refuses_operators_dims_and_names_that_there_are_none_of():
     b = px.ProgramBuilder("p")
     x = b.input("x", "b", 4)
     for wrong, said in (
-        (lambda: b.input("x y", 4), "an input's name is made of letters, digits and _, such as x_1; found 'x y'"),
+        (
+            lambda: b.input("x y", 4),
+            "an input's name is made of letters, digits and _, a digit not first, such as x_1; found 'x y'",
+        ),
         (lambda: b.unary("sinh", x), "no operator 'sinh'; there are exp"),
         (lambda: b.binary("xor", x, x), "no operator 'xor'; there are add"),
         (lambda: b.reduce("median", x, 1), "no operator 'median'; there are sum"),
