@@ -132,7 +132,7 @@ def run(
         compute: runs the other operators; `apply` if None.
     """
     run_custom, run_plain = blocks or run_blocks, compute or apply
-    dtype = np.result_type(*inputs.values())
+    dtype = np.result_type(*inputs.values()) if inputs else np.dtype(np.float64)
     dtype = np.dtype(np.float32) if dtype.kind == "b" else dtype
     values: list[Array] = []
     results: dict[int, tuple[Array, ...]] = {}

@@ -82,3 +82,12 @@ def test_an_open_sgraph_has_no_meaning_yet():
 
     with pytest.raises(ShapeError, match="still open"):
         evaluate(parse(text), random_inputs(parse(text), {"b": 2}), {"gx": 2, "f": 2})
+
+
+def test_a_graph_without_inputs_is_computed_in_float64():
+    graph = parse("sgraph\n  %0 = band(rows=2, columns=3, high=0, dtype=f32)\n  %1 = mul_scalar(%0, 2)\n  return %1\n")
+
+    found = evaluate(graph, {})
+
+    assert found.dtype == np.float64
+    assert [[2, 0, 0], [2, 2, 0]] == found.tolist()
