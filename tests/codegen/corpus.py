@@ -33,10 +33,10 @@ def reference(graph: SGraph, inputs: dict[str, np.ndarray], sizes: dict[str, int
 
 
 def relative_error(expected: np.ndarray, found: np.ndarray) -> float:
-    """Largest deviation over the largest magnitude; infinite where one is not a number."""
+    """Largest deviation over the largest magnitude, or over 1 if all are 0; infinite where one is not a number."""
     assert expected.shape == found.shape
     deviation = np.abs(expected - found)
-    return float(np.max(np.where(np.isnan(deviation), np.inf, deviation)) / np.max(np.abs(expected)))
+    return float(np.max(np.where(np.isnan(deviation), np.inf, deviation)) / (np.max(np.abs(expected)) or 1.0))
 
 
 def parameters(graph: SGraph, sizes: dict[str, int], **schedule: int) -> tuple[Parameters, dict[str, int]]:

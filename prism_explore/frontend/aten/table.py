@@ -433,8 +433,9 @@ ROWS: tuple[Row, ...] = (
     Row("clamp_min", "clamp_min", _clamp),
     Row("clamp_max", "clamp_max", _clamp_max),
     Row("pow", "pow", _pow),
-    *(Row(aten, row.torch_name, _unary(row.name)) for row in UNARY.values() for aten in row.aten),
     *FORMULA_ROWS,
+    # a function of the table of elementwise functions replaces its formula
+    *(Row(aten, row.torch_name, _unary(row.name)) for row in UNARY.values() for aten in row.aten),
     Row("neg", "neg", _neg),
     Row("gelu", "nn.functional.gelu", _gelu),
     Row("max", "max", _extremum("max", "maximum", reduction("max"))),

@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -184,9 +185,12 @@ def test_reductions_over_any_dim_are_right(interpreter, fn, along, sizes):
     agrees(parse(text), {"b": sizes[0], "gx": sizes[1]}, interpreter)
 
 
-@pytest.mark.parametrize("fn", sorted(UNARY))
-@pytest.mark.parametrize("op", sorted(BINARY))
-def test_every_function_is_right(interpreter, fn, op):
+NOT_FINITE = {("div", "is_zero"), ("mask", "is_zero")}
+"""No random number is 0, so the one divides by 0, and the other masks everything."""
+
+
+@pytest.mark.parametrize(("op", "fn"), sorted(set(product(BINARY, UNARY)) - NOT_FINITE))
+def test_every_function_is_right(interpreter, op, fn):
     text = graphs.EVERY_FUNCTION.replace("FN", fn).replace("OP", op)
 
     agrees(parse(text), {"b": 6, "gx": 2, "f": 2}, interpreter)

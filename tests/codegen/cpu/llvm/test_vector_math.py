@@ -10,7 +10,7 @@ from mpmath import mp
 
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder
 from prism_explore.codegen.cpu.llvm.vector_math import OPERATIONS, apply, power
-from prism_explore.ir.elementwise import BINARY, REAL, UNARY
+from prism_explore.ir.elementwise import BINARY, BIT, REAL, UNARY
 from prism_explore.ir.formulas import formula, functions
 from tests.codegen.cpu.llvm.test_builder import call
 
@@ -133,9 +133,17 @@ def test_a_function_of_two_values_is_correctly_rounded(fn) -> None:
 
 
 @pytest.mark.parametrize("lanes", [0, 16])
-@pytest.mark.parametrize("fn", sorted(UNARY))
+@pytest.mark.parametrize("fn", sorted(name for name, row in UNARY.items() if row.range != BIT))
 def test_not_a_number_stays_one(fn, lanes) -> None:
     assert np.isnan(mapped(fn, [np.full(16, np.nan, np.float32)], lanes, 16)).all()
+
+
+@pytest.mark.parametrize("lanes", [0, 16])
+@pytest.mark.parametrize("fn", sorted(name for name, row in UNARY.items() if row.range == BIT))
+def test_a_comparison_with_not_a_number_is_false_and_differs_from_0(fn, lanes) -> None:
+    expected = np.full(16, float(fn == "nonzero"), np.float32)
+
+    np.testing.assert_array_equal(expected, mapped(fn, [np.full(16, np.nan, np.float32)], lanes, 16))
 
 
 @pytest.mark.parametrize(
