@@ -8,17 +8,41 @@ sentences do not change.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from prism_explore.events.format import count_text, seconds_text
 from prism_explore.events.kinds import MISSING_OPERATORS, TIME_SPENT, Event, ExplorationStarted, Soundness
 from prism_explore.events.ledger import Ledger, Stop, fastest_baseline, ledger
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The terms of a claim: those of a stored one never change, and those for people are the explorer's."""
+
+    parameters: str
+    prunings: tuple[str, str]
+    """One, and many."""
+    pruned_subtree: tuple[str, str]
+    """The same, before the reason."""
+    subtree_was_pruned: tuple[str, str]
+    """The same, without a reason."""
+    pruned_by: str
+
+
+_STORED = _Words("Numbers", ("cut", "cuts"), ("region", "regions"), ("region cut", "regions cut"), "cut by")
+_SHOWN = _Words(
+    "Tuning parameters",
+    ("pruning", "prunings"),
+    ("pruned subtree", "pruned subtrees"),
+    ("subtree pruned", "subtrees pruned"),
+    "pruned by",
+)
+
+
 def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
-    """The claim of a search as text.
+    """The claim of a search as it is stored.
 
     Args:
         events: the events of the search, or their ledger.
@@ -26,35 +50,7 @@ def claim(events: Iterable[Event] | Ledger, stop: Stop | None = None) -> str:
     """
     book = events if isinstance(events, Ledger) else ledger(events)
     ended = book.finished.stop if stop is None and book.finished else stop
-    sentences = (
-        _best(book),
-        _faster_baseline(book),
-        _trials(book),
-        _ranges(book),
-        _missing_operators(book),
-        _time_to_beat(book),
-        _nothing_faster(book, ended),
-        _excluded(book),
-        _undecided(book),
-        _near_misses(book, ended),
-        _float_safety(book),
-        _tuning(book),
-        _end(book, ended),
-    )
-    return " ".join(s for s in sentences if s)
-
-
-_SHOWN_WORDS: tuple[tuple[str, str], ...] = (
-    (r"\bNumbers were chosen", "Tuning parameters were chosen"),
-    (r"\(([\d,]+) cut\)", r"(\1 pruning)"),
-    (r"\(([\d,]+) cuts\)", r"(\1 prunings)"),
-    (r"\bregion cut\b", "subtree pruned"),
-    (r"\bregions cut\b", "subtrees pruned"),
-    (r"\bregion by\b", "pruned subtree by"),
-    (r"\bregions by\b", "pruned subtrees by"),
-    (r"\bcut by\b", "pruned by"),
-)
-"""The words of a stored claim, and those that the explorer has for the same things."""
+    return _text(book, ended, _STORED)
 
 
 def shown_claim(events: Iterable[Event] | Ledger) -> str:
@@ -67,10 +63,27 @@ def shown_claim(events: Iterable[Event] | Ledger) -> str:
         >>> shown_claim(())
         'No family found within the stated space. Nothing was excluded.'
     """
-    text = claim(events)
-    for stored, shown in _SHOWN_WORDS:
-        text = re.sub(stored, shown, text)
-    return text
+    book = events if isinstance(events, Ledger) else ledger(events)
+    return _text(book, book.finished.stop if book.finished else None, _SHOWN)
+
+
+def _text(book: Ledger, ended: Stop | None, words: _Words) -> str:
+    sentences = (
+        _best(book),
+        _faster_baseline(book),
+        _trials(book),
+        _ranges(book),
+        _missing_operators(book),
+        _time_to_beat(book),
+        _nothing_faster(book, ended),
+        _excluded(book, words),
+        _undecided(book),
+        _near_misses(book, ended, words),
+        _float_safety(book),
+        _tuning(book, words),
+        _end(book, ended),
+    )
+    return " ".join(s for s in sentences if s)
 
 
 def _best(book: Ledger) -> str:
@@ -171,7 +184,7 @@ def _missing_operators(book: Ledger) -> str:
     return f"The space lacks {_list(names.split(', '))} of the program: families that need it were not searched."
 
 
-def _excluded(book: Ledger) -> str:
+def _excluded(book: Ledger, words: _Words) -> str:
     """How much was excluded by other rules than sound ones."""
     counts: Counter[tuple[Soundness, str]] = Counter()
     for row in book.prune_counts:
@@ -179,11 +192,11 @@ def _excluded(book: Ledger) -> str:
     by_hand = book.steering.named("rejected")
     except_for = [f"{_list(by_hand)} by you"] if by_hand else []
     if not book.steering.standing and not book.steering.undone and (n := counts["user", "region"]):
-        except_for.append(f"{count_text(n, 'region', 'regions')} by you")
-    words: tuple[tuple[Soundness, str], ...] = (("budget", "by budget"), ("heuristic", "by heuristic rules"))
-    for soundness, word in words:
+        except_for.append(f"{count_text(n, *words.pruned_subtree)} by you")
+    by_rule: tuple[tuple[Soundness, str], ...] = (("budget", "by budget"), ("heuristic", "by heuristic rules"))
+    for soundness, word in by_rule:
         for what, one, many in (
-            ("region", "region", "regions"),
+            ("region", *words.pruned_subtree),
             ("maps", "choice of maps", "choices of maps"),
             ("family", "proved family", "proved families"),
         ):
@@ -191,7 +204,7 @@ def _excluded(book: Ledger) -> str:
                 except_for.append(f"{count_text(n, one, many)} {word}")
     sound = counts["sound", "region"] + counts["sound", "maps"]
     text = (
-        f"Nothing was excluded but by sound rules ({count_text(sound, 'cut', 'cuts')})"
+        f"Nothing was excluded but by sound rules ({count_text(sound, *words.prunings)})"
         if sound
         else "Nothing was excluded"
     )
@@ -216,7 +229,7 @@ def _undecided(book: Ledger) -> str:
     return " ".join(sentences)
 
 
-def _near_misses(book: Ledger, stop: Stop | None) -> str:
+def _near_misses(book: Ledger, stop: Stop | None, words: _Words) -> str:
     """After the end of a search without a proof: the counts per stage, and the near misses."""
     if stop is None or not book.near_misses:
         return ""
@@ -224,13 +237,13 @@ def _near_misses(book: Ledger, stop: Stop | None) -> str:
     rules = ", ".join(f"{row.count:,} by {row.rule}" for row in book.prune_counts if row.what == "region")
     funnel = (
         f"{count_text(f.expanded, 'partial graph', 'partial graphs')} kept, "
-        f"{count_text(f.pruned, 'region', 'regions')} cut{f' ({rules})' if rules else ''}, "
+        f"{count_text(f.pruned, *words.subtree_was_pruned)}{f' ({rules})' if rules else ''}, "
         f"{count_text(f.families, 'family', 'families')}, "
         f"{count_text(f.maps_rejected, 'choice of maps', 'choices of maps')} forbidden, "
         f"{count_text(f.candidates, 'candidate', 'candidates')}, {f.refuted:,} refuted, {f.unknown:,} unknown, 0 proved"
     )
     nearest = "; ".join(
-        f"{miss.subject}, {miss.description}{f' (reopens if {miss.reopens})' if miss.reopens else ''}"
+        f"{miss.subject}, {miss.describe(words.pruned_by)}{f' (reopens if {miss.reopens})' if miss.reopens else ''}"
         for miss in book.near_misses
     )
     return f"Funnel: {funnel}. Nearest misses: {nearest}."
@@ -267,12 +280,13 @@ def _float_safety(book: Ledger) -> str:
     return " ".join(sentences)
 
 
-def _tuning(book: Ledger) -> str:
+def _tuning(book: Ledger, words: _Words) -> str:
     """How many trials were timed, and how many candidates and families were not timed and why."""
     if not book.funnel.measured:
         return _restricted(book)
     text = (
-        f"Numbers were chosen by {count_text(book.funnel.measured, 'timed trial', 'timed trials')}, not by trying all"
+        f"{words.parameters} were chosen by {count_text(book.funnel.measured, 'timed trial', 'timed trials')}, "
+        "not by trying all"
     )
     if n := book.funnel.bounded:
         verb = "was" if n == 1 else "were"

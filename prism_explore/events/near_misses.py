@@ -44,10 +44,21 @@ class NearMiss:
     stage: Stage
     rule: str
     """The restriction: a pruning rule, a constraint on maps, or the verdict."""
-    description: str
-    """What happened, as a sentence without its full stop."""
+    detail: str
+    """What happened; of a pruned graph, the rule and its condition."""
     reopens: str
     """The change that would let it pass; empty for what is wrong."""
+    reached: str = ""
+    """Of a pruned graph, its last operator and depth."""
+
+    @property
+    def description(self) -> str:
+        """What happened, as a sentence without its full stop."""
+        return self.describe("cut by")
+
+    def describe(self, pruned_by: str) -> str:
+        """The description, with the words that stand before a pruning rule."""
+        return f"{self.reached}, {pruned_by} {self.detail}" if self.reached else self.detail
 
 
 class NearMissFold:
@@ -147,13 +158,13 @@ class NearMissFold:
             e = reason.substitution.get("e", "")
             where = f", where e is {_short(e)}" if e else ""
             steps = f"{depth} {'step' if depth == 1 else 'steps'} deep"
-            operator, cut = (_short(region.operator), f"cut by {reason.rule} [{reason.soundness}]")
             yield NearMiss(
                 region.region,
                 "graph",
                 reason.rule,
-                f"{operator}, {steps}, {cut}{formula}{where}",
+                f"{reason.rule} [{reason.soundness}]{formula}{where}",
                 reason.would_reopen_if,
+                reached=f"{_short(region.operator)}, {steps}",
             )
 
 
