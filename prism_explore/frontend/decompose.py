@@ -26,7 +26,8 @@ def decomposed(exported: Any, known: Collection[str]) -> Any:
     Returns:
         `exported` itself where all operators are known, which saves the time of another trace.
     """
-    if all(_is_known(node, known) for node in exported.graph.nodes):
+    names = {*known, *GUARDS, "sym_size"}
+    if all(_is_known(node, names) for node in exported.graph.nodes):
         return exported
     for is_wide in (True, False):
         with suppress(Exception):
@@ -69,7 +70,7 @@ def _tables(known: frozenset[str], is_wide: bool) -> tuple[Mapping[Any, Any], Ma
     )
 
 
-def _is_known(node: Any, known: Collection[str]) -> bool:
+def _is_known(node: Any, names: Collection[str]) -> bool:
     if node.op != "call_function" or not hasattr(node.target, "_schema"):
         return True
-    return operator_name(node.target) in {*known, *GUARDS, "sym_size"}
+    return operator_name(node.target) in names

@@ -109,7 +109,7 @@ def _has_empty_row(masks: tuple[SGraph, ...], along: int, inputs: Mapping[str, A
 @memoize(256)
 def _has_empty_row_always(masks: tuple[SGraph, ...], along: int, sizes: tuple[tuple[str, int], ...]) -> bool:
     """The same for masks of positions alone, which are equal in all calls."""
-    return _is_some_row_empty(masks, along, {"": np.zeros((), np.float32)}, dict(sizes))
+    return _is_some_row_empty(masks, along, {}, dict(sizes))
 
 
 def _is_some_row_empty(

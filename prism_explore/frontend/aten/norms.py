@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -104,44 +104,29 @@ def _running_norm(t: Translation, x: Any, weight: Any, bias: Any, mean: Any, var
     return _affine(t, b.binary("div", centred, spread, t.line), weight, bias, shape)
 
 
-def _batch_norm(
-    t: Translation,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    mean: Any,
-    variance: Any,
-    training: bool,
-    _momentum: float,
-    eps: float,
-    *_: Any,
-) -> Value:
-    if not training:
-        return _running_norm(t, x, weight, bias, mean, variance, eps)
-    if mean is not None:
-        raise t.unsupported("batch_norm that updates its running mean", "call module.eval() first")
-    axes = [a for a in range(len(t.dims(x))) if a != 1]
-    return _affine(t, _normalized(t, t.tensor(x), axes, eps)[0], weight, bias, _channels(t, x))
+def _norm_per_channel(what: str, first: int) -> Callable[..., Value]:
+    """A norm over the dims from `first` on but that of channels, or with a mean and a variance that are passed."""
 
+    def lower(
+        t: Translation,
+        x: Any,
+        weight: Any,
+        bias: Any,
+        mean: Any,
+        variance: Any,
+        of_input: bool,
+        _momentum: float,
+        eps: float,
+        *_: Any,
+    ) -> Value:
+        if not of_input:
+            return _running_norm(t, x, weight, bias, mean, variance, eps)
+        if mean is not None:
+            raise t.unsupported(f"{what} that updates its running mean", "call module.eval() first")
+        axes = [a for a in range(first, len(t.dims(x))) if a != 1]
+        return _affine(t, _normalized(t, t.tensor(x), axes, eps)[0], weight, bias, _channels(t, x))
 
-def _instance_norm(
-    t: Translation,
-    x: Any,
-    weight: Any,
-    bias: Any,
-    mean: Any,
-    variance: Any,
-    use_input: bool,
-    _momentum: float,
-    eps: float,
-    *_: Any,
-) -> Value:
-    if not use_input:
-        return _running_norm(t, x, weight, bias, mean, variance, eps)
-    if mean is not None:
-        raise t.unsupported("instance_norm that updates its running mean", "call module.eval() first")
-    axes = list(range(2, len(t.dims(x))))
-    return _affine(t, _normalized(t, t.tensor(x), axes, eps)[0], weight, bias, _channels(t, x))
+    return lower
 
 
 NORM_ROWS: tuple[Row, ...] = (
@@ -150,6 +135,6 @@ NORM_ROWS: tuple[Row, ...] = (
     Row("native_layer_norm", "native_layer_norm", _native_layer_norm),
     Row("group_norm", "nn.functional.group_norm", _group_norm),
     Row("native_group_norm", "native_group_norm", _native_group_norm),
-    Row("batch_norm", "nn.functional.batch_norm", _batch_norm),
-    Row("instance_norm", "nn.functional.instance_norm", _instance_norm),
+    Row("batch_norm", "nn.functional.batch_norm", _norm_per_channel("batch_norm", 0)),
+    Row("instance_norm", "nn.functional.instance_norm", _norm_per_channel("instance_norm", 2)),
 )

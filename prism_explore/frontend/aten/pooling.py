@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import Any, cast
 
@@ -47,26 +48,25 @@ def _missing(t: Translation, extent: Dim, size: int, step: int, pad: int, gap: i
     return max(0, steps * step - length)
 
 
-def _max_pool(rank: int) -> Callable[..., Value]:
-    def lower(t: Translation, x: Any, *arguments: Any, **named: Any) -> Value:
-        return _maxima(t, x, rank, *arguments, **named)
-
-    return lower
+def _strides(given: Any, sizes: list[int]) -> list[int]:
+    """One stride per spatial dim; windows are side by side if none is given."""
+    return _per_dim(given, len(sizes)) if given not in ((), [], None) else sizes
 
 
-def _maxima(
+def _max_pool(
     t: Translation,
     x: Any,
-    rank: int,
     size: Any,
     stride: Any = (),
     padding: Any = 0,
     dilation: Any = 1,
     ceil_mode: bool = False,
+    *,
+    rank: int,
 ) -> Value:
     tensor = t.tensor(x)
     sizes, pads, gaps = (_per_dim(n, rank) for n in (size, padding, dilation))
-    steps = _per_dim(stride, rank) if stride not in ((), [], None) else sizes
+    steps = _strides(stride, sizes)
     value: Value = tensor
     lowest = -Fraction(LARGEST[t.build.type_of(tensor).dtype])
     for n, along in enumerate(_last_dims(t, x, rank)):
@@ -77,39 +77,26 @@ def _maxima(
     return value
 
 
-def _max_pool_with_indices(rank: int) -> Callable[..., Value]:
-    def lower(t: Translation, x: Any, *arguments: Any, **named: Any) -> Value:
-        return _maxima(t, x, rank, *arguments, **named), Unused("the positions of maxima")
-
-    return lower
-
-
 def _last_dims(t: Translation, x: Any, count: int) -> list[int]:
     rank = len(t.dims(x))
     return list(range(rank - count, rank))
 
 
-def _avg_pool(rank: int) -> Callable[..., Value]:
-    def lower(t: Translation, x: Any, *arguments: Any, **named: Any) -> Value:
-        return _averages(t, x, rank, *arguments, **named)
-
-    return lower
-
-
-def _averages(
+def _avg_pool(
     t: Translation,
     x: Any,
-    rank: int,
     size: Any,
     stride: Any = (),
     padding: Any = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    rank: int,
 ) -> Value:
     axes = _last_dims(t, x, rank)
     sizes, pads = (_per_dim(n, len(axes)) for n in (size, padding))
-    steps = _per_dim(stride, len(axes)) if stride not in ((), [], None) else sizes
+    steps = _strides(stride, sizes)
     dims = t.dims(x)
     extra = [
         _missing(t, dims[a], k, s, p, 1) if ceil_mode else 0
@@ -175,8 +162,8 @@ def _adapted(t: Translation, value: Value, along: int, size: Dim, fn: ReduceFn) 
 
 
 def _with_positions(lower: Callable[..., Value]) -> Callable[..., Value]:
-    def both(t: Translation, x: Any, sizes: Any) -> Value:
-        return lower(t, x, sizes), Unused("the positions of maxima")
+    def both(t: Translation, x: Any, *arguments: Any, **named: Any) -> Value:
+        return lower(t, x, *arguments, **named), Unused("the positions of maxima")
 
     return both
 
@@ -201,9 +188,12 @@ def _nearest(t: Translation, x: Any, sizes: Any, *scales: Any) -> Value:
 
 
 POOLING_ROWS: tuple[Row, ...] = (
-    *(Row(f"max_pool{n}d", f"nn.functional.max_pool{n}d", _max_pool(n)) for n in (1, 2, 3)),
-    *(Row(f"max_pool{n}d_with_indices", f"nn.functional.max_pool{n}d", _max_pool_with_indices(n)) for n in (2, 3)),
-    *(Row(f"avg_pool{n}d", f"nn.functional.avg_pool{n}d", _avg_pool(n)) for n in (1, 2, 3)),
+    *(Row(f"max_pool{n}d", f"nn.functional.max_pool{n}d", partial(_max_pool, rank=n)) for n in (1, 2, 3)),
+    *(
+        Row(f"max_pool{n}d_with_indices", f"nn.functional.max_pool{n}d", _with_positions(partial(_max_pool, rank=n)))
+        for n in (2, 3)
+    ),
+    *(Row(f"avg_pool{n}d", f"nn.functional.avg_pool{n}d", partial(_avg_pool, rank=n)) for n in (1, 2, 3)),
     *(Row(f"adaptive_avg_pool{n}d", f"nn.functional.adaptive_avg_pool{n}d", _adaptive("mean", n)) for n in (1, 2, 3)),
     *(
         Row(f"adaptive_max_pool{n}d", f"nn.functional.adaptive_max_pool{n}d", _with_positions(_adaptive("max", n)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
+from math import prod
 from typing import Any
 
 from prism_explore.frontend.aten import constants
@@ -106,8 +107,8 @@ def _rolled(t: Translation, value: Value, along: int, shift: int) -> Value:
 def _roll(t: Translation, x: Any, shifts: Any, dims: Any = ()) -> Value:
     amounts = [shifts] if isinstance(shifts, int) else list(shifts)
     if not dims:
-        (total,) = (reduce(lambda a, b: a * b, t.dims(x), ONE),)
-        return t.reshaped(_rolled(t, t.reshaped(t.value(x), (total,)), 0, amounts[0]), t.dims(x))
+        flat = t.reshaped(t.value(x), (prod(t.dims(x), start=ONE),))
+        return t.reshaped(_rolled(t, flat, 0, amounts[0]), t.dims(x))
     value = t.value(x)
     for along, amount in zip(t.axes_in_order(x, dims), amounts, strict=True):
         value = _rolled(t, value, along, amount)

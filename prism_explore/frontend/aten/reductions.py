@@ -20,6 +20,11 @@ def reduced(t: Translation, fn: ReduceFn, x: int, axes: Sequence[int], keepdim: 
     """Reduce over several dims in turn; they are removed unless `keepdim`."""
     for along in axes:
         x = t.build.reduce(fn, x, along, t.line)
+    return _finished(t, x, axes, keepdim)
+
+
+def _finished(t: Translation, x: int, axes: Sequence[int], keepdim: bool) -> Value:
+    """The result of a reduction, of which the dims that were reduced are removed unless `keepdim`."""
     return x if keepdim else drop_dims(t, x, axes)
 
 
@@ -43,7 +48,7 @@ def minimum(t: Translation, x: Any, dims: Any = None, keepdim: bool = False) -> 
     """torch.amin."""
     axes = t.axes(x, dims)
     out = least(t, t.tensor(x), axes)
-    return out if keepdim else drop_dims(t, out, axes)
+    return _finished(t, out, axes, keepdim)
 
 
 def variance_of(t: Translation, x: int, axes: Sequence[int], correction: float) -> int:
@@ -81,7 +86,7 @@ def _var(root: bool) -> Callable[..., Value]:
         axes = t.axes(x, dims)
         out = variance_of(t, t.tensor(x), axes, degrees)
         out = t.build.unary("sqrt", out, t.line) if root else out
-        return out if keepdim else drop_dims(t, out, axes)
+        return _finished(t, out, axes, keepdim)
 
     return lower
 
@@ -99,20 +104,19 @@ def _var_mean(root: bool) -> Callable[..., Value]:
 
 
 # ---------------------------------------------------------------- logarithms of sums
-def _log_of_sum(t: Translation, x: int, axes: Sequence[int]) -> tuple[int, int]:
-    """x minus its maximum, and the logarithm of the sum of its exponentials, all dims kept."""
+def _log_of_sum(t: Translation, x: int, axes: Sequence[int]) -> tuple[int, int, int]:
+    """The maximum of x, x minus that, and the logarithm of the sum of its exponentials, all dims kept."""
     most = t.at(reduced(t, "max", x, axes, keepdim=True))
     shifted = t.build.binary("sub", x, most, t.line)
     total = t.at(reduced(t, "sum", t.build.unary("exp", shifted, t.line), axes, keepdim=True))
-    return shifted, t.build.unary("log", total, t.line)
+    return most, shifted, t.build.unary("log", total, t.line)
 
 
 def _logsumexp(t: Translation, x: Any, dims: Any, keepdim: bool = False) -> Value:
     tensor, axes = t.tensor(x), t.axes(x, dims)
-    most = t.at(reduced(t, "max", tensor, axes, keepdim=True))
-    _, log = _log_of_sum(t, tensor, axes)
+    most, _, log = _log_of_sum(t, tensor, axes)
     out = t.build.binary("add", log, most, t.line)
-    return out if keepdim else drop_dims(t, out, axes)
+    return _finished(t, out, axes, keepdim)
 
 
 def _log_softmax(t: Translation, x: Any, d: Any, dtype: Any = None) -> Value:
@@ -120,7 +124,7 @@ def _log_softmax(t: Translation, x: Any, d: Any, dtype: Any = None) -> Value:
         t.check_cast(x, dtype)
     if not t.dims(x):
         return t.build.scalar("mul", t.tensor(x), 0, t.line)
-    shifted, log = _log_of_sum(t, t.tensor(x), [t.axis(x, d)])
+    _, shifted, log = _log_of_sum(t, t.tensor(x), [t.axis(x, d)])
     return t.build.binary("sub", shifted, log, t.line)
 
 
@@ -148,7 +152,7 @@ def _vector_norm(
     t.check_cast(x, dtype)
     axes = t.axes(x, dims)
     out = vector_norm(t, t.tensor(x), float(order), axes)
-    return out if keepdim else drop_dims(t, out, axes)
+    return _finished(t, out, axes, keepdim)
 
 
 def _cosine_similarity(t: Translation, x: Any, y: Any, d: Any = 1, eps: float = 1e-8) -> Value:
@@ -222,7 +226,7 @@ def _product(t: Translation, x: Any, d: Any = None, keepdim: bool = False, *, dt
     out = t.tensor(x)
     for along in axes:
         out = halved(t, out, along, _combination(t, "mul"), "prod")
-    return out if keepdim else drop_dims(t, out, axes)
+    return _finished(t, out, axes, keepdim)
 
 
 def _cumulative_sum(t: Translation, x: Any, d: Any, *, dtype: Any = None) -> Value:
