@@ -1,22 +1,10 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from "vitest";
 import { Drawing, neighbour } from "../src/lib/draw.ts";
-import type { Scene, Shape } from "../src/scene.ts";
+import type { Scene } from "../src/scene.ts";
+import { box } from "./shapes.ts";
 
 const HOSTILE = '<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>';
-
-const box = (id: string, x: number, y: number, more: Partial<Shape> = {}): Shape => ({
-  type: "shape",
-  id,
-  role: "box",
-  kind: "op",
-  x,
-  y,
-  w: 40,
-  h: 20,
-  ref: id,
-  ...more,
-});
 
 const scene = (...items: Scene["items"]): Scene => ({
   name: "sgraph",

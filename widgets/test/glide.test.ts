@@ -1,19 +1,8 @@
 // @vitest-environment happy-dom
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Stage } from "../src/lib/stage.ts";
-import type { Item, Scene, Shape } from "../src/scene.ts";
-
-const box = (id: string, x: number, y: number): Shape => ({
-  type: "shape",
-  id,
-  role: "box",
-  kind: "op",
-  x,
-  y,
-  w: 40,
-  h: 20,
-  ref: id,
-});
+import type { Item, Scene } from "../src/scene.ts";
+import { box } from "./shapes.ts";
 
 const scene = (height: number, ...items: readonly Item[]): Scene => ({
   name: "sgraph",
