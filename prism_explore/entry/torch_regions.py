@@ -16,6 +16,7 @@ from math import prod
 from typing import Any
 
 from prism_explore.ir.elementwise import COMPOSITE, UNARY
+from prism_explore.ir.tensors import dtype_name
 
 MAX_NODES = 24
 """Largest number of nodes in one region."""
@@ -86,11 +87,11 @@ class Region:
         if unknown := [n.name for n in tensors if None in sizes_of(n)]:
             return f"a size of {unknown[0]} depends on data"
         floating = (_value(n).dtype for n in tensors if _value(n).is_floating_point())
-        dtypes = dict.fromkeys(str(d).removeprefix("torch.") for d in floating)
+        dtypes = dict.fromkeys(map(dtype_name, floating))
         if len(dtypes) > 1 and "float64" in dtypes:
             return f"{', '.join(dtypes)} meet in it; kernels compute in float32"
-        read = {str(_value(i).dtype).removeprefix("torch.") for i in self.inputs if _value(i).is_floating_point()}
-        written = str(_value(self.nodes[-1]).dtype).removeprefix("torch.")
+        read = {dtype_name(_value(i).dtype) for i in self.inputs if _value(i).is_floating_point()}
+        written = dtype_name(_value(self.nodes[-1]).dtype)
         if written != (next(iter(read)) if len(read) == 1 else "float32"):
             return f"it reads {', '.join(sorted(read))} and writes {written}; a kernel writes the dtype of its operands"
         node = self.nodes[0]

@@ -21,7 +21,7 @@ from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, Unused,
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
-from prism_explore.ir.tensors import NAMES, TensorType, layout_of
+from prism_explore.ir.tensors import NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.torch_tracing import TRACING
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
@@ -75,11 +75,11 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
             )
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
             tensor = exported.state_dict[spec.target]
-            if _dtype_name(tensor) in TORCH_DTYPES:
+            if dtype_name(tensor.dtype) in TORCH_DTYPES:
                 parameters[spec.target] = tensor
                 sources[placeholder] = (spec.target, tensor_type(tensor, spec.target))
             else:
-                fixed[placeholder] = Unused(f"{spec.target}, which has dtype {_dtype_name(tensor)}")
+                fixed[placeholder] = Unused(f"{spec.target}, which has dtype {dtype_name(tensor.dtype)}")
         elif (known := _uniform_constant(exported.constants.get(spec.target))) is not None:
             fixed[placeholder] = known
         else:
@@ -100,10 +100,6 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     structure = exported.call_spec.out_spec
     form = None if structure.is_leaf() else ResultForm(translation.results, structure)
     return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters, form)
-
-
-def _dtype_name(tensor: Any) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _uniform_constant(tensor: Any) -> MaskedConstant | None:
@@ -203,7 +199,7 @@ def tensor_type(example: Any, name: str) -> TensorType:
     """
     if isinstance(example, TensorType):
         return example
-    shape, kind = getattr(example, "shape", None), str(getattr(example, "dtype", None)).removeprefix("torch.")
+    shape, kind = getattr(example, "shape", None), dtype_name(getattr(example, "dtype", None))
     if shape is None:
         raise ShapeError(f"argument {name!r}: expected px.T(...) or a tensor, found {type(example).__name__}")
     if (layout := str(getattr(example, "layout", "torch.strided"))) != "torch.strided":

@@ -22,7 +22,7 @@ from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.elementwise import BITS
 from prism_explore.ir.ops import Band, Binary, Concat, Expand, Permute, Reshape, Slice, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.tensors import NAMES, DType, TensorType, broadcast
+from prism_explore.ir.tensors import NAMES, DType, TensorType, broadcast, dtype_name
 
 TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
 LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0, "bool": 3.402e38}
@@ -112,7 +112,7 @@ class Translation:
 
     def _result(self, x: Any) -> int:
         """The position of the result, which has the dtype that torch computes."""
-        found, traced = self.tensor(x), str(x.meta["val"].dtype).removeprefix("torch.")
+        found, traced = self.tensor(x), dtype_name(x.meta["val"].dtype)
         if NAMES[self.build.type_of(found).dtype] != traced:
             raise self.unsupported(f"a result of dtype {traced}", "results are floats; convert it after the call")
         return found
@@ -293,7 +293,7 @@ class Translation:
     def traced_dtype(self, x: Any) -> DType | None:
         """The dtype that a traced tensor has in torch; None for an integer tensor and anything else."""
         value = getattr(x, "meta", {}).get("val")
-        return TORCH_DTYPES.get(str(getattr(value, "dtype", "")).removeprefix("torch."))
+        return TORCH_DTYPES.get(dtype_name(getattr(value, "dtype", "")))
 
     def check_cast(self, x: Any, dtype: Any) -> None:
         """Check a cast, which is the identity over the reals and leaves no operator.
@@ -301,7 +301,7 @@ class Translation:
         Kernels compute in float32 whatever the storage, so what a cast to float32 asks for is done, and a rounding to
         16 bits in between is left out. float64 is more than kernels have.
         """
-        wanted = TORCH_DTYPES.get(str(dtype).removeprefix("torch."))
+        wanted = TORCH_DTYPES.get(dtype_name(dtype))
         pair = {wanted, self.traced_dtype(x) or wanted}
         if dtype is not None and (wanted in (None, "bool") or (len(pair) > 1 and "f64" in pair)):
             raise self.unsupported(f"a cast to {dtype}", "casts between float32, bfloat16 and float16 are supported")

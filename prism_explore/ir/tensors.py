@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -107,6 +108,12 @@ class TensorType:
         layout = f" order({', '.join(map(str, self.order))})" if self.order else ""
         layout += f" strides({', '.join(map(str, self.strides))})" if self.strides else ""
         return f"{self.dtype}[{', '.join(map(str, self.dims))}]{layout}"
+
+
+@lru_cache(64)
+def dtype_name(dtype: object) -> str:
+    """The name of a dtype of torch or NumPy, such as `float32`."""
+    return str(dtype).removeprefix("torch.")
 
 
 def promoted(dtypes: Iterable[DType]) -> DType | None:

@@ -53,6 +53,10 @@ class ClassNames:
         self._ids[text] = name
 
 
+RESULT_EQUALS = "its result equals that of {}"
+"""In a claim, what is proved; the program's name is left out."""
+
+
 def make_proof(
     program: TensorProgram, graph: SGraph, goal: Lowered, found: Lowered, method: Method, names: ClassNames
 ) -> Proof:
@@ -74,7 +78,7 @@ def make_proof(
     if conditions:
         kind = "a positive integer" if len(conditions) == 1 else "positive integers"
         claim += f" that make {' and '.join(conditions)} {kind}"
-    claim += f", and for all real inputs, its result equals that of {program.name}, in real arithmetic with x/0 = 0"
+    claim += f", and for all real inputs, {RESULT_EQUALS.format(program.name)}, in real arithmetic with x/0 = 0"
     claim = "; ".join((claim, *assumed))
     return Proof(method, claim, (*conditions, *assumed), _classes(program, graph, goal, found, names))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from prism_explore.codegen.cpu.loop_ir import Buffer
 from prism_explore.errors import ShapeError
-from prism_explore.ir.tensors import NAMES, numpy_dtype
+from prism_explore.ir.tensors import NAMES, dtype_name, numpy_dtype
 
 Array: TypeAlias = Any
 """A torch.Tensor or a numpy.ndarray."""
@@ -46,7 +46,7 @@ class ExpectedArgument:
             if (array.shape, array.strides, array.dtype) == (b.shape, self.strides_bytes, self.dtype):
                 return data_address(x)
         elif getattr(x, "is_cpu", False):
-            found = (array.shape, array.stride(), _dtype_name(array.dtype))
+            found = (array.shape, array.stride(), dtype_name(array.dtype))
             if found == (b.shape, b.strides, NAMES[b.dtype]):
                 return array.data_ptr()
         return self._diagnosed_address(x)
@@ -71,7 +71,7 @@ class ExpectedArgument:
             strides = tuple(s // array.itemsize for s in array.strides)
             address, place = data_address(array), "cpu"
         elif hasattr(x, "data_ptr"):
-            shape, dtype = tuple(x.shape), _dtype_name(x.dtype)
+            shape, dtype = tuple(x.shape), dtype_name(x.dtype)
             strides, address, place = tuple(x.stride()), x.data_ptr(), x.device.type
         else:
             raise ShapeError(f"{b.name!r} must be a torch tensor or a NumPy array, found {type(x).__name__}")
@@ -112,12 +112,6 @@ def data_address(x: Array) -> int:
 
 
 _HAS_DATA_POINTER = _has_data_pointer()
-
-
-@lru_cache(64)
-def _dtype_name(dtype: object) -> str:
-    """A torch dtype's name."""
-    return str(dtype).removeprefix("torch.")
 
 
 def _layout_advice(b: Buffer) -> str:

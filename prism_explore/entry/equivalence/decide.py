@@ -33,6 +33,7 @@ from prism_explore.verify.counterexample.inputs import compared_inputs, draw_inp
 from prism_explore.verify.normal_form.algebra import Algebra
 from prism_explore.verify.normal_form.bound_names import NoNormalForm
 from prism_explore.verify.normal_form.lower_graph import lower
+from prism_explore.verify.proof import RESULT_EQUALS
 
 REAL_DIFFERENCE = 1e-9
 """Relative; two equal programs differ by less in 60 digits."""
@@ -103,15 +104,12 @@ def _differ(difference: Difference) -> str:
 
 
 # ---------------------------------------------------------------- proved
-_SUBJECT = re.compile(r"its result equals that of \w+")
-"""In the prover's claim, which is about a candidate of a search."""
-
-
 def _proved(
     place: str, programs: Programs, sides: Sides, verdict: Verified, difference: Difference | None
 ) -> ResultCheck:
     names = (sides.left.name, sides.right.name)
-    claim = _SUBJECT.sub(lambda _: f"the results of {names[0]} and {names[1]} are equal", verdict.proof.claim)
+    of_candidate = RESULT_EQUALS.format(verdict.candidate.family.program.name)
+    claim = verdict.proof.claim.replace(of_candidate, f"the results of {names[0]} and {names[1]} are equal")
     if difference is None:
         return ResultCheck(place, "proved", claim, verdict)
     witness = difference.witness

@@ -19,7 +19,7 @@ import numpy as np
 from prism_explore.entry.equivalence.sides import Code, Graph, Side
 from prism_explore.errors import PrismError
 from prism_explore.ir.interpreter.reference import Array, evaluate
-from prism_explore.ir.tensors import NAMES, DType
+from prism_explore.ir.tensors import NAMES, DType, dtype_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,5 @@ def _leaf(place: str, x: Any) -> Leaf:
 
     if not isinstance(x, torch.Tensor):
         return Leaf(place, np.asarray(float(x)), type(x).__name__)
-    dtype = str(x.dtype).removeprefix("torch.")
     real = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
-    return Leaf(place, real.detach().to(torch.float64).cpu().numpy(), dtype)
+    return Leaf(place, real.detach().to(torch.float64).cpu().numpy(), dtype_name(x.dtype))

@@ -19,7 +19,7 @@ from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_la
 from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
-from prism_explore.ir.tensors import broadcast
+from prism_explore.ir.tensors import broadcast, dtype_name
 
 
 # ---------------------------------------------------------------- elementwise
@@ -388,7 +388,7 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
     value = t.mask(x) or t.value(x)
     if not named:
         return value
-    kind = str(named[0]).removeprefix("torch.")
+    kind = dtype_name(named[0])
     match value:
         case MaskedConstant(dims, truth, yes, no):
             return MaskedConstant(dims, truth, yes, no, is_boolean=kind == "bool")
