@@ -64,32 +64,9 @@ class SGraph:
         return SGraph, (self.nodes, self.output)
 
     def __post_init__(self) -> None:
-        names: list[str] = []
         for position, node in enumerate(self.nodes):
-            where = f"kernel node %{position}"
-            match node.op:
-                case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
-                    raise ShapeError(f"{where}: {op_name(node.op)} belongs inside a block graph")
-                case Input(name, _):
-                    names.append(name)
-                case Result(index):
-                    source = self.nodes[node.args[0]].op if node.args[0] < position else None
-                    if not isinstance(source, Custom) or not 0 < index < len(source.block.stores):
-                        raise ShapeError(
-                            f"{where}: result {index} of %{node.args[0]}, which has no such further result"
-                        )
-                case Custom(block):
-                    for inner in block.nodes:
-                        if isinstance(inner.op, Load) and not 0 <= inner.op.operand < len(node.args):
-                            raise ShapeError(f"{where}: load of operand {inner.op.operand}, it has {len(node.args)}")
-                case _:
-                    pass
-            check_args(node, position, where)
-        for name in names:
-            if not name or name.startswith("%"):
-                raise ShapeError(f"an input has a name of its own, not that of a position; found {name!r}")
-        if len(set(names)) != len(names):
-            raise ShapeError(f"inputs must have different names, found {', '.join(names)}")
+            _check_node(self.nodes, node, position)
+        check_input_names([i.name for i in self.inputs])
         if not 0 <= self.output < len(self.nodes):
             raise ShapeError(f"output %{self.output} is no node of this graph")
 
@@ -337,24 +314,76 @@ def _dtype(op: Op, args: tuple[TensorType, ...], where: str) -> DType:
 @memoize(4096)
 def _types(graph: SGraph) -> tuple[TensorType, ...]:
     types: list[TensorType] = []
-    for position, node in enumerate(graph.nodes):
-        where = f"kernel node %{position}"
-        args = tuple(types[a] for a in node.args)
-        match node.op:
-            case Input(_, t):
-                types.append(t)
-            case Band(rows, columns, _, _, dtype):
-                types.append(TensorType((rows, columns), dtype))
-            case Custom(block):
-                types.append(block_types(block, args)[block.stores[0]])
-            case Result(index):
-                block, operands = _custom(graph, node.args[0])
-                types.append(block_types(block, tuple(types[a] for a in operands))[block.stores[index]])
-            case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
-                raise AssertionError("SGraph refuses block-level operators")
-            case op:
-                types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(op, args, where)))
+    for node in graph.nodes:
+        types.append(_type_of(graph.nodes, types, node))
     return tuple(types)
+
+
+def next_type(nodes: Sequence[Node], types: Sequence[TensorType], node: Node) -> TensorType:
+    """The type of a node that is appended to a kernel graph.
+
+    Args:
+        nodes: the nodes of the graph.
+        types: their types.
+        node: the new node; its position is `len(nodes)`.
+
+    Raises:
+        ShapeError: the node cannot stand there, or its operands do not fit.
+    """
+    _check_node(nodes, node, len(nodes))
+    return _type_of(nodes, types, node)
+
+
+def _check_node(nodes: Sequence[Node], node: Node, position: int) -> None:
+    """A node of a kernel graph by itself and by the nodes before it."""
+    where = f"kernel node %{position}"
+    match node.op:
+        case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
+            raise ShapeError(f"{where}: {op_name(node.op)} belongs inside a block graph")
+        case Result(index):
+            source = nodes[node.args[0]].op if node.args[0] < position else None
+            if not isinstance(source, Custom) or not 0 < index < len(source.block.stores):
+                raise ShapeError(f"{where}: result {index} of %{node.args[0]}, which has no such further result")
+        case Custom(block):
+            for inner in block.nodes:
+                if isinstance(inner.op, Load) and not 0 <= inner.op.operand < len(node.args):
+                    raise ShapeError(f"{where}: load of operand {inner.op.operand}, it has {len(node.args)}")
+        case _:
+            pass
+    check_args(node, position, where)
+
+
+def check_input_names(names: Sequence[str]) -> None:
+    """Check that inputs can be told from one another and from positions.
+
+    Raises:
+        ShapeError: a name is empty, begins with %, or occurs twice.
+    """
+    for name in names:
+        if not name or name.startswith("%"):
+            raise ShapeError(f"an input has a name of its own, not that of a position; found {name!r}")
+    if len(set(names)) != len(names):
+        raise ShapeError(f"inputs must have different names, found {', '.join(names)}")
+
+
+def _type_of(nodes: Sequence[Node], before: Sequence[TensorType], node: Node) -> TensorType:
+    """The type of the node that follows those of `before`."""
+    where = f"kernel node %{len(before)}"
+    args = tuple(before[a] for a in node.args)
+    match node.op:
+        case Input(_, t):
+            return t
+        case Band(rows, columns, _, _, dtype):
+            return TensorType((rows, columns), dtype)
+        case Custom(block):
+            return block_types(block, args)[block.stores[0]]
+        case Result(index):
+            block, operands = _custom(nodes, node.args[0])
+            return block_types(block, tuple(before[a] for a in operands))[block.stores[index]]
+        case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
+            raise AssertionError("SGraph refuses block-level operators")
+        case op:
+            return TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(op, args, where))
 
 
 @memoize(512)
@@ -391,8 +420,8 @@ def _conditions(graph: SGraph) -> tuple[Dim, ...]:
     return tuple(found)
 
 
-def _custom(graph: SGraph, position: int) -> tuple[BlockGraph, tuple[int, ...]]:
-    node = graph.nodes[position]
+def _custom(nodes: Sequence[Node], position: int) -> tuple[BlockGraph, tuple[int, ...]]:
+    node = nodes[position]
     assert isinstance(node.op, Custom), "SGraph checks what a result belongs to"
     return node.op.block, node.args
 

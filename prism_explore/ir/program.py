@@ -15,7 +15,7 @@ from typing import TypeVar, cast, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike, dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
-from prism_explore.ir.graph import SGraph, needed_by
+from prism_explore.ir.graph import SGraph, check_input_names, needed_by, next_type
 from prism_explore.ir.ops import (
     REDUCE_FNS,
     SCALAR_FNS,
@@ -107,7 +107,9 @@ class ProgramBuilder:
             ShapeError: the operands do not fit.
         """
         node = Node(op, args)
-        self._types = list(SGraph((*self._nodes, node), len(self._nodes)).types())
+        if isinstance(op, Input):
+            check_input_names([*(n.op.name for n in self._nodes if isinstance(n.op, Input)), op.name])
+        self._types.append(next_type(self._nodes, self._types, node))
         self._nodes.append(node)
         self._lines.append(line)
         return len(self._nodes) - 1

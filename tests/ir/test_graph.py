@@ -1,15 +1,16 @@
 import pytest
+from hypothesis import given
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
 from prism_explore.ir.dims import dim
-from prism_explore.ir.graph import SGraph, block_types, phases
+from prism_explore.ir.graph import SGraph, block_types, next_type, phases
 from prism_explore.ir.ops import BlockGraph, Input, Node, Store
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
-from tests.strategies import R1, r1_example, rmsnorm_linear
+from tests.strategies import R1, programs, r1_example, rmsnorm_linear
 
 
 def block_of(text):
@@ -99,6 +100,21 @@ def test_a_program_that_ignores_an_input_is_refused():
 
     with pytest.raises(ShapeError, match="does not depend on input 'y'"):
         b.build(b.unary("exp", x))
+
+
+@given(programs())
+def test_an_appended_node_has_the_type_that_the_whole_graph_gives_it(program):
+    nodes, types = program.graph.nodes, program.graph.types()
+
+    assert list(types) == [next_type(nodes[:n], types[:n], node) for n, node in enumerate(nodes)]
+
+
+def test_two_inputs_of_one_name_are_refused():
+    b = ProgramBuilder("p")
+    b.input("x", 4)
+
+    with pytest.raises(ShapeError, match="different names, found x, x"):
+        b.input("x", 4)
 
 
 def test_a_zero_dim_is_refused():
