@@ -45,8 +45,8 @@ from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, LETTERS, 
 
 MAX_GRAPHS = 40
 """Largest number of candidates whose graphs, tensors and e-classes are in the page, the winner first."""
-MAX_FRAMES = 400
-"""Largest number of e-graph frames of the winner in the page."""
+WINNER_FRAMES = 400
+"""Number of e-graph frames of the winner after which no other lemma of it is in the page."""
 MAP_PX, DOCK_PX = 460, 620
 COMPARED_PX = 640
 """Width of the map of a comparison."""
@@ -142,7 +142,7 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
     recorder = Recorder(search, Versions(pool), frozenset((*drawn, *families)), view)
     at = moments(entries, len(book.families))
     folds = recorder.record(entries, at)
-    frames = record_frames(recorder, drawn, folds, MAX_FRAMES)
+    frames = record_frames(recorder, drawn, folds, WINNER_FRAMES)
     context = Context.of(search, folds, view, recorder.memo)
     comparison = _comparison(session)
     compared = compared_data(ComparedSearches(comparison), pool, COMPARED_PX) if comparison is not None else None

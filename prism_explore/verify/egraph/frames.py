@@ -178,33 +178,66 @@ def make_frames(steps: Iterable[Mapping[str, Any]]) -> tuple[Frame, ...]:
     return tuple(names.frame(number, step) for number, step in enumerate(steps))
 
 
+class _Waiting:
+    """Rows that wait until each of their children's classes has a number."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._missing = [len(set(below)) for _, _, below, _ in rows]
+        self._rows = rows
+        self._users: dict[str, list[int]] = {}
+        for place, (_, _, below, _) in enumerate(rows):
+            for child in set(below):
+                self._users.setdefault(child, []).append(place)
+
+    def leaves(self) -> list[Row]:
+        """The rows without children."""
+        return [row for row, missing in zip(self._rows, self._missing, strict=True) if not missing]
+
+    def release(self, name: str) -> list[Row]:
+        """The rows that waited only for this class, which has a number now."""
+        ready: list[Row] = []
+        for place in self._users.pop(name, ()):
+            self._missing[place] -= 1
+            if not self._missing[place]:
+                ready.append(self._rows[place])
+        return ready
+
+
 class _FrameBuilder:
-    """Numbers of classes and nodes; where two merge, the smaller number stays."""
+    """Numbers of classes and nodes; where two merge, the smaller number stays.
+
+    A frame takes time in proportion to its rows, and a merge in proportion to the nodes over the absorbed class.
+    """
 
     def __init__(self) -> None:
         self._same = UnionFind[int]()
         self._nodes: dict[Key, tuple[int, int]] = {}
         """The number of each node and of its class."""
+        self._users: dict[int, list[Key]] = {}
+        """Per class, the nodes over it, and keys that such nodes had before a merge."""
+        self._drawn: dict[Key, ENode] = {}
         self._classes = self._created = 0
 
     def frame(self, number: int, step: Mapping[str, Any]) -> Frame:
         """The next frame."""
         rows = [(str(op), tuple(literals), tuple(below), str(own)) for op, literals, below, own in step["nodes"]]
-        before = {key: own for key, (_, own) in self._nodes.items()}
-        of, absorbed = self._match_known(rows)
-        new = self._number_new(rows, of)
-        added_nodes: list[int] = []
+        before = {key: self._find(own) for key, (_, own) in self._nodes.items()}
+        of: dict[str, int] = {}
+        waiting = _Waiting(rows)
+        unknown, absorbed = self._match_known(waiting, of)
+        new = self._number_new(waiting, unknown, of)
         grouped: dict[int, list[tuple[int, Key]]] = {}
         missing: list[tuple[Key, int]] = []
-        for op, literals, below, own in rows:
-            key = (op, literals, tuple(self._find(of[b]) for b in below))
+        for row in rows:
+            key, own = self._key(row, of), self._find(of[row[3]])
             if key in self._nodes:
-                grouped.setdefault(self._find(of[own]), []).append((self._nodes[key][0], key))
+                grouped.setdefault(own, []).append((self._nodes[key][0], key))
             else:
-                missing.append((key, self._find(of[own])))
+                missing.append((key, own))
+        added_nodes: list[int] = []
         for key, own in sorted(missing):
             self._created += 1
-            self._nodes[key] = self._created, own
+            self._add_node(key, (self._created, own))
             added_nodes.append(self._created)
             grouped.setdefault(own, []).append((self._created, key))
         axiom = str(step["axiom"])
@@ -215,7 +248,7 @@ class _FrameBuilder:
             axiom,
             int(step["matches"]),
             tuple(
-                ClassFrame(f"e{c}", tuple(_node(n, key) for n, key in sorted(nodes)))
+                ClassFrame(f"e{c}", tuple(self._node(n, key) for n, key in sorted(nodes)))
                 for c, nodes in sorted(grouped.items())
             ),
             tuple(f"e{c}" for c in new),
@@ -224,26 +257,31 @@ class _FrameBuilder:
             (left, right),
         )
 
-    def _match_known(self, rows: list[Row]) -> tuple[dict[str, int], list[int]]:
-        """The numbers of egglog's classes that existed before, and the absorbed numbers."""
-        of: dict[str, int] = {}
+    def _match_known(self, waiting: _Waiting, of: dict[str, int]) -> tuple[list[Row], list[int]]:
+        """Find the numbers of egglog's classes that existed before.
+
+        Args:
+            waiting: the rows of the step.
+            of: gets the number of each of egglog's classes that existed before.
+
+        Returns:
+            The rows of new nodes whose children have numbers, and the absorbed numbers.
+        """
         absorbed: list[int] = []
-        moved = True
-        while moved:
-            moved = False
-            for op, literals, below, own in rows:
-                if any(b not in of for b in below):
-                    continue
-                known = self._nodes.get((op, literals, tuple(self._find(of[b]) for b in below)))
-                if known is None:
-                    continue
-                if own not in of:
-                    of[own] = self._find(known[1])
-                    moved = True
-                elif self._find(of[own]) != self._find(known[1]):
-                    absorbed += self._merge(of[own], known[1])
-                    moved = True
-        return of, sorted(absorbed)
+        ready, unknown, merges = waiting.leaves(), list[Row](), 0
+        while ready:
+            row = ready.pop()
+            own, known = row[3], self._nodes.get(self._key(row, of))
+            if known is None:
+                unknown.append(row)
+            elif own not in of:
+                of[own] = self._find(known[1])
+                ready += waiting.release(own)
+            else:
+                absorbed += self._merge(of[own], known[1])
+            if not ready and len(absorbed) > merges:  # a merge can make the key of a node that was there before
+                ready, unknown, merges = unknown, [], len(absorbed)
+        return unknown, sorted(absorbed)
 
     def _merge(self, one: int, other: int) -> list[int]:
         """Merge two classes and all that follow by congruence; returns the absorbed numbers."""
@@ -255,53 +293,73 @@ class _FrameBuilder:
             if not self._same.union(*pair):
                 continue
             absorbed.append(younger)
-            again: dict[Key, tuple[int, int]] = {}
-            for (op, literals, below), (number, own) in self._nodes.items():
-                key = (op, literals, tuple(map(self._find, below)))
-                known = again.setdefault(key, (number, own))
-                if known[1] != own:
-                    pending.append((known[1], own))
-                again[key] = min(known, (number, own))  # of two equal nodes the older one stays
-            self._nodes = again
+            for key in self._users.pop(younger, ()):
+                node = self._nodes.pop(key, None)
+                if node is None:  # the key of an earlier merge
+                    continue
+                op, literals, below = key
+                renamed = (op, literals, tuple(map(self._find, below)))
+                known = self._nodes.get(renamed, node)
+                if known[1] != node[1]:
+                    pending.append((known[1], node[1]))
+                self._add_node(renamed, min(known, node))  # of two equal nodes the older one stays
         return absorbed
 
-    def _number_new(self, rows: list[Row], of: dict[str, int]) -> list[int]:
-        """Assign numbers to new classes, operands first; returns them."""
+    def _add_node(self, key: Key, node: tuple[int, int]) -> None:
+        self._nodes[key] = node
+        for child in set(key[2]):
+            self._users.setdefault(child, []).append(key)
+
+    def _number_new(self, waiting: _Waiting, ready: Iterable[Row], of: dict[str, int]) -> list[int]:
+        """Assign numbers to new classes, operands first; returns them.
+
+        Args:
+            waiting: the rows of the step.
+            ready: the rows of new nodes whose children have numbers.
+            of: gets the number of each new class.
+        """
         new: list[int] = []
         while True:
-            ready: dict[str, Key] = {}
-            for op, literals, below, own in rows:
-                if own not in of and all(b in of for b in below):
-                    key = (op, literals, tuple(self._find(of[b]) for b in below))
-                    ready[own] = min(ready.get(own, key), key)
-            if not ready:
+            first: dict[str, Key] = {}
+            for row in ready:
+                if (own := row[3]) not in of:
+                    key = self._key(row, of)
+                    first[own] = min(first.get(own, key), key)
+            if not first:
                 return new
-            for own in sorted(ready, key=lambda name: ready[name]):
+            ready = []
+            for own in sorted(first, key=lambda name: first[name]):
                 self._classes += 1
                 self._same.add(self._classes)
                 of[own] = self._classes
                 new.append(self._classes)
+                ready += waiting.release(own)
 
     def _merges(self, absorbed: list[int], before: Mapping[Key, int], axiom: str) -> Iterable[Merge]:
         """The merges of this frame, and whether each follows from others by congruence."""
         groups: dict[int, list[int]] = {}
         for younger in absorbed:
             groups.setdefault(self._find(younger), []).append(younger)
-        congruent: dict[Key, list[int]] = {}
+        if not groups:
+            return
+        congruent, first = UnionFind[int](), dict[Key, int]()
         for (op, literals, below), own in before.items():
-            congruent.setdefault((op, literals, tuple(map(self._find, below))), []).append(own)
+            congruent.union(first.setdefault((op, literals, tuple(map(self._find, below))), own), own)
         for survivor, others in sorted(groups.items()):
-            merged = UnionFind((survivor, *others))
-            for owners in congruent.values():
-                for other in owners[1:]:
-                    merged.union(owners[0], other)
-            follows = len({merged.find(c) for c in (survivor, *others)}) == 1
+            follows = len({congruent.find(c) for c in (survivor, *others)}) == 1
             yield Merge(f"e{survivor}", tuple(f"e{c}" for c in others), axiom, follows)
+
+    def _key(self, row: Row, of: Mapping[str, int]) -> Key:
+        op, literals, below, _ = row
+        return op, literals, tuple(self._find(of[b]) for b in below)
 
     def _find(self, c: int) -> int:
         return self._same.find(c)
 
-
-def _node(number: int, key: Key) -> ENode:
-    op, literals, below = key
-    return ENode(f"n{number}", op, literals, tuple(f"e{c}" for c in below))
+    def _node(self, number: int, key: Key) -> ENode:
+        """The node; the same object as in the frame before, unless a merge has changed it."""
+        node = self._drawn.get(key)
+        if node is None or node.id != f"n{number}":
+            op, literals, below = key
+            node = self._drawn[key] = ENode(f"n{number}", op, literals, tuple(f"e{c}" for c in below))
+        return node

@@ -12,8 +12,8 @@ from prism_explore.widgets.refs import GOAL, FrameRef, frame_ref
 from prism_explore.widgets.report_data.moments import Recorder
 from prism_explore.widgets.scene import Item, Scene
 
-MAX_GOAL_FRAMES = 60
-"""Largest number of frames of candidates other than the winner."""
+GOAL_FRAMES = 60
+"""Number of frames of candidates other than the winner after which no other candidate's are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def record_frames(recorder: Recorder, candidates: Sequence[str], folds: Folds, l
         candidates: the winner, of which all lemmas are recorded; and others, of which the lemma of the results is,
             because each lemma runs egglog.
         folds: all events.
-        limit: the largest number of frames of the winner.
+        limit: the number of frames of the winner after which no other lemma of it is recorded.
     """
     graphs = {c: graph for c in candidates if (graph := graph_of(c, folds.events)) is not None}
     if not candidates or candidates[0] not in graphs:
@@ -47,20 +47,22 @@ def record_frames(recorder: Recorder, candidates: Sequence[str], folds: Folds, l
     winner, *others = candidates
     tensors = recorder.memo.equalities(recorder.search.program, graphs[winner]).tensors
     own = _record_lemmas(recorder, [(winner, tensor) for tensor in tensors], folds, limit)
-    goals = _record_lemmas(recorder, [(c, GOAL) for c in others if c in graphs], folds, MAX_GOAL_FRAMES)
+    goals = _record_lemmas(recorder, [(c, GOAL) for c in others if c in graphs], folds, GOAL_FRAMES)
     return FrameCount(winner, sum(own), len(own), len(tensors), len(goals))
 
 
 def _record_lemmas(recorder: Recorder, lemmas: Sequence[tuple[str, str]], folds: Folds, limit: int) -> Sequence[int]:
-    """Record the frames of lemmas until the limit is reached; return their numbers."""
+    """Record all frames of lemma after lemma, until there are so many as the limit; return their numbers."""
     counts: list[int] = []
     for candidate, tensor in lemmas:
         if sum(counts) >= limit:
             break
         versions, graph = recorder.versions.of.get(f"inspector/{candidate}"), graph_of(candidate, folds.events)
-        growth = recorder.memo.growth(recorder.search.program, graph, tensor) if graph is not None else None
+        if versions is None or graph is None:
+            continue
+        growth = recorder.memo.growth(recorder.search.program, graph, tensor)
         count = len(growth.frames) if growth is not None else 0
-        if versions is None or not count or sum(counts) + count > limit:
+        if not count:
             continue
         counts.append(count)
         for number in range(count):
