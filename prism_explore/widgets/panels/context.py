@@ -42,7 +42,7 @@ from prism_explore.widgets.panels.size_forms import size_forms, sliders_of
 from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.code_listing import Listing
-from prism_explore.widgets.views.egraph_frames import lemma_growth
+from prism_explore.widgets.views.egraph_frames import FramePlaces, frame_places, lemma_growth
 from prism_explore.widgets.views.egraph_view import EGraphView
 from prism_explore.widgets.views.event_lanes import EventLanes
 from prism_explore.widgets.views.graph import GraphView, program_scene, sgraph_scene
@@ -296,6 +296,7 @@ class Memo:
         self.size_sliders = lru_cache(64)(sliders_of)
         self.equalities = lru_cache(scenes)(equalities)
         self.growth = lru_cache(32)(self._growth)
+        self.frame_places = lru_cache(32)(self._frame_places)
         self.rewrites = lru_cache(64)(self._rewrites)
         self.work_model = lru_cache(256)(work_model)
         self._patterns: tuple[object, Patterns] | None = None
@@ -313,6 +314,12 @@ class Memo:
     def _growth(self, program: TensorProgram, graph: SGraph, tensor: str) -> Growth | None:
         found: Equalities = self.equalities(program, graph)
         return lemma_growth(found, tensor)
+
+    def _frame_places(
+        self, program: TensorProgram, graph: SGraph, tensor: str, width: float, nodes: int, focus: str
+    ) -> FramePlaces | None:
+        growth = self.growth(program, graph, tensor)
+        return None if growth is None else frame_places(growth, width, nodes, focus)
 
 
 def _graph_scene(graph: SGraph, subject: str, view: GraphView) -> Scene:

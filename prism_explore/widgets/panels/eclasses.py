@@ -143,7 +143,10 @@ def _frame_panel(panel: EClasses, frame: FrameRef, growth: Growth, context: Cont
         for n, node in enumerate(program.graph.nodes)
         if isinstance(node.op, Input)
     }
-    scene = frame_scene(frame, growth, float(context.view.dock_px), view, inputs)
+    graph, width = graph_of(frame.candidate, context.events), float(context.view.dock_px)
+    assert graph is not None, "the e-graph is that of a lemma of this graph"
+    places = context.memo.frame_places(program, graph, frame.tensor, width, view.nodes, frame.eclass)
+    scene = frame_scene(frame, growth, width, view, inputs, places)
     last = max(0, len(growth.frames) - 1)
     number = min(frame.number, last)
     slider = FrameSlider(f"{frame.candidate}/{frame.tensor}@", f".{frame.eclass}" if frame.eclass else "", number, last)

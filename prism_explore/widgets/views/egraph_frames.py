@@ -7,6 +7,7 @@ and `egraph_drawing` draws them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from prism_explore.verify.egraph.frames import Frame, Growth, Merge
 from prism_explore.verify.egraph.limits import explain
@@ -16,7 +17,7 @@ from prism_explore.widgets.drawing.text_metrics import width_px, wrap_text
 from prism_explore.widgets.refs import FrameRef
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
 from prism_explore.widgets.views.egraph_drawing import draw_frame, marked_nodes
-from prism_explore.widgets.views.egraph_layout import choose_classes, place_classes
+from prism_explore.widgets.views.egraph_layout import EGraphLayout, choose_classes, place_classes
 from prism_explore.widgets.views.egraph_view import EGraphView
 
 MAX_LINES = 6
@@ -33,12 +34,36 @@ def lemma_growth(found: Equalities, tensor: str) -> Growth | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class FramePlaces:
+    """The places that all frames of an e-graph share, so that nothing moves from one to the next."""
+
+    layout: EGraphLayout
+    top: float
+    """y of the first class, below the most lines of any frame. Units: px."""
+
+
+def frame_places(growth: Growth, width: float, nodes: int, focus: str = "") -> FramePlaces:
+    """Choose and place the classes of an e-graph.
+
+    Args:
+        growth: the e-graph of the lemma, from the first frame to the last.
+        width: width of the picture. Units: px.
+        nodes: largest number of nodes that are drawn.
+        focus: the class near which they are; empty for those below both sides.
+    """
+    layout = place_classes(growth, choose_classes(growth, nodes, focus), width)
+    most = max((len(_lines(frame, growth, width)) for frame in growth.frames), default=0)
+    return FramePlaces(layout, ROW_PX + 18 * min(MAX_LINES, most) + 8)
+
+
 def frame_scene(
     ref: FrameRef,
     growth: Growth,
     width: float = 560.0,
     view: EGraphView | None = None,
     inputs: Mapping[str, str] | None = None,
+    places: FramePlaces | None = None,
 ) -> Scene:
     """Draw one frame: classes with their nodes, and edges from the nodes to the classes of their arguments.
 
@@ -48,6 +73,7 @@ def frame_scene(
         width: width of the picture. Units: px.
         view: the axiom whose nodes are marked, and the number of nodes that are drawn.
         inputs: per input of the program, the id of its tensor.
+        places: those of `frame_places` for this width, view and focus; computed without them.
     """
     if not growth.frames:
         return empty_scene("egraph", f"no e-graph of {ref.tensor}: {explain(growth.stop)}", width)
@@ -61,11 +87,8 @@ def frame_scene(
         text = (Text(0, ROW_PX + 18 * n + 14, line, "small", "start"),)
         tip = "\n".join(sentences)
         items.append(Shape(f"line{n}", "text", "plain", 0, ROW_PX + 18 * n, width, 18, "none", text, tip=tip))
-    chosen = choose_classes(growth, view.nodes, ref.eclass)
-    layout = place_classes(growth, chosen, width)
-    # Every frame keeps room for the most lines of any frame, so that the classes stay where they are.
-    most = max(len(_lines(f, growth, width)) for f in growth.frames)
-    top = ROW_PX + 18 * min(MAX_LINES, most) + 8
+    places = places or frame_places(growth, width, view.nodes, ref.eclass)
+    layout, top = places.layout, places.top
     items += draw_frame(ref, frame, layout, marked_nodes(growth, frame.number, view.rule), inputs or {}, top)
     y = top + layout.height + 6
     drawn = sum(len(c.nodes) for c in frame.classes if c.id in layout.slots)
