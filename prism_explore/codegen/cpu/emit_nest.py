@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, zip_longest
 from math import inf, prod
@@ -37,7 +38,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     range_tests,
 )
 from prism_explore.codegen.cpu.matmul_microkernels import ColumnSum, MicroKernel, strip_mine
-from prism_explore.codegen.cpu.matmul_tiling import StreamTiling, matmul_shape, merged_k_ranges
+from prism_explore.codegen.cpu.matmul_tiling import DotTiling, StreamTiling, matmul_shape, merged_k_ranges
 from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum
 from prism_explore.codegen.cpu.passes.prefetch import PrefetchRequest, RequestedTile, plan_prefetches
 from prism_explore.codegen.cpu.schedule import Schedule, fused_sums, prefetch_streams, tiling_of
@@ -253,8 +254,9 @@ class NestEmitter:
         prefetch = self._interleaved(requests)
         shape, tiling = matmul_shape(c), tiling_of(c, self.schedule)
         outer_k = merged_k_ranges(c)[:-1]
+        k_block = tiling.k_block if isinstance(tiling, DotTiling) else 0
         accumulates = c.accumulates
-        if not accumulates and (outer_k or isinstance(tiling, StreamTiling)):
+        if not accumulates and (outer_k or k_block or isinstance(tiling, StreamTiling)):
             domain = tuple(r for r in (*c.batch, c.m, c.n) if r.extent > 1)
             self._emit_map(Map(domain, c.target, Constant(Fraction(0))))
             accumulates = True
@@ -269,6 +271,13 @@ class NestEmitter:
             for r in loops:
                 done = builder.index_sum(builder.index_product(done, r.extent), self.variables[r.name])
                 count *= r.extent
+            if k_block:
+                blocks = shape.k // k_block
+                block = stack.enter_context(builder.loop(0, blocks))
+                left = builder.advance(left, builder.index_product(block, k_block * shape.left_k))
+                right = builder.advance(right, builder.index_product(block, k_block * shape.right_k))
+                shape = replace(shape, k=k_block)
+                done, count = builder.index_sum(builder.index_product(done, blocks), block), count * blocks
 
             def interleaved(slot, slots: int) -> None:
                 prefetch(builder.index_sum(builder.index_product(done, slots), slot), slots * count)

@@ -91,10 +91,13 @@ class PanelPrefetch:
     columns: int
     this_pass: Index
     passes: int
+    line_step: int = 1
+    """1 to request every line, 2 every second one of those that a step requests."""
 
     def emit(self, k: Index, offset: int) -> None:
         """Emit the prefetches of the step at `k`, which is `offset` elements after the start of an iteration."""
-        if self.cache_level and offset % self._line == 0:
+        step = self._line if self._share > 1 else self._line * self.line_step
+        if self.cache_level and offset % step == 0:
             is_run = self.shape.right_n == self.shape.k and self.shape.k >= RUN_LINES * self._line
             for place in self._in_one_run(k) if is_run else self._in_parallel(k):
                 self.builder.prefetch(self.right, place, self.cache_level)
@@ -117,13 +120,13 @@ class PanelPrefetch:
             at = builder.index_product(builder.index_divmod(requested, self._line)[0], self._line)
         else:
             at = builder.index_product(at, self._share)
-        for j in range(self._share):
+        for j in range(0, self._share, self.line_step):
             start = builder.index_product(self.first_column, self.shape.right_n)
             yield builder.index_sum(start, at, j * self._line)
 
     def _in_parallel(self, k: Index) -> Iterator[Index]:
         builder = self.builder
-        for j in range(self._share):
+        for j in range(0, self._share, self.line_step):
             first = builder.index_divmod(builder.index_product(self.this_pass, self.columns), self.passes)[0]
             column = builder.index_sum(self.first_column, first, j)
             yield builder.index_sum(builder.index_product(column, self.shape.right_n), k)

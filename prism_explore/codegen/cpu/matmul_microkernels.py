@@ -187,8 +187,9 @@ def _emit_dot(kernel: MicroKernel, tiling: DotTiling) -> None:
                     this_pass = builder.index_sum(block, done)
                     next_panel = builder.index_sum(n, width)
                     panel = PanelPrefetch(
-                        builder, shape, kernel.right, tiling.cache_level, next_panel, width, this_pass, passes
-                    )
+                        builder, shape, kernel.right, tiling.cache_level, next_panel, width, this_pass, passes,
+                        tiling.line_step,
+                    )  # fmt: skip
                     panels_done = builder.index_product(builder.index_divmod(n, width)[0], passes)
                     passes_done = builder.index_sum(panels_done, this_pass)
                     interleaved = no_prefetch if start else kernel.prefetch
@@ -215,25 +216,44 @@ def _emit_register_block(
             return builder.load_bf16_pairs(memory, at, lanes)
         return _zero_extended(builder, builder.load(memory, at, lanes))
 
+    def left_at(i: int, at, lanes: int):
+        row = builder.index_product(builder.index_sum(block.m, i), shape.left_m)
+        return operand(kernel.left, builder.index_sum(row, at), lanes)
+
+    def right_at(j: int, at, lanes: int):
+        column = builder.index_product(builder.index_sum(block.n, j), shape.right_n)
+        return operand(kernel.right, builder.index_sum(column, at), lanes)
+
+    def add_product(variable, x, y) -> None:
+        total = builder.get(variable)
+        builder.set(variable, builder.add_bf16_dot(total, x, y) if tiling.is_bf16 else builder.fma(x, y, total))
+
+    def add_column(j: int, y) -> None:
+        if column_sum:
+            total = builder.get(column_totals[j])
+            builder.set(column_totals[j], builder.add(total, column_sum.value(y)))
+
     def step(k, lanes: int, count: int) -> None:
         for u in range(count):
             at = builder.index_sum(k, u * lanes)
             prefetch(at)
             panel.emit(at, u * lanes)
-            column = []
-            for j in range(block.columns):
-                offset = builder.index_product(builder.index_sum(block.n, j), shape.right_n)
-                column.append(operand(kernel.right, builder.index_sum(offset, at), lanes))
-            if column_sum:
-                for total, x in zip(column_totals, column, strict=True):
-                    builder.set(total, builder.add(builder.get(total), column_sum.value(x)))
-            for i in range(block.rows):
-                offset = builder.index_product(builder.index_sum(block.m, i), shape.left_m)
-                x = operand(kernel.left, builder.index_sum(offset, at), lanes)
-                for variable, y in zip(totals[i], column, strict=True):
-                    total = builder.get(variable)
-                    product = builder.add_bf16_dot(total, x, y) if tiling.is_bf16 else builder.fma(x, y, total)
-                    builder.set(variable, product)
+            # The operand of which a block has fewer vectors stays in registers while the other one passes.
+            if block.rows < block.columns:
+                rows = [left_at(i, at, lanes) for i in range(block.rows)]
+                for j in range(block.columns):
+                    y = right_at(j, at, lanes)
+                    add_column(j, y)
+                    for i, x in enumerate(rows):
+                        add_product(totals[i][j], x, y)
+            else:
+                columns = [right_at(j, at, lanes) for j in range(block.columns)]
+                for j, y in enumerate(columns):
+                    add_column(j, y)
+                for i in range(block.rows):
+                    x = left_at(i, at, lanes)
+                    for total, y in zip(totals[i], columns, strict=True):
+                        add_product(total, x, y)
 
     strip_mine(builder, shape.k, tiling.k_vectors, step, 2 * builder.lanes if tiling.is_bf16 else None)
     if column_sum:

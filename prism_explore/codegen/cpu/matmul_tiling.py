@@ -49,10 +49,17 @@ class DotTiling:
     """The cache that the next panel of columns is prefetched into; 0 for no prefetch."""
     is_bf16: bool = False
     """Both operands are bfloat16 and are multiplied in pairs."""
+    line_step: int = 1
+    """1 to prefetch every line of the panel, 2 every second one."""
+    k_block: int = 0
+    """Elements along k that all columns are multiplied with before the next; 0 for all of k."""
 
     def __str__(self) -> str:
         pairs = ", bfloat16 in pairs" if self.is_bf16 else ""
-        prefetch = f"; prefetch the next {self.columns} columns into L{self.cache_level}" if self.cache_level else ""
+        pairs += f", k in blocks of {self.k_block}" if self.k_block else ""
+        lines = "every second line of " if self.line_step == 2 else ""
+        panel = f"; prefetch {lines}the next {self.columns} columns into L{self.cache_level}"
+        prefetch = panel if self.cache_level else ""
         return f"dot: {self.rows} rows x {self.columns} columns of partial sums in registers{pairs}{prefetch}"
 
 

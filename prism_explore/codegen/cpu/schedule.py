@@ -24,6 +24,10 @@ Schedule: TypeAlias = tuple[tuple[str, int], ...]
 MAX_THREADS = 256
 """Bounds the scratch. More threads than cores are legal, and slow."""
 
+ROWS = (1, 2, 3, 4, 5, 6, 8)
+COLUMNS = (2, 3, 4, 5, 6, 8)
+"""Values of `mr` and `nr`. Blocks that do not fit into registers are legal: they spill, which some CPUs hide."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -50,12 +54,13 @@ def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
         space.append(Choice("pack", (1, 0)))
         space.append(Choice("level", (2, 1)))
     if dot:
-        rows, columns = _register_block(dot.m, cpu.lanes)
+        rows, columns = register_block(dot.m, cpu.vector_registers)
         space += (
-            Choice("mr", _with_default(rows, (1, 2, 4, 6, 8))),
-            Choice("nr", _with_default(columns, (2, 4, 8))),
+            Choice("mr", _with_default(rows, ROWS)),
+            Choice("nr", _with_default(columns, COLUMNS)),
             Choice("kv", (1, 2)),
-            Choice("panel", (1, 0)),
+            Choice("panel", (1, 0, 2)),
+            Choice("kc", (0, 512, 1024)),
         )
     if cpu.has_bf16_dot and any(map(is_bf16_product, products_of(with_bf16_operands(program)))):
         space.append(Choice("short", (1, 0)))
@@ -100,8 +105,10 @@ def tiling_of(c: Contract, schedule: Schedule) -> Tiling:
             rows=min(choice["mr"], shape.m),
             columns=min(choice["nr"], shape.n),
             k_vectors=choice["kv"],
-            cache_level=choice["level"] * choice["panel"],
+            cache_level=choice["level"] if choice["panel"] else 0,
+            line_step=max(1, choice["panel"]),
             is_bf16=bool(choice.get("short")) and is_bf16_product(c),
+            k_block=_k_block(c, choice["kc"]),
         )
     return StreamTiling(
         k_unroll=min(choice["ku"], shape.k),
@@ -129,14 +136,24 @@ def _with_default(default: int, others: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dict.fromkeys((default, *others)))
 
 
+def _k_block(c: Contract, kc: int) -> int:
+    """The block of k that a choice means; 0 where it is not a part of k, or sums between blocks would be rounded."""
+    k = matmul_shape(c).k
+    return kc if kc and k > kc and k % kc == 0 and c.target.buffer.dtype == "f32" else 0
+
+
 def _work(c: Contract) -> int:
     return prod(r.extent for r in (*c.batch, c.m, c.n, *c.k))
 
 
-def _register_block(m: int, lanes: int) -> tuple[int, int]:
-    """Rows and columns of as many sums as registers hold: 32 registers with 16 lanes, assumed 16 with fewer."""
-    if m <= 2:
-        return m, 8
-    if lanes < 16:
-        return min(m, 4), 2
-    return (m, 4) if m <= 8 else (6, 4)
+def fits_registers(rows: int, columns: int, registers: int) -> bool:
+    """Whether the sums of a block, its operands and one vector to multiply are in registers at the same time."""
+    return rows * columns + min(rows, columns) + 1 <= registers
+
+
+def register_block(m: int, registers: int) -> tuple[int, int]:
+    """The usual block for a target of `m` rows: as many columns, up to 4, or 8 for few rows, as fit into registers."""
+    most_rows = 8 if registers >= 32 else 4
+    rows = m if m <= most_rows else min(6, most_rows)
+    offered = (c for c in reversed(COLUMNS) if c <= (8 if m <= 2 else 4))
+    return rows, next(c for c in offered if fits_registers(rows, c, registers))

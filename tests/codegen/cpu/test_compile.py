@@ -181,6 +181,16 @@ def test_long_sums_stay_accurate(name, rows) -> None:
     assert error_of(case.graph, sizes) < TOLERANCE
 
 
+@pytest.mark.parametrize("panel", [1, 0, 2])
+@pytest.mark.parametrize("kc", [512, 1024])
+def test_blocks_of_k_change_only_the_order_of_additions(kc, panel) -> None:
+    case = BY_NAME["rms_eps_nk"]
+    sizes = case.sizes({"b": 9, "f": 2, "ks": 2048, "gx": 2, "tn": 72})
+
+    assert f"k in blocks of {kc}" in planned(case.graph, sizes, kc=kc).source
+    assert error_of(case.graph, sizes, kc=kc, panel=panel) < TOLERANCE
+
+
 # ---------------------------------------------------------------- every operator, on its own
 def one(build, *shapes: tuple[int, ...]):
     b = ProgramBuilder("one")

@@ -36,6 +36,8 @@ class CpuModel:
     """Whether it converts float16 in hardware. (bfloat16 needs shifts only.)"""
     has_bf16_dot: bool = False
     """Whether it has `vdpbf16ps`: products of bfloat16 pairs, added to float32."""
+    vector_registers: int = 16
+    """How many vectors its registers hold."""
 
 
 @lru_cache(1)
@@ -45,9 +47,11 @@ def host_cpu() -> CpuModel:
     features = llvm.get_host_cpu_features()
     lanes = 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    converts_f16 = bool(features.get("f16c")) or platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686")
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
+    converts_f16 = bool(features.get("f16c")) or not is_x86
     has_bf16_dot = bool(features.get("avx512bf16") and features.get("avx512vl"))
-    return CpuModel(llvm.get_host_cpu_name(), features.flatten(), lanes, cores, converts_f16, has_bf16_dot)
+    registers = 32 if features.get("avx512f") or not is_x86 else 16
+    return CpuModel(llvm.get_host_cpu_name(), features.flatten(), lanes, cores, converts_f16, has_bf16_dot, registers)
 
 
 class JitModule:

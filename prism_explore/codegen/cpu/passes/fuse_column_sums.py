@@ -56,7 +56,7 @@ def find_column_sums(section: tuple[Statement, ...]) -> Mapping[int, FusedSum]:
 
 def can_fuse(c: Contract, tiling: Tiling) -> bool:
     """Whether a product with this tiling reads every vector of its right operand exactly once, in float32."""
-    return isinstance(tiling, DotTiling) and not tiling.is_bf16 and tiling.rows >= c.m.extent
+    return isinstance(tiling, DotTiling) and not tiling.is_bf16 and not tiling.k_block and tiling.rows >= c.m.extent
 
 
 def _in_variables_of(s: Fold, c: Contract) -> Fold | None:
