@@ -29,6 +29,8 @@ class _Words:
     subtree_was_pruned: tuple[str, str]
     """The same, without a reason."""
     pruned_by: str
+    most_names: int | None = None
+    """Largest number of families that are named in a list, the others being counted; None for all."""
 
 
 _STORED = _Words("Numbers", ("cut", "cuts"), ("region", "regions"), ("region cut", "regions cut"), "cut by")
@@ -38,6 +40,7 @@ _SHOWN = _Words(
     ("pruned subtree", "pruned subtrees"),
     ("subtree pruned", "subtrees pruned"),
     "pruned by",
+    most_names=3,
 )
 
 
@@ -79,7 +82,7 @@ def _text(book: Ledger, ended: Stop | None, words: _Words) -> str:
         _excluded(book, words),
         _undecided(book),
         _near_misses(book, ended, words),
-        _float_safety(book),
+        _float_safety(book, words),
         _tuning(book, words),
         _end(book, ended),
     )
@@ -252,7 +255,7 @@ def _near_misses(book: Ledger, stop: Stop | None, words: _Words) -> str:
 _PRECISIONS: Mapping[str, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
 
 
-def _float_safety(book: Ledger) -> str:
+def _float_safety(book: Ledger, words: _Words) -> str:
     """The proved families that are unsafe in floating point or were not assessed."""
     rejected = book.steering.named("rejected")
     assessed = [e for e in book.floats.values() if e.family not in rejected]
@@ -262,14 +265,15 @@ def _float_safety(book: Ledger) -> str:
     if unsafe:
         verb = "is" if len(unsafe) == 1 else "are"
         first, *others = unsafe
-        likewise = f"; {_list(e.family for e in others)} likewise" if others else ""
+        likewise = f"; {_list((e.family for e in others), words.most_names)} likewise" if others else ""
         sentences.append(
             f"{count_text(len(unsafe), 'family', 'families')} equal over the reals {verb} unsafe in "
             f"{_PRECISIONS.get(first.dtype, first.dtype)}: {', '.join((first.family, *first.reasons[:1]))}{likewise}."
         )
     if withheld := [family for family in book.withheld if family not in rejected]:
         verb = "is" if len(withheld) == 1 else "are"
-        sentences.append(f"{_list(withheld)} {verb} not offered for it; accept a family to have it all the same.")
+        names = _list(withheld, words.most_names)
+        sentences.append(f"{names} {verb} not offered for it; accept a family to have it all the same.")
     best = book.best
     if best is not None and best.family in {e.family for e in unsafe}:
         by = "you accepted it" if best.family in book.steering.named("accepted") else "unsafe families were allowed"
@@ -330,6 +334,9 @@ def _which_budget(book: Ledger) -> str:
     return f" of {_list(spent)}" if spent else ""
 
 
-def _list(words: Iterable[str]) -> str:
+def _list(words: Iterable[str], most: int | None = None) -> str:
+    """Words in a sentence; beyond `most` of them the others are counted."""
     words = list(words)
+    if most is not None and len(words) > most + 1:
+        words = [*words[:most], f"{len(words) - most:,} others"]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -54,7 +54,7 @@ class NearMiss:
     @property
     def description(self) -> str:
         """What happened, as a sentence without its full stop."""
-        return self.describe("cut by")
+        return self.describe("pruned by")
 
     def describe(self, pruned_by: str) -> str:
         """The description, with the words that stand before a pruning rule."""

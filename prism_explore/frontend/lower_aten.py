@@ -567,7 +567,10 @@ def _user_line(node: Any) -> str:
     if not own:
         return ""
     path, number, function, text = own[-1]
-    return f"{path}:{number} in {function}: {text.strip()}"
+    # A line such as `self.norm(x)` does not say which operator it calls; torch does.
+    call = str(node.meta.get("torch_fn", ("", ""))[1]).rpartition(".")[2]
+    called = f"  # {call}" if call and call not in text else ""
+    return f"{path}:{number} in {function}: {text.strip()}{called}"
 
 
 def infer_size(sizes: Sequence[Dim], dims: Sequence[Dim]) -> tuple[Dim, ...]:

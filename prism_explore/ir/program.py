@@ -71,6 +71,17 @@ class TensorProgram:
         """The inputs in the order of the user's arguments."""
         return self.graph.inputs
 
+    def source(self, position: int) -> str:
+        """The line of the user's code that a node comes from.
+
+        Args:
+            position: the position of the node.
+
+        Returns:
+            The line without its file and number; empty if unknown.
+        """
+        return self.lines[position].partition(": ")[2] if self.lines else ""
+
 
 class ProgramBuilder:
     """Builds a program operator by operator; every method returns the new tensor's position.

@@ -39,7 +39,7 @@ def test_the_restriction_that_stopped_everything_is_among_the_nearest_misses(rul
     )
     assert "Nearest misses: " in sess.claim
     for miss in sess.near_misses:
-        assert f"{miss.subject}, {miss.describe('pruned by')}" in sess.claim
+        assert f"{miss.subject}, {miss.description}" in sess.claim
 
 
 def test_a_search_that_proved_something_has_no_misses():

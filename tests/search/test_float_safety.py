@@ -9,7 +9,7 @@ import pytest
 
 import prism_explore.search.explore as search
 from prism_explore.errors import ShapeError
-from prism_explore.events.claim import claim
+from prism_explore.events.claim import claim, shown_claim
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     FamilyCompleted,
@@ -154,6 +154,19 @@ def test_the_claim_names_what_is_equal_over_the_reals_and_unsafe_in_floats() -> 
         "1 family equal over the reals is unsafe in float32: f1, not finite, where the program is, on large values "
         "in q. f1 is not offered for it; accept a family to have it all the same."
     ) in said
+
+
+def test_the_claim_for_people_names_three_of_many_unsafe_families_and_counts_the_others() -> None:
+    events: list[Any] = []
+    for number in range(1, 10):
+        family, candidate = f"f{number}", f"f{number}.c1"
+        events += [FamilyCompleted(family, "n1", ""), VerdictReached(candidate, "proved", "normal form", "")]
+        events.append(FloatsAssessed(family, candidate, "unsafe", "f32", "unsafe", ("not finite",), ("x",)))
+
+    assert "f1, not finite; f2, f3, f4 and 5 others likewise. f1, f2, f3 and 6 others are not offered for it" in (
+        shown_claim(events)
+    )
+    assert "f8 and f9 likewise" in claim(events), "the stored sentences name all"
 
 
 def test_a_faster_unsafe_trial_is_not_the_best_until_somebody_says_so() -> None:

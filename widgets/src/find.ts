@@ -92,6 +92,7 @@ export class FindField {
       this.dim();
     }
     this.request = data?.request ?? 0;
+    if (data?.note && data.text === this.text) this.host.announce(data.note);
     if (data && data.text === this.text && data.position > 0 && this.isAwaited) {
       this.position = data.position;
       this.go(data.item);

@@ -69,6 +69,7 @@ export interface ResultCard {
   readonly source?: string;
   readonly sentence?: string;
   readonly warning?: string;
+  readonly doubt?: string;
   readonly comparisons?: readonly Comparison[];
   readonly links?: readonly ResultLink[];
 }
@@ -591,6 +592,7 @@ export interface FindSection {
   readonly count: string;
   readonly kinds: readonly (readonly [string, string])[];
   readonly item: FoundItem | null;
+  readonly note: string;
   readonly request: number;
 }
 

@@ -49,6 +49,7 @@ describe("the result card", () => {
     source: "The median of 24 measurements in the final race.",
     sentence: "1 kernel instead of 3; 1.2× as fast as the runner-up f4.c1 in their trials.",
     warning: "The final race measured 99.5 µs, its trial 300 µs.",
+    doubt: "race and trial differ 3×",
     comparisons: [{ label: "torch eager", ratio: "2.31×", time: "230 µs", description: "in the final race" }],
     links: [
       { ref: "f6.c2", panel: "eclasses", label: "Proof", description: "the proof of f6.c2" },
@@ -63,6 +64,7 @@ describe("the result card", () => {
     for (const part of ["f6.c2 u91", "99.5 µs", "98.1 µs to 101 µs", "2.31× torch eager, 230 µs", "1 kernel"])
       expect(text).toContain(part);
     expect(find(root, ".pe-warning").title).toContain("its trial 300 µs");
+    expect(find(root, ".pe-warning").textContent).toContain("⚠ race and trial differ 3×");
   });
 
   it("leads to the proof and the code with one click each", () => {

@@ -82,6 +82,16 @@ describe("the window of a comparison", () => {
     expect(root.textContent).toContain("0 in the map, 0 in the table");
   });
 
+  it("says what a comparison shows, and with what one can compare, before there is one", () => {
+    const none = { ...compare(), scene: null, status: "" };
+    const { python, root } = shown({ ...recorded(), compare: { ...none, choices: [["s2", "other (s2)"]] } });
+    const how = root.querySelector(".pe-compare-empty");
+    expect(how?.hasAttribute("hidden")).toBe(false);
+    expect(how?.textContent).toContain("another search of this kernel (in the list)");
+    python.tell({ compare: { ...none, status: "Comparing with s2 …" } });
+    expect(how?.hasAttribute("hidden")).toBe(true);
+  });
+
   it("walks the map with the arrow keys and zooms with Enter", () => {
     const { python, root } = window_();
     const map = root.querySelector("[data-stage=merged]");

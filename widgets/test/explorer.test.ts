@@ -425,9 +425,18 @@ describe("buttons", () => {
   it("open and close custom kernels", () => {
     const { python, root } = shown();
     const kernels = recorded().graph.kernels.map((kernel) => kernel.ref);
-    click(panel(root, "graph")?.querySelector("[title^=collapse]"));
+    const all = (way: string) => panel(root, "graph")?.querySelector<HTMLElement>(`[title^="${way} all"]`);
+    click(all("collapse"));
 
     expect(python.of("look").at(-1)).toEqual({ kind: "look", graph: { kernels, expanded: false } });
+
+    const { graph } = recorded();
+    const some = graph.kernels.map((kernel, n) => ({ ...kernel, expanded: n === 0 }));
+    const other = { ref: "f1.c1/k9", position: 9, label: "k9", expanded: false };
+    python.tell({ graph: { ...graph, kernels: [...some, other] } });
+    expect([all("expand")?.hidden, all("collapse")?.hidden]).toEqual([false, false]);
+    python.tell({ graph: { ...graph, kernels: some.map((kernel) => ({ ...kernel, expanded: false })) } });
+    expect([all("expand")?.hidden, all("collapse")?.hidden]).toEqual([false, true]);
   });
 });
 

@@ -26,12 +26,26 @@ function enter(root: Element, shiftKey = false): void {
 function answer(text: string, position: number, panel: string, ref: string, seq = 0): { find: FindSection } {
   const item = position ? { ref, kind: "pruned subtree", panel, part: "", text: `… ${text} …`, seq } : null;
   const said = position ? `${position} of 41` : "41 found";
-  return { find: { text, total: 41, position, count: said, kinds: [["node", "41"]], item, request: 0 } };
+  const note = "";
+  return {
+    find: { text, total: 41, position, count: said, kinds: [["node", "41"]], item, note, request: 0 },
+  };
 }
 
 inPages();
 
 describe("the find field", () => {
+  it("says what can be found where nothing was", () => {
+    const { python, root } = show();
+    type(root, "softmax");
+    const note = "Nothing has this text. The program was traced to max, sub, exp.";
+    const nothing = { text: "softmax", total: 0, count: "0 found", kinds: [] as [string, string][], note };
+    python.tell({ find: { ...answer("softmax", 0, "", "").find, ...nothing } });
+    vi.advanceTimersByTime(2000);
+
+    expect(root.querySelector(".pe-status")?.textContent).toBe(note);
+  });
+
   it("follows the text that Python was told to find, once", () => {
     const { python, root } = show();
     python.tell({ find: { ...answer("smem", 1, "map", "n2").find, request: 1 } as FindSection });

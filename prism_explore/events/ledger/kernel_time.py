@@ -34,8 +34,8 @@ class KernelTime:
         >>> raced = KernelTime(300e-6, 290e-6, 310e-6, 24, "race", trial_s=100e-6)
         >>> print(raced)
         300 µs (p20 to p80: 290 µs to 310 µs) in the final race
-        >>> len(raced.warnings)
-        1
+        >>> raced.doubt
+        'race and trial differ 3×'
     """
 
     time_s: float
@@ -66,6 +66,19 @@ class KernelTime:
         return high / low if low > 0 else 1.0
 
     @property
+    def doubt(self) -> str:
+        """The first of the warnings in a few words; empty if there is none."""
+        if self.race_to_trial > DOUBTFUL_RATIO:
+            return f"race and trial differ {self.race_to_trial:.3g}×"
+        if self.waited > BUSY_SHARE:
+            return "the machine was busy"
+        return f"times vary {self.p80_s / self.p20_s:.3g}×" if self._varies else ""
+
+    @property
+    def _varies(self) -> bool:
+        return self.p20_s > 0 and self.p80_s > DOUBTFUL_RATIO * self.p20_s
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons to doubt the time, a sentence each."""
         found: list[str] = []
@@ -79,7 +92,7 @@ class KernelTime:
             found.append(
                 f"The machine was busy during its trial: its threads waited for a core {self.waited:.0%} of the time."
             )
-        if self.p20_s > 0 and self.p80_s > DOUBTFUL_RATIO * self.p20_s:
+        if self._varies:
             found.append(f"Its measured times vary {self.source_text}: p20 to p80 is {self.spread_text}.")
         return tuple(found)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
+from prism_explore.ir.text import show
 from prism_explore.widgets.drawing.text_metrics import shorten
 from prism_explore.widgets.panels.answers import answer_cards, short_answer
 from prism_explore.widgets.panels.context import Context
 from prism_explore.widgets.panels.find_index import MAX_MATCHES, PANEL_OF, Found, needle_of
 from prism_explore.widgets.panels.sections import FindSection, FoundItem, Table
+from prism_explore.widgets.refs import program_tensor
 
 EXCERPT_CHARACTERS = 90
+_OPERATOR = re.compile(r"^  %\d+ = (\w+)\(")
+"""A line of a program's text with the name of its operator."""
 
 
 _PARTS = {"steps": "difference", "families": "compared family", "settings": "setting", "counts": "count"}
@@ -33,7 +38,15 @@ def find_panel(context: Context) -> FindSection | None:
     if item is not None:
         place = (wanted.position - 1) % len(matches) + 1
         count = f"{place:,} of {len(matches):,}{more}"
-    return FindSection(wanted.text, len(matches), place, count, by_kind, item, wanted.requests)
+    note = "" if matches or not wanted.text.strip() else _nothing_found(context)
+    return FindSection(wanted.text, len(matches), place, count, by_kind, item, note, wanted.requests)
+
+
+def _nothing_found(context: Context) -> str:
+    """What the program was traced to: the name of a torch function may have become several operators."""
+    lines = show(context.search.program).splitlines()
+    names = dict.fromkeys(name for line in lines for name in _OPERATOR.findall(line))
+    return f"Nothing has this text. The program was traced to {', '.join(names)}."
 
 
 def _kind(match: int | Found, context: Context) -> str:
@@ -72,7 +85,10 @@ def _matches(context: Context) -> tuple[int | Found, ...]:
 
 
 def _beside_events(context: Context) -> Iterator[Found]:
-    """What can be found although no event has it: questions with their answers, and the rows of a comparison."""
+    """What can be found although no event has it: the program, questions with answers, the rows of a comparison."""
+    program = context.search.program
+    for position, line in enumerate(show(program).splitlines()[1:-1]):
+        yield Found("tensor", program_tensor(position), f"{line.strip()} {program.source(position)}")
     for question in context.search.questions.questions:
         cards = " ".join(f"{c.title} {c.sentence}" for c in answer_cards(question))
         text = f"{question.kind} {question.subject} {question.state} {question.python} {short_answer(question)} {cards}"

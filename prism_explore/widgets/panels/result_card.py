@@ -68,6 +68,7 @@ def _best_card(best: Trial, context: Context) -> ResultCard:
         f"The median, and p20 to p80, of {time.samples} measurements {time.source_text}.",
         _why_best(best, runner_up, context),
         time.warning,
+        time.doubt,
         _comparisons(best, ledger, time.time_s),
         _links(best, runner_up, context),
     )

@@ -237,6 +237,8 @@ class ResultCard:
     """Why it won, or why there is no better result."""
     warning: str = ""
     """Reasons to doubt the time; empty for none."""
+    doubt: str = ""
+    """The first of them in a few words."""
     comparisons: tuple[Comparison, ...] = ()
     links: tuple[ResultLink, ...] = ()
 
@@ -862,6 +864,8 @@ class FindSection:
     kinds: tuple[Pair, ...]
     """Per kind of object, the number of matches."""
     item: FoundItem | None
+    note: str
+    """What can be found, where nothing was."""
     request: int
     """Number of requests of Python to find a text so far, so that a page follows each once."""
 

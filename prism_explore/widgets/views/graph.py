@@ -95,7 +95,8 @@ def sgraph_scene(graph: SGraph, owner: str = "", title: str = "", view: GraphVie
 
 def program_scene(program: TensorProgram) -> Scene:
     """Draw a tensor program; the ref of a tensor is program.%5, as in the e-classes of the prover."""
-    drawing = _Drawing(program.graph, program_tensor, "program.%#kernel", WHOLE)
+    sources = tuple(program.source(position) for position in range(len(program.graph.nodes)))
+    drawing = _Drawing(program.graph, program_tensor, "program.%#kernel", WHOLE, sources)
     return drawing.scene(f"program {program.name}", program.name)
 
 
@@ -208,9 +209,18 @@ class _Title:
 class _Drawing:
     """Collects the cards, frames and edges of one graph, then places them."""
 
-    def __init__(self, graph: SGraph, ref: Callable[[int], str], kernel_frame: str, view: GraphView) -> None:
+    def __init__(
+        self,
+        graph: SGraph,
+        ref: Callable[[int], str],
+        kernel_frame: str,
+        view: GraphView,
+        sources: tuple[str, ...] = (),
+    ) -> None:
+        """`sources`: per node the line of the user's code, for the tooltip."""
         self.graph, self.ref, self.kernel_frame, self.view = graph, ref, kernel_frame, view
         self.types = graph.types()
+        self.sources = sources
         self.cards: dict[str, _Card] = {}
         self.titles: dict[str, _Title] = {}
         """Per frame id, outer frames first."""
@@ -306,7 +316,7 @@ class _Drawing:
             tip = f"input {node.op.name}\n{t}\n{t.bytes} bytes"
             return _Card(self.ref(i), "tensor", "pill", lines, "", (), tip, parent, reserved_w=self._reserved_w(t))
         lines = ((op_text(node, names), "label"), *self._shape_lines(t, "mono-muted"), *last)
-        tip = f"%{i} = {show_node(node, names)}\n{t}"
+        tip = "\n".join((f"%{i} = {show_node(node, names)}", str(t), *filter(None, self.sources[i : i + 1])))
         kind = "result" if is_result else "op"
         return _Card(self.ref(i), kind, "rect", lines, f"%{i}", (), tip, parent, reserved_w=self._reserved_w(t))
 

@@ -7,10 +7,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+import torch
 
 from prism_explore.diagnose.jobs import Question
 from prism_explore.events.journal import Entry
 from prism_explore.events.kinds import Bookmarked, Event, KernelGenerated
+from prism_explore.frontend import trace
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import tensor as T
 from prism_explore.widgets.panels import find_index
 from prism_explore.widgets.panels.context import FindView, Folds, Memo, QuestionList, SearchInfo, ViewState
 from prism_explore.widgets.panels.find_index import PANEL_OF, FindIndex
@@ -34,6 +38,12 @@ def found(events: Iterable[Event], text: str, position: int = 0, cursor: int = 0
     if cursor:
         folds = folds.before(cursor)
     return sections(SearchInfo(PROGRAM), folds, view).find or pytest.fail("no section")
+
+
+def find_in(traced: TensorProgram, text: str) -> FindSection:
+    """What is found before the first event."""
+    section = sections(SearchInfo(traced), Folds(), ViewState(find=FindView(text, 0, True))).find
+    return section or pytest.fail("no section")
 
 
 def refs(events: Iterable[Event], text: str) -> list[tuple[str, str]]:
@@ -89,8 +99,30 @@ def test_next_and_previous_go_round(events: tuple[Event, ...]) -> None:
     assert found(events, "matmul", total + 1) == first
     assert found(events, "matmul", 1 - 1 + total) == last
     assert first.item is not None and last.item is not None
-    assert first.item.seq < last.item.seq
+    assert (first.item.seq, last.item.ref) == (13, "program.%4"), "events in order, then the program"
     assert "matmul" in first.item.text.lower()
+
+
+def test_the_name_of_a_torch_function_finds_the_operators_that_it_became() -> None:
+    def scores(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, -1) @ w
+
+    traced = trace(scores, {"x": T("b", 8), "w": T(8, 8)}).program
+    hits = find_in(traced, "softmax")
+    assert (hits.total, dict(hits.kinds)) == (6, {"tensor": "6"}), "each operator of that line"
+    assert find_in(traced, "gelu").note.startswith("Nothing has this text. The program was traced to max, sub, exp,")
+
+
+def test_the_line_of_a_module_is_found_by_the_operator_that_it_calls() -> None:
+    class Block(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = torch.nn.LayerNorm(8)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.first(x)
+
+    assert find_in(trace(Block(), {"x": T("b", 8)}).program, "layer_norm").total > 1
 
 
 def test_before_the_first_step_only_the_count_is_shown(events: tuple[Event, ...]) -> None:

@@ -49,7 +49,7 @@ export class TableView {
   /** The widths of the columns in px, the columns and the number of rows for which they were measured. */
   private widths: readonly number[] = [];
   private keys = "";
-  private held: { readonly rows: number } | null = null;
+  private held: { readonly rows: number; readonly letters: readonly number[] } | null = null;
   private text = "";
   private sorted: { readonly key: string; readonly down: boolean } | null = null;
   private selected: readonly string[] = [];
@@ -206,7 +206,7 @@ export class TableView {
     if (isAbove || isBelow) this.drawRows(top - ROWS_ABOVE);
   }
 
-  /** Fix the widths of the columns, so that nothing moves when a cell changes; with more rows they can grow. */
+  /** Fix the widths of the columns, so that nothing moves when a cell changes; they grow with more rows or longer numbers. */
   private holdWidths(data: Table): void {
     const headings = [...this.head.querySelectorAll<HTMLElement>("th")];
     if (this.rows.length === 0) return;
@@ -218,7 +218,7 @@ export class TableView {
     if (natural.some((width) => width === 0)) return;
     const before = this.widths.length === natural.length ? this.widths : [];
     this.widths = natural.map((width, i) => Math.max(width, before[i] ?? 0));
-    this.held = { rows: this.rows.length };
+    this.held = { rows: this.rows.length, letters: this.letters(data) };
     this.setWidths(headings, data);
   }
 
@@ -235,11 +235,20 @@ export class TableView {
     this.table.style.tableLayout = "fixed";
   }
 
-  /** Measure the columns again if there are other columns or another number of rows. */
+  /** Per column of numbers, the length of its longest text; 0 for the others. */
+  private letters(data: Table): readonly number[] {
+    return data.columns.map(({ align }, i) =>
+      align === "right" ? this.rows.reduce((most, row) => Math.max(most, textOf(row.cells[i]).length), 0) : 0,
+    );
+  }
+
+  /** Measure the columns again if there are other columns, another number of rows, or longer numbers. */
   private freeWidths(data: Table): void {
     const keys = data.columns.map((column) => column.key).join(" ");
     if (keys !== this.keys) this.widths = [];
-    if (keys === this.keys && this.held?.rows === this.rows.length) return;
+    const had = this.held;
+    const longer = had !== null && this.letters(data).some((count, i) => count > (had.letters[i] ?? 0));
+    if (keys === this.keys && had?.rows === this.rows.length && !longer) return;
     this.keys = keys;
     this.held = null;
     this.table.style.tableLayout = "";

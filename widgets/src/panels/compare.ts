@@ -36,6 +36,8 @@ export class ComparePanel implements Panel<CompareSection> {
   private readonly map: Stage;
   private readonly sides: readonly InspectorPanel[];
   private readonly status = h("p", { class: "pe-compare-status", role: "status" });
+  /** What a comparison shows, while there is none. */
+  private readonly empty = h("div", { class: "pe-empty pe-compare-empty" });
   private readonly summary = h("p", { class: "pe-claim" });
   private readonly first = h("div", { class: "pe-first" });
   private readonly path = h("p", { class: "pe-path pe-mono" });
@@ -98,7 +100,7 @@ export class ComparePanel implements Panel<CompareSection> {
     for (const [name, label] of TABLES) this.addTable(name, label);
     this.find.addEventListener("input", () => this.showFound());
     this.content = this.body();
-    this.frame.body.append(...(chooses ? [this.form()] : []), this.status, this.content);
+    this.frame.body.append(...(chooses ? [this.form()] : []), this.status, this.empty, this.content);
     this.element = this.frame.element;
     this.resize = new ResizeObserver(() => this.sizes.measureAgain());
     this.resize.observe(this.map.element);
@@ -111,7 +113,11 @@ export class ComparePanel implements Panel<CompareSection> {
     this.status.hidden = !data.status;
     this.updateForm(data);
     this.content.hidden = data.scene === null;
-    if (data.scene === null) return;
+    this.empty.hidden = data.scene !== null || data.status !== "";
+    if (data.scene === null) {
+      redraw(this.empty, [data.parent, data.choices.length > 0], () => this.how(data));
+      return;
+    }
     rewrite(this.summary, data.summary);
     rewrite(this.path, data.path);
     redrawList(this.kinds, data.kinds, (kind) => this.kindButton(kind));
@@ -157,6 +163,23 @@ export class ComparePanel implements Panel<CompareSection> {
     });
     this.withParent.addEventListener("click", () => compare(this.data?.parent ?? ""));
     return form;
+  }
+
+  private how({ parent, choices }: CompareSection): readonly Node[] {
+    const others = [
+      choices.length > 0 ? "another search of this kernel (in the list)" : "",
+      parent ? "the search that this one was forked from (the button)" : "",
+      "a saved search: the path of a .prism file or a report",
+    ].filter(Boolean);
+    const texts = [
+      "Two searches side by side: one map of both, where they first differ, settings that differ, " +
+        "families that only one has, and both times of each family.",
+      `Choose what to compare with: ${others.join("; ")}.`,
+      choices.length > 0
+        ? ""
+        : "To have a second search here: sess.fork(at=...), or another px.Session(...).",
+    ];
+    return texts.filter(Boolean).map((text) => h("p", {}, text));
   }
 
   private updateForm(data: CompareSection): void {

@@ -1,8 +1,7 @@
 // The sGraph panel: one graph, its kernels expanded, collapsed or entered, and sizes in numbers.
 
-import { h, mark, rewrite } from "../lib/dom.ts";
+import { h, rewrite } from "../lib/dom.ts";
 import { index } from "../lib/forms.ts";
-import { icon } from "../lib/glyph.ts";
 import { redraw } from "../lib/keep.ts";
 import type { Stage } from "../lib/stage.ts";
 import type { Scene } from "../scene.ts";
@@ -25,7 +24,8 @@ export class GraphPanel implements Panel<GraphSection> {
     role: "group",
     "aria-label": "candidates",
   });
-  private readonly toggle: HTMLButtonElement;
+  /** Expand all kernels, and collapse all; absent where that would change nothing. */
+  private readonly all: readonly (readonly [boolean, HTMLButtonElement])[];
   private readonly empty = h("p", { class: "pe-empty" });
   private data: GraphSection | null = null;
   private selected = "";
@@ -33,8 +33,13 @@ export class GraphPanel implements Panel<GraphSection> {
   private sizes: { readonly subject: string; readonly texts: ReadonlyMap<string, string> } | null = null;
 
   constructor(private readonly host: Host) {
-    this.toggle = tool("collapse", "collapse all kernels", () => this.toggleAll());
-    this.picture = new Picture("graph", "sGraph", "listbox", host, [this.toggle], (action, ref) =>
+    const one = "; Enter on a kernel toggles it alone";
+    this.all = [
+      [true, tool("expand", `expand all kernels${one}`, () => this.setAll(true))],
+      [false, tool("collapse", `collapse all kernels${one}`, () => this.setAll(false))],
+    ];
+    const tools = this.all.map(([, button]) => button);
+    this.picture = new Picture("graph", "sGraph", "listbox", host, tools, (action, ref) =>
       action === "enter" ? this.show(ref) : this.toggleKernel(ref),
     );
     this.stage = this.picture.stage;
@@ -56,12 +61,8 @@ export class GraphPanel implements Panel<GraphSection> {
 
   update(data: GraphSection): void {
     this.data = data;
-    const expanded = data.kernels.some((kernel) => kernel.expanded);
-    this.toggle.hidden = data.kernels.length === 0 || data.entered !== "";
-    redraw(this.toggle, expanded, () => [icon(expanded ? "collapse" : "expand")]);
-    const label = `${expanded ? "collapse" : "expand"} all kernels; Enter on a kernel toggles it alone`;
-    mark(this.toggle, "title", label);
-    mark(this.toggle, "aria-label", label);
+    for (const [expanded, button] of this.all)
+      button.hidden = data.entered !== "" || data.kernels.every((kernel) => kernel.expanded === expanded);
     rewrite(this.picture.frame.caption, data.caption);
     this.empty.hidden = data.scene !== null;
     this.empty.textContent = data.scene === null ? data.caption : "";
@@ -117,9 +118,8 @@ export class GraphPanel implements Panel<GraphSection> {
     this.picture.stage.focus();
   }
 
-  private toggleAll(): void {
+  private setAll(expanded: boolean): void {
     const kernels = this.data?.kernels ?? [];
-    const expanded = !kernels.some((kernel) => kernel.expanded);
     this.host.look({ graph: { kernels: kernels.map((kernel) => kernel.ref), expanded } });
   }
 

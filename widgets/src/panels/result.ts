@@ -15,6 +15,7 @@ const NOTHING = {
   source: "",
   sentence: "",
   warning: "",
+  doubt: "",
   comparisons: [],
   links: [],
 } as const;
@@ -50,8 +51,9 @@ export class ResultView {
       data.warning
         ? h(
             "span",
-            { class: "pe-warning", role: "img", title: data.warning, "aria-label": data.warning },
-            "⚠",
+            { class: "pe-warning", title: data.warning },
+            `⚠ ${data.doubt}`,
+            h("span", { class: "pe-hidden" }, `: ${data.warning}`),
           )
         : null,
       data.comparisons.length > 0
