@@ -21,6 +21,8 @@ SCHEDULE_TEXT: Mapping[str, str] = {
     "panel": "dot micro-kernel: 1 to prefetch the next panel of columns, 2 every second line of it, 0 not to",
     "kc": "dot micro-kernel: multiply all columns with this many elements of k before the next; 0: with all of k",
     "short": "dot micro-kernel: 1 to round the left operand of a bfloat16 product to bfloat16 and multiply in pairs",
+    "tiles": "dot micro-kernel: 1 to multiply bfloat16 pairs in the tile registers of AMX, 0 in vectors",
+    "tn": "dot micro-kernel in tiles: tiles of 16 columns per block",
     "ride": "dot micro-kernel: 1 if the product that reads the right operand also sums it; needs all rows in one block",
     "ku": "stream micro-kernel: rows of the right operand in registers (unrolling along k)",
     "nv": "stream micro-kernel: vectors along n in registers",

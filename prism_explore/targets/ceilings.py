@@ -23,6 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
+from prism_explore.targets.amx import request_tiles
+
 ROW_FLOATS = 4096
 """Length of a row in the read patterns: 16 KB, as in a weight matrix of a language model."""
 
@@ -95,9 +97,15 @@ def fma_loop(threads: int | None = None) -> CeilingLoop:
     return CeilingLoop("multiply-add", _compiled(_fma_ir(lanes()), threads or cores()), 2 * lanes() * FMA_CHAINS)
 
 
-def bf16_pairs_loop(threads: int | None = None) -> CeilingLoop | None:
-    """Dot products of bfloat16 pairs with float32 accumulators; None if the CPU has no such instruction."""
-    if not (lanes() == 16 and _llvm().get_host_cpu_features().get("avx512bf16")):
+def bf16_loop(threads: int | None = None) -> CeilingLoop | None:
+    """The fastest products of bfloat16 pairs with float32 accumulators; None if the CPU has no instruction for them.
+
+    In tiles of AMX where this process may use them, else in vectors.
+    """
+    features = _llvm().get_host_cpu_features()
+    if features.get("amx-tile") and features.get("amx-bf16") and request_tiles():
+        return CeilingLoop("tiles of bfloat16", _compiled(_tiles_ir(), threads or cores()), 4 * 2 * 16 * 16 * 32)
+    if not (lanes() == 16 and features.get("avx512bf16")):
         return None
     return CeilingLoop("pairs of bfloat16", _compiled(_pairs_ir(), threads or cores()), 4 * 16 * FMA_CHAINS)
 
@@ -193,6 +201,46 @@ def _pairs_ir() -> str:
         f"declare {vec} {dot}({vec}, {short}, {short})",
         lambda c: f"call {vec} {dot}({vec} %sum{c}, {half}, {half})",
     )
+
+
+def _tiles_ir() -> str:
+    """Four sums of products of two tiles with two, which are read from the first cache: what a block of 2 x 2 does."""
+    shape, operands = "i16 16, i16 64", ("a0", "a1", "b0", "b1")
+    totals = [(f"s{r}{c}", f"a{r}", f"b{c}") for r in range(2) for c in range(2)]
+    lines = [
+        "declare x86_amx @llvm.x86.tilezero.internal(i16, i16)",
+        "declare x86_amx @llvm.x86.tileloadd64.internal(i16, i16, ptr, i64)",
+        "declare void @llvm.x86.tilestored64.internal(i16, i16, ptr, i64, x86_amx)",
+        "declare x86_amx @llvm.x86.tdpbf16ps.internal(i16, i16, i16, x86_amx, x86_amx, x86_amx)",
+        "define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {",
+        "entry:",
+        *(f"  %{name} = alloca [1024 x i8], align 64" for name in operands),
+        *(f"  store [1024 x i8] zeroinitializer, ptr %{name}" for name in operands),
+        "  %up = add i64 %count, %threads",
+        "  %share = udiv i64 %up, %threads",
+        *(f"  %zero_{t} = call x86_amx @llvm.x86.tilezero.internal({shape})" for t, _, _ in totals),
+        "  br label %again",
+        "again:",
+        "  %i = phi i64 [ 0, %entry ], [ %i1, %again ]",
+        *(f"  %{t} = phi x86_amx [ %zero_{t}, %entry ], [ %next_{t}, %again ]" for t, _, _ in totals),
+        *(f"  %tile_{o} = call x86_amx @llvm.x86.tileloadd64.internal({shape}, ptr %{o}, i64 64)" for o in operands),
+        *(
+            f"  %next_{t} = call x86_amx @llvm.x86.tdpbf16ps.internal({shape}, i16 64, x86_amx %{t}, "
+            f"x86_amx %tile_{a}, x86_amx %tile_{b})"
+            for t, a, b in totals
+        ),
+        "  %i1 = add i64 %i, 1",
+        "  %more = icmp ule i64 %i1, %share",
+        "  br i1 %more, label %again, label %finish",
+        "finish:",
+        *(
+            f"  call void @llvm.x86.tilestored64.internal({shape}, ptr %a0, i64 64, x86_amx %next_{t})"
+            for t, _, _ in totals
+        ),
+        "  ret void",
+        "}",
+    ]
+    return "\n".join(lines)
 
 
 def _all(width: int, number: str) -> str:

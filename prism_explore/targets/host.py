@@ -21,7 +21,7 @@ import numpy as np
 from prism_explore.support.plain_data import PlainData
 from prism_explore.targets.ceilings import (
     ROW_FLOATS,
-    bf16_pairs_loop,
+    bf16_loop,
     core_wait_s,
     cores,
     empty_loop,
@@ -31,7 +31,7 @@ from prism_explore.targets.ceilings import (
 )
 from prism_explore.targets.machine import Target
 
-VERSION = 2
+VERSION = 3
 """Version of the measuring method; stored figures of other versions are not used."""
 
 DISTURBED = 0.05
@@ -114,7 +114,7 @@ def measure_host(
     caches = cache_sizes()
     floats = max(BUFFER_BYTES, 4 * caches[-1]) // 4 // (8 * ROW_FLOATS * threads) * (8 * ROW_FLOATS * threads)
     buffer = np.ones(floats, dtype=np.float32)
-    readers, fma, pairs, empty = read_loops(), fma_loop(), bf16_pairs_loop(), empty_loop()
+    readers, fma, pairs, empty = read_loops(), fma_loop(), bf16_loop(), empty_loop()
     flops = 2e9 * threads
     best_read = best_fma = best_pairs = best_launch = float("inf")
     fastest, quiet = readers[0].name, 0
@@ -146,7 +146,7 @@ def measure_host(
         launch_s=best_launch,
         source=(
             f"measured: {cpu_model()}, {threads} cores, {lanes()} lanes; {fastest}; "
-            f"16-bit peak {'assumed twice float32' if pairs is None else 'that of pairs of bfloat16'}; "
+            f"16-bit peak {'assumed twice float32' if pairs is None else f'that of {pairs.name}'}; "
             "the scratch of a block is the L2 cache of a core"
             f"{'' if quiet >= min(QUIET_ROUNDS, rounds) else BUSY}"
         ),

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from prism_explore.errors import TargetUnavailable
-from prism_explore.targets import GPUS, KNOWN, Target, host, target
-from prism_explore.targets.ceilings import ROW_FLOATS, bf16_pairs_loop, fma_loop, read_loops
+from prism_explore.targets import GPUS, KNOWN, Target, ceilings, host, target
+from prism_explore.targets.ceilings import ROW_FLOATS, bf16_loop, fma_loop, read_loops
 from prism_explore.targets.gpus import architecture_of
 
 pytestmark = pytest.mark.serial
@@ -211,6 +211,13 @@ def test_figures_of_a_busy_machine_are_measured_again_and_the_better_ones_kept(t
     assert wanted == target("cpu", cache=path, measure=never)
 
 
+def test_without_permission_for_tiles_the_ceiling_of_bfloat16_is_that_of_vectors(monkeypatch) -> None:
+    monkeypatch.setattr(ceilings, "request_tiles", lambda: False)
+    found = bf16_loop(1)
+
+    assert found is None or found.name == "pairs of bfloat16"
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ceiling_loops_run_and_leave_memory_as_it_was(threads: int) -> None:
     buffer = np.arange(8 * ROW_FLOATS * 2, dtype=np.float32)
@@ -218,7 +225,7 @@ def test_ceiling_loops_run_and_leave_memory_as_it_was(threads: int) -> None:
     for loop in read_loops(threads):
         loop.read(buffer)
     fma_loop(threads).compute(1e6)
-    if (pairs := bf16_pairs_loop(threads)) is not None:
+    if (pairs := bf16_loop(threads)) is not None:
         pairs.compute(1e6)
 
     np.testing.assert_array_equal(before, buffer)

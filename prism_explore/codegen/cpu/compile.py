@@ -15,7 +15,8 @@ from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
 from prism_explore.codegen.cpu.llvm.jit import CpuModel, JitModule, compile_to_assembly
 from prism_explore.codegen.cpu.loop_ir import Buffer, LoopProgram, Statement
-from prism_explore.codegen.cpu.schedule import Schedule
+from prism_explore.codegen.cpu.matmul_tiling import TileTiling, matmul_shape
+from prism_explore.codegen.cpu.schedule import Schedule, products_of, tiling_of
 from prism_explore.support.caches import memoize
 
 
@@ -62,7 +63,8 @@ def llvm_text(
     """
     module = new_module(triple)
     layouts = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
-    largest = max(size for _, size in layouts.values())
+    tiles = max(size for _, size in layouts.values())
+    largest = tiles + _workspace_floats(program, schedule)
     shared = (*program.inputs, *program.temporaries, program.output)
     for number, nest in enumerate(program.nests):
         builder = FunctionBuilder(module, f"nest{number}", len(shared) + 1, cpu.lanes)
@@ -71,9 +73,16 @@ def llvm_text(
         starts, _ = layouts[nest.name]
         memory |= {b: Memory(builder.advance(scratch, starts[b]).pointer, b.dtype) for b in nest.scratch}
         memory |= {b: builder.advance(memory[b.root], b.start) for b in program.views}
-        NestEmitter(builder, memory, schedule, (lines or {}).get(nest.name)).emit(nest)
+        workspace = builder.advance(scratch, tiles)
+        NestEmitter(builder, memory, schedule, (lines or {}).get(nest.name), workspace).emit(nest)
         builder.finish()
     return module_text(module, cpu.lanes), largest
+
+
+def _workspace_floats(program: LoopProgram, schedule: Schedule) -> int:
+    """The largest workspace of a product of a thread, in float32 elements."""
+    tilings = ((tiling_of(c, schedule), matmul_shape(c)) for c in products_of(program))
+    return max((t.workspace_floats(shape) for t, shape in tilings if isinstance(t, TileTiling)), default=0)
 
 
 def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:

@@ -56,7 +56,9 @@ class NestEmitter:
         memory: Mapping[Buffer, Memory],
         schedule: Schedule,
         lines: Mapping[Statement, int] | None = None,
+        workspace: Memory | None = None,
     ) -> None:
+        self.workspace = workspace
         self.builder, self.memory, self.schedule = builder, memory, schedule
         self.lines = lines or {}
         """Per statement, the line of the kernel's text that debug information names."""
@@ -283,7 +285,9 @@ class NestEmitter:
                 prefetch(builder.index_sum(builder.index_product(done, slots), slot), slots * count)
 
             column_sum = None if fused is None else self._column_sum(fused.fold, c)
-            MicroKernel(builder, shape, tiling, target, left, right, accumulates, interleaved, column_sum).emit()
+            MicroKernel(
+                builder, shape, tiling, target, left, right, accumulates, interleaved, column_sum, self.workspace
+            ).emit()
         self.expressions.leave_loops(loops)
 
     def _column_sum(self, s: Fold, c: Contract) -> ColumnSum:

@@ -1,6 +1,6 @@
 # pyright: basic
 # It writes llvmlite values, which have no types.
-"""The two register-blocked micro-kernels for tile products; see `matmul_tiling.py` for when each is used.
+"""The register-blocked micro-kernels for tile products; see `matmul_tiling.py` for when each is used.
 
 Input: a `MicroKernel`, the operands' addresses with the tiling. Output: LLVM code for `target (+)= left @ right`.
 Any extents are legal: blocks of rows are balanced, and the tail of a loop is a shorter vector, so nothing outside the
@@ -23,7 +23,15 @@ from llvmlite import ir
 
 from prism_explore.codegen.cpu.emit_prefetch import InterleavedPrefetch, PanelPrefetch, no_prefetch
 from prism_explore.codegen.cpu.llvm.builder import I32, FunctionBuilder, Memory, vector_type
-from prism_explore.codegen.cpu.matmul_tiling import DotTiling, MatmulShape, StreamTiling, Tiling, balanced_blocks
+from prism_explore.codegen.cpu.matmul_tiling import (
+    DotTiling,
+    MatmulShape,
+    StreamTiling,
+    TileTiling,
+    Tiling,
+    balanced_blocks,
+)
+from prism_explore.codegen.cpu.tile_microkernel import TileProduct
 
 STREAM_ROWS = 16
 """Up to this many rows of the target are unrolled in one pass."""
@@ -56,12 +64,22 @@ class MicroKernel:
     prefetch: InterleavedPrefetch = no_prefetch
     """Requests for other statements' tiles, spread over the arithmetic."""
     column_sum: ColumnSum | None = None
+    workspace: Memory | None = None
+    """Memory of the thread; a product in tiles needs it."""
 
     def emit(self) -> None:
         """Emit the code."""
         match self.tiling:
             case DotTiling():
                 _emit_dot(self, self.tiling)
+            case TileTiling():
+                assert self.workspace is not None, "tiles need workspace"
+                assert self.column_sum is None, "tiles compute no column sum"
+                operands = self.target, self.left, self.right
+                product = TileProduct(
+                    self.builder, self.shape, self.tiling, *operands, self.accumulates, self.workspace
+                )
+                product.emit(self.prefetch)
             case StreamTiling():
                 assert self.accumulates, "a stream adds to its target"
                 assert self.column_sum is None, "a stream computes no column sum"

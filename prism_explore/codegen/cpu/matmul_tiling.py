@@ -1,10 +1,11 @@
-"""Register blocking of a tile product: its extents and strides, and the parameters of the two micro-kernels.
+"""Register blocking of a tile product: its extents and strides, and the parameters of the micro-kernels.
 
 stream   rows of `right` are contiguous along n. `k_unroll` of them, `n_vectors` wide, stay in registers while every
 row of the target is updated: one load and one store of the target per `k_unroll` products. Suits wide n
 and few k, as memory is read in long runs.
 dot      columns of `right` are contiguous along k, as an nn.Linear stores its weight. `rows` x `columns` vectors
 of partial sums stay in registers and are summed across lanes at the end.
+tile     the same operands in bfloat16, on a CPU with AMX: tiles of 16 x 16 sums stay in tile registers.
 """
 
 from __future__ import annotations
@@ -63,7 +64,31 @@ class DotTiling:
         return f"dot: {self.rows} rows x {self.columns} columns of partial sums in registers{pairs}{prefetch}"
 
 
-Tiling: TypeAlias = DotTiling | StreamTiling
+TILE_ROWS, TILE_DEPTH = 16, 32
+"""Rows of a tile register, and the bfloat16 elements of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileTiling:
+    """How a bfloat16 product over columns along k is blocked in tile registers."""
+
+    row_tiles: int
+    """Tiles of rows of the target per block."""
+    column_tiles: int
+    """Tiles of columns of `right` per block."""
+    cache_level: int
+    """The cache that the next panel of columns is prefetched into; 0 for no prefetch."""
+
+    def __str__(self) -> str:
+        prefetch = f"; prefetch the next panel into L{self.cache_level}" if self.cache_level else ""
+        return f"tile: {self.row_tiles} x {self.column_tiles} tiles of sums, bfloat16 in pairs{prefetch}"
+
+    def workspace_floats(self, shape: MatmulShape) -> int:
+        """Workspace of a product in float32 elements: the left operand as pairs, and one tile of sums."""
+        return shape.k // 2 * -(-shape.m // TILE_ROWS) * TILE_ROWS + TILE_ROWS * TILE_ROWS
+
+
+Tiling: TypeAlias = DotTiling | StreamTiling | TileTiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +142,13 @@ def is_bf16_product(c: Contract) -> bool:
     shape = matmul_shape(c)
     along_k = shape.left_k == 1 and shape.right_k == 1 and shape.k > 1
     return along_k and c.left.buffer.dtype == "bf16" and c.right.buffer.dtype == "bf16"
+
+
+def is_tile_product(c: Contract) -> bool:
+    """Whether tile registers can multiply the operands: bfloat16, whole tiles along k, pairs in order, 16 columns."""
+    shape = matmul_shape(c)
+    has_tiles = shape.k % TILE_DEPTH == 0 and shape.n >= TILE_ROWS
+    return is_bf16_product(c) and shape.is_dot and has_tiles and shape.left_m % 2 == 0
 
 
 def balanced_blocks(extent: int, limit: int) -> Iterator[tuple[int, int, int]]:

@@ -13,7 +13,16 @@ from typing import TypeAlias
 
 from prism_explore.codegen.cpu.llvm.jit import CpuModel
 from prism_explore.codegen.cpu.loop_ir import Contract, LoopProgram, Statement
-from prism_explore.codegen.cpu.matmul_tiling import DotTiling, StreamTiling, Tiling, is_bf16_product, matmul_shape
+from prism_explore.codegen.cpu.matmul_tiling import (
+    TILE_ROWS,
+    DotTiling,
+    StreamTiling,
+    TileTiling,
+    Tiling,
+    is_bf16_product,
+    is_tile_product,
+    matmul_shape,
+)
 from prism_explore.codegen.cpu.passes.bf16_operands import with_bf16_operands
 from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum, can_fuse, find_column_sums
 from prism_explore.codegen.cpu.passes.prefetch import has_dependent_products, tiles_to_prefetch
@@ -28,6 +37,9 @@ ROWS = (1, 2, 3, 4, 5, 6, 8)
 COLUMNS = (2, 3, 4, 5, 6, 8)
 """Values of `mr` and `nr`. Blocks that do not fit into registers are legal: they spill, which some CPUs hide."""
 
+TILE_BLOCK_ROWS = {1: 6, 2: 2, 3: 1}
+"""Per number of tiles of columns, the most tiles of rows whose sums and operands fit into the eight tile registers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -36,6 +48,8 @@ class Choice:
     name: str
     values: tuple[int, ...]
     """The default first."""
+    if_missing: int | None = None
+    """The value where a schedule names others only: what it meant before the choice existed. The default if None."""
 
     @property
     def description(self) -> str:
@@ -48,6 +62,8 @@ def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
     products = sorted(products_of(program), key=_work, reverse=True)
     dot = next((matmul_shape(c) for c in products if matmul_shape(c).is_dot), None)
     has_stream = any(not matmul_shape(c).is_dot for c in products)
+    paired = [c for c in products_of(with_bf16_operands(program)) if is_bf16_product(c)] if cpu.has_bf16_dot else []
+    has_tiles = cpu.has_amx_bf16 and any(map(is_tile_product, paired))
     threads = tuple(dict.fromkeys((cpu.threads, max(1, cpu.threads // 2), 1)))
     space = [Choice("threads", threads), Choice("hoist", (1, 0))]
     if products:
@@ -59,11 +75,13 @@ def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
             Choice("mr", _with_default(rows, ROWS)),
             Choice("nr", _with_default(columns, COLUMNS)),
             Choice("kv", (1, 2)),
-            Choice("panel", (1, 0, 2)),
+            Choice("panel", (0, 1, 2) if has_tiles else (1, 0, 2), 1),
             Choice("kc", (0, 512, 1024)),
         )
-    if cpu.has_bf16_dot and any(map(is_bf16_product, products_of(with_bf16_operands(program)))):
+    if paired:
         space.append(Choice("short", (1, 0)))
+    if has_tiles:
+        space += (Choice("tiles", (1, 0), 0), Choice("tn", (1, 2, 3)))
     if any(find_column_sums(n.body) for n in program.nests):
         space.append(Choice("ride", (1, 0)))
     if has_stream:
@@ -93,13 +111,17 @@ def complete_schedule(program: LoopProgram, cpu: CpuModel, chosen: Mapping[str, 
         if value not in space[name].values:
             offered = ", ".join(map(str, space[name].values))
             raise ValueError(f"schedule {name}={value}: {space[name].description}; the values are {offered}")
-    return tuple((c.name, chosen.get(c.name, c.values[0])) for c in space.values())
+    return tuple((c.name, chosen.get(c.name, _unnamed(c, bool(chosen)))) for c in space.values())
 
 
 def tiling_of(c: Contract, schedule: Schedule) -> Tiling:
     """How a product is blocked under a schedule, clamped to its extents."""
     choice = dict(schedule)
     shape = matmul_shape(c)
+    if choice.get("short") and choice.get("tiles") and is_tile_product(c):
+        column_tiles = min(choice["tn"], shape.n // TILE_ROWS)
+        row_tiles = min(-(-shape.m // TILE_ROWS), TILE_BLOCK_ROWS[column_tiles])
+        return TileTiling(row_tiles, column_tiles, choice["level"] if choice["panel"] else 0)
     if shape.is_dot:
         return DotTiling(
             rows=min(choice["mr"], shape.m),
@@ -130,6 +152,11 @@ def fused_sums(section: tuple[Statement, ...], schedule: Schedule) -> dict[int, 
 def prefetch_streams(schedule: Schedule) -> int:
     """How many parts of a tile are prefetched in turn while another product runs; 0 for no such prefetch."""
     return dict(schedule).get("meanwhile", 0)
+
+
+def _unnamed(c: Choice, has_others: bool) -> int:
+    """The value of a choice that a schedule does not name."""
+    return c.values[0] if c.if_missing is None or not has_others else c.if_missing
 
 
 def _with_default(default: int, others: tuple[int, ...]) -> tuple[int, ...]:

@@ -181,7 +181,7 @@ def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bi
     for loop in ceilings.read_loops():
         keys.append(f"{CEILING_PREFIX}{loop.name.removeprefix('read: ')}")
         bench.keep(keys[-1], reading(loop))
-    arithmetic = (ceilings.bf16_pairs_loop() if is_16_bit else None) or ceilings.fma_loop()
+    arithmetic = (ceilings.bf16_loop() if is_16_bit else None) or ceilings.fma_loop()
     bench.keep(FMA_KEY, lambda *_: arithmetic.compute(flops))
     return {"readers": keys, "scale": wanted_bytes / (4 * floats)}
 

@@ -43,6 +43,22 @@ class _BFloat(ir.types.Type):
 
 
 _BFLOAT = _BFloat()
+
+
+class _Tile(ir.types.Type):
+    """LLVM's x86_amx, which llvmlite does not define: the value of a tile register of AMX, never a type in memory."""
+
+    def _to_string(self) -> str:
+        return "x86_amx"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Tile)
+
+    def __hash__(self) -> int:
+        return hash(_Tile)
+
+
+_TILE = _Tile()
 STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16, "bool": I8}
 """The LLVM type of each dtype in memory; a bfloat16 is stored as the upper half of a float32."""
 I32 = ir.IntType(32)
@@ -171,8 +187,13 @@ class FunctionBuilder:
         return self.llvm.select(self.llvm.icmp_signed("<", x, I64(bound)), x, I64(bound))
 
     @contextmanager
-    def loop(self, start, stop, step: int = 1) -> Iterator[ir.Value]:
-        """Emit a loop over `start, start + step, ... < stop`; one iteration with constant bounds needs no branch."""
+    def loop(self, start, stop, step: int = 1, carried: list | None = None) -> Iterator[ir.Value]:
+        """Emit a loop over `start, start + step, ... < stop`; one iteration with constant bounds needs no branch.
+
+        The values in `carried` change from one iteration to the next: the body replaces them in the list, which has the
+        last ones afterwards. Tiles can have no stack slot, so a `variable` cannot hold them.
+        """
+        carried = [] if carried is None else carried
         if isinstance(start, int) and isinstance(stop, int) and start + step >= stop:
             if start < stop:
                 yield I64(start)
@@ -186,10 +207,17 @@ class FunctionBuilder:
         self.llvm.position_at_end(head)
         index = self.llvm.phi(I64)
         index.add_incoming(self.index(start), before)
+        values = [self.llvm.phi(value.type) for value in carried]
+        for value, initial in zip(values, carried, strict=True):
+            value.add_incoming(initial, before)
+        carried[:] = values
         self.llvm.cbranch(self.llvm.icmp_signed("<", index, self.index(stop)), body, end)
         self.llvm.position_at_end(body)
         yield index
         index.add_incoming(self.llvm.add(index, I64(step)), self.llvm.block)
+        for value, changed in zip(values, carried, strict=True):
+            value.add_incoming(changed, self.llvm.block)
+        carried[:] = values
         self.llvm.branch(head)
         self.llvm.position_at_end(end)
 
@@ -282,6 +310,30 @@ class FunctionBuilder:
         """`total + a0 * b0 + a1 * b1` for the bfloat16 pair of each lane; subnormal operands count as zero."""
         kind = ir.FunctionType(total.type, [total.type, a.type, b.type])
         return self.llvm.call(self._declare(f"llvm.x86.avx512bf16.dpbf16ps.{32 * self.lanes}", kind), [total, a, b])
+
+    # ------------------------------------------------------------ tiles of AMX
+    # All tiles have 16 rows of 64 bytes. LLVM configures each register once per function, so with several shapes a
+    # function may need more registers than there are, and LLVM then ends the process.
+    def tile_zero(self):
+        """A tile of zeros."""
+        return self._tile_call("tilezero", _TILE)
+
+    def tile_load(self, memory: Memory, offset, stride_bytes: int):
+        """Load a tile whose rows are `stride_bytes` apart."""
+        return self._tile_call("tileloadd64", _TILE, self.advance(memory, offset).pointer, I64(stride_bytes))
+
+    def tile_store(self, memory: Memory, stride_bytes: int, tile) -> None:
+        """Store a tile; its rows are `stride_bytes` apart."""
+        self._tile_call("tilestored64", ir.VoidType(), memory.pointer, I64(stride_bytes), tile)
+
+    def tile_bf16_dot(self, total, a, b):
+        """`total + a @ b`: 16 rows of 16 bfloat16 pairs, and 16 rows of a pair per column; subnormals count as zero."""
+        return self._tile_call("tdpbf16ps", _TILE, I16(64), total, a, b)
+
+    def _tile_call(self, name: str, result, *args):
+        args = (I16(16), I16(64), *args)
+        declared = self._declare(f"llvm.x86.{name}.internal", ir.FunctionType(result, [a.type for a in args]))
+        return self.llvm.call(declared, args)
 
     def prefetch(self, memory: Memory, offset, cache_level: int) -> None:
         """Prefetch a cache line into L1 (`cache_level` 1) or L2 (2); never faults."""
@@ -390,6 +442,26 @@ class FunctionBuilder:
             ]
             size = half
         return self.select_lanes(level[0], [lane * (width // count) for lane in range(len(vectors))])
+
+    def transpose(self, vectors: list) -> list:
+        """The columns of the square matrix whose rows are these vectors; their number is a power of two.
+
+        Method: blocks of half the size change places, then those of a quarter, and so on: log2(lanes) shuffles of
+        each vector.
+        """
+        rows, size = list(vectors), len(vectors)
+        kind = ir.VectorType(I32, size)
+        half = size // 2
+        while half:
+            upper = [lane & half for lane in range(size)]
+            low = ir.Constant(kind, [size + lane - half if up else lane for lane, up in enumerate(upper)])
+            high = ir.Constant(kind, [size + lane if up else lane + half for lane, up in enumerate(upper)])
+            for r in range(size):
+                if not r & half:
+                    a, b = rows[r], rows[r + half]
+                    rows[r], rows[r + half] = self.llvm.shuffle_vector(a, b, low), self.llvm.shuffle_vector(a, b, high)
+            half //= 2
+        return rows
 
     def select_lanes(self, x, lanes: list[int]):
         """Some lanes of a vector, as a shorter vector."""

@@ -17,6 +17,8 @@ from functools import lru_cache
 
 import llvmlite.binding as llvm
 
+from prism_explore.targets.amx import request_tiles
+
 _LLVM_LOCK = threading.Lock()
 
 
@@ -38,6 +40,8 @@ class CpuModel:
     """Whether it has `vdpbf16ps`: products of bfloat16 pairs, added to float32."""
     vector_registers: int = 16
     """How many vectors its registers hold."""
+    has_amx_bf16: bool = False
+    """Whether it multiplies tiles of bfloat16 pairs (AMX), and this process may use the tile registers."""
 
 
 @lru_cache(1)
@@ -51,7 +55,10 @@ def host_cpu() -> CpuModel:
     converts_f16 = bool(features.get("f16c")) or not is_x86
     has_bf16_dot = bool(features.get("avx512bf16") and features.get("avx512vl"))
     registers = 32 if features.get("avx512f") or not is_x86 else 16
-    return CpuModel(llvm.get_host_cpu_name(), features.flatten(), lanes, cores, converts_f16, has_bf16_dot, registers)
+    has_amx = bool(has_bf16_dot and features.get("amx-tile") and features.get("amx-bf16")) and request_tiles()
+    return CpuModel(
+        llvm.get_host_cpu_name(), features.flatten(), lanes, cores, converts_f16, has_bf16_dot, registers, has_amx
+    )
 
 
 class JitModule:
