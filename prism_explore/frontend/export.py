@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import Any
@@ -17,15 +18,33 @@ from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import MaskedConstant
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import decomposed
-from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, Unused, Value, valid_name
+from prism_explore.frontend.lower_aten import Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
-from prism_explore.ir.tensors import NAMES, TensorType, dtype_name, layout_of
+from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.torch_tracing import TRACING
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
 """Sizes of symbols while tracing: different primes, so that torch does not identify two of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A function or module in torch's graph, with what its placeholders stand for."""
+
+    name: str
+    arguments: tuple[str, ...]
+    graph: Any
+    """Of ATen operators, those without a row decomposed where torch can."""
+    sources: Mapping[str, tuple[str, TensorType]]
+    """Per placeholder, the argument or the module's tensor that it stands for."""
+    parameters: Mapping[str, Any]
+    """The module's tensors, by their dotted names."""
+    constants: Mapping[str, Any]
+    """Tensors that the code holds, by the names of their placeholders."""
+    structure: Any
+    """Of what the code returns, as torch's `TreeSpec`."""
 
 
 def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
@@ -40,6 +59,23 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         UnsupportedOperator: with the operator, the user's line, and the supported ones.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
+    given = exported(code, inputs, name)
+    fixed: dict[str, Value] = {}
+    for placeholder, tensor in given.constants.items():
+        fixed[placeholder] = uniform_constant(tensor) or Unused(f"the constant tensor {placeholder!r} of the code")
+    # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
+    probe = Translation(given.name, given.sources, BY_NAME, fixed)
+    probe.run(given.graph)
+    if not probe.bindings:
+        raise UnsupportedOperator(f"{given.name} returns a constant; there is nothing to search")
+    translation = Translation(given.name, given.sources, BY_NAME, fixed, probe.views(last=set(given.parameters)))
+    program = translation.run(given.graph)
+    form = None if given.structure.is_leaf() else ResultForm(translation.results, given.structure)
+    return Traced(program, tuple(translation.bindings), code, given.arguments, given.parameters, form)
+
+
+def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Exported:
+    """torch's graph of a function or module; arguments and errors are those of `trace`."""
     if not callable(code):
         raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
     if inspect.isclass(code):
@@ -58,11 +94,11 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
                 if str(d) != s:
                     raise ShapeError(f"an argument's dim must be a number or one symbol, found {d}")
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
-    exported = _export(code, [types[a] for a in arguments], symbols)
-    signature = exported.graph_signature
+    program = _export(code, [types[a] for a in arguments], symbols)
+    signature = program.graph_signature
     parameters: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     sources: dict[str, tuple[str, TensorType]] = {}
-    fixed: dict[str, Value] = {}
     user = iter(arguments)
     for spec in signature.input_specs:
         placeholder = spec.arg.name
@@ -74,35 +110,25 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
                 f"{program_name} has an argument and a tensor of its own named {spec.target!r}; rename the argument"
             )
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
-            tensor = exported.state_dict[spec.target]
-            if dtype_name(tensor.dtype) in TORCH_DTYPES:
+            tensor = program.state_dict[spec.target]
+            if dtype_name(tensor.dtype) in DTYPE_OF_NAME:
                 parameters[spec.target] = tensor
                 sources[placeholder] = (spec.target, tensor_type(tensor, spec.target))
             else:
-                fixed[placeholder] = Unused(f"{spec.target}, which has dtype {dtype_name(tensor.dtype)}")
-        elif (known := _uniform_constant(exported.constants.get(spec.target))) is not None:
-            fixed[placeholder] = known
+                constants[placeholder] = tensor
         else:
-            raise UnsupportedOperator(f"{program_name} holds a constant tensor {spec.target!r}; pass it as an argument")
+            constants[placeholder] = program.constants.get(spec.target)
     if written := [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]:
         names = [sources[target][0] if target in sources else target for target in written]
         raise UnsupportedOperator(
             f"{program_name} writes into {', '.join(names)}; return the new value instead of writing in place"
         )
-    # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
-    probe = Translation(program_name, sources, BY_NAME, fixed)
-    probe.run(exported.graph)
-    if not probe.bindings:
-        raise UnsupportedOperator(f"{program_name} returns a constant; there is nothing to search")
-    own = {source for source, _ in sources.values()} & set(parameters)
-    translation = Translation(program_name, sources, BY_NAME, fixed, probe.views(last=own))
-    program = translation.run(exported.graph)
-    structure = exported.call_spec.out_spec
-    form = None if structure.is_leaf() else ResultForm(translation.results, structure)
-    return Traced(program, tuple(translation.bindings), code, tuple(arguments), parameters, form)
+    return Exported(
+        program_name, tuple(arguments), program.graph, sources, parameters, constants, program.call_spec.out_spec
+    )
 
 
-def _uniform_constant(tensor: Any) -> MaskedConstant | None:
+def uniform_constant(tensor: Any) -> MaskedConstant | None:
     """A tensor that is part of the code, if all of its elements are the same finite number."""
     if tensor is None or not tensor.numel() or tensor.is_complex():
         return None
@@ -204,12 +230,12 @@ def tensor_type(example: Any, name: str) -> TensorType:
         raise ShapeError(f"argument {name!r}: expected px.T(...) or a tensor, found {type(example).__name__}")
     if (layout := str(getattr(example, "layout", "torch.strided"))) != "torch.strided":
         raise ShapeError(f"argument {name!r} is {layout.removeprefix('torch.')}; pass a dense tensor, x.to_dense()")
-    if kind not in TORCH_DTYPES:
-        raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(TORCH_DTYPES)}")
+    if kind not in DTYPE_OF_NAME:
+        raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(DTYPE_OF_NAME)}")
     if 0 in shape:
         raise ShapeError(f"argument {name!r} has the shape {tuple(shape)}: no elements; a search needs sizes from 1 on")
     dims = tuple(dim(int(n)) for n in shape)
-    return TensorType(dims, TORCH_DTYPES[kind], *layout_of(dims, tuple(map(int, shape)), _strides_of(example)))
+    return TensorType(dims, DTYPE_OF_NAME[kind], *layout_of(dims, tuple(map(int, shape)), _strides_of(example)))
 
 
 def _strides_of(example: Any) -> tuple[int, ...]:

@@ -22,9 +22,10 @@ from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.elementwise import BITS
 from prism_explore.ir.ops import Band, Binary, Concat, Expand, Permute, Reshape, Slice, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.tensors import NAMES, DType, TensorType, broadcast, dtype_name
+from prism_explore.ir.tensors import INTEGERS, NAMES, DType, TensorType, broadcast, dtype_name
 
-TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
+TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items() if dtype not in INTEGERS}
+"""The dtypes that kernels read, by their names in torch."""
 LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0, "bool": 3.402e38}
 """Slightly below the largest finite number of each dtype; its negative is used for minus infinity in masks."""
 
@@ -150,6 +151,8 @@ class Translation:
 
     def _declare(self, view: View) -> int:
         source, t = self._sources[view.placeholder]
+        if t.dtype in INTEGERS:
+            raise self.unsupported(f"{source!r}, a tensor of dtype {NAMES[t.dtype]}", "kernels compute with floats")
         taken = {b.name for b in self.bindings}
         bare = valid_name(source)
         name = next(n for n in (bare, f"{bare}_t", *(f"{bare}_t{k}" for k in range(2, 99))) if n not in taken)

@@ -39,7 +39,7 @@ from prism_explore.ir.ops import (
     result_dtype,
     without_dim,
 )
-from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.ir.tensors import INTEGERS, DType, TensorType
 from prism_explore.support.caches import memoize
 
 Phase: TypeAlias = Literal["invariant", "loop", "after"]
@@ -340,6 +340,8 @@ def _check_node(nodes: Sequence[Node], node: Node, position: int) -> None:
     match node.op:
         case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
             raise ShapeError(f"{where}: {op_name(node.op)} belongs inside a block graph")
+        case Input(name, t) if t.dtype in INTEGERS:
+            raise ShapeError(f"{where}: {name!r} has dtype {t.dtype}; only operators that torch computes read integers")
         case Result(index):
             source = nodes[node.args[0]].op if node.args[0] < position else None
             if not isinstance(source, Custom) or not 0 < index < len(source.block.stores):

@@ -11,12 +11,18 @@ from typing import Any, Literal, TypeAlias, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ONE, ZERO, Dim, DimLike, dim
 
-DType: TypeAlias = Literal["f64", "f32", "bf16", "f16", "bool"]
-"""How elements are stored. `bool` is one byte that is 0 or 1, of inputs only: what is computed is a number."""
+DType: TypeAlias = Literal["f64", "f32", "bf16", "f16", "bool", "i64", "i32"]
+"""How elements are stored. `bool` is one byte that is 0 or 1, of inputs only: what is computed is a number. No kernel
+reads integers: they are arguments and results of operators that torch computes."""
 DTYPES: tuple[str, ...] = get_args(DType)
-BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "bool": 1}
-NAMES: dict[DType, str] = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16", "bool": "bool"}
+BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "bool": 1, "i64": 8, "i32": 4}
+NAMES: dict[DType, str] = {
+    **{"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"},
+    **{"bool": "bool", "i64": "int64", "i32": "int32"},
+}
 """Their names in torch and NumPy."""
+INTEGERS: frozenset[DType] = frozenset({"i64", "i32"})
+DTYPE_OF_NAME: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +173,7 @@ def tensor(
 
     Args:
         dims: sizes from the first dim to the last: positive integers, names of symbols, or `Dim`s.
-        dtype: `f64`, `f32`, `bf16`, `f16`, or `bool` for masks.
+        dtype: `f64`, `f32`, `bf16`, `f16`, `bool` for masks, or `i64` and `i32` for indices.
         order: the dims from slowest to fastest in memory; empty for row-major.
         strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
 
