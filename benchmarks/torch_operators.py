@@ -4,12 +4,14 @@
     .venv/bin/python benchmarks/torch_operators.py --only softmax --samples 9
 
 Source: `torch.testing._internal.common_methods_invocations.op_db`, with its sample inputs in float32. It needs the
-package `expecttest`. Each sample is traced to a tensor program. The reference interpreter computes the program, and its
-result is compared with torch's. There is no search. Samples with a dim of size 0 are left out.
+package `expecttest`. Each sample is traced to a tensor program, or, where an operator has no row, to tensor programs
+with opaque calls of torch between them. The reference interpreter computes the programs, torch the calls, and the
+results are compared with torch's. There is no search. Samples with a dim of size 0 are left out.
 
 An operator is one of:
 
-whole       every sample is traced, and every result agrees
+whole       every sample is traced to one tensor program, and every result agrees
+opaque      every sample is traced, some with opaque calls or in several parts, and every result agrees
 partly      some samples are traced, and their results agree
 refused     no sample is traced; the reason of the first is kept
 export      torch.export cannot trace any sample
@@ -39,10 +41,12 @@ from torch.utils import _pytree
 
 from prism_explore.errors import PrismError, UnsupportedOperator
 from prism_explore.frontend import trace
+from prism_explore.frontend.mixed_program import evaluate_mixed
+from prism_explore.frontend.mixed_trace import trace_mixed
 from prism_explore.ir.interpreter.reference import evaluate
 
-Kind = Literal["whole", "partly", "refused", "export", "WRONG", "no floats"]
-KINDS: tuple[Kind, ...] = ("whole", "partly", "refused", "export", "WRONG", "no floats")
+Kind = Literal["whole", "opaque", "partly", "refused", "export", "WRONG", "no floats"]
+KINDS: tuple[Kind, ...] = ("whole", "opaque", "partly", "refused", "export", "WRONG", "no floats")
 EXPORT_FAILED = "torch.export could not trace"
 
 
@@ -95,18 +99,39 @@ def samples(entry: Any, count: int) -> Iterator[Call]:
     yield from calls[:: max(1, len(calls) // count)][:count]
 
 
-def disagreement(call: Call) -> str:
-    """Where a traced sample differs from torch; empty where it agrees.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one sample that could be traced."""
+
+    is_whole: bool
+    """Whether it is one tensor program."""
+    wrong: str = ""
+    """Where it differs from torch; empty where it agrees."""
+
+
+def outcome(call: Call) -> Outcome:
+    """One sample, traced and compared with torch.
 
     Raises:
         PrismError: it cannot be traced.
     """
-    made = trace(call.module, {f"x{n + 1}": x for n, x in enumerate(call.tensors)}, name="operator")
-    given = made.bind(*call.tensors)
+    inputs = {f"x{n + 1}": x for n, x in enumerate(call.tensors)}
+    try:
+        made = trace(call.module, inputs, name="operator")
+    except PrismError:
+        mixed = trace_mixed(call.module, inputs, "operator")
+        given = {name: x.numpy() for name, x in mixed.bind(*call.tensors).items()}
+        with np.errstate(all="ignore"):
+            return Outcome(False, disagreement(call, evaluate_mixed(mixed, given, wide=False)))
+    bound = made.bind(*call.tensors)
     with np.errstate(all="ignore"):
-        results = evaluate(made.program, {b.name: x.numpy() for b, x in zip(made.bindings, given, strict=True)})
+        results = evaluate(made.program, {b.name: x.numpy() for b, x in zip(made.bindings, bound, strict=True)})
+    return Outcome(True, disagreement(call, results if isinstance(results, tuple) else (results,)))
+
+
+def disagreement(call: Call, found: Sequence[Any]) -> str:
+    """Where results differ from torch's; empty where they agree."""
     wanted = [x for x in _pytree.tree_leaves(call.module(*call.tensors)) if isinstance(x, torch.Tensor)]
-    found = results if isinstance(results, tuple) else (results,)
     for x, y in zip(wanted, found, strict=True):
         if tuple(x.shape) != y.shape:
             return f"shape {y.shape}, torch has {tuple(x.shape)}"
@@ -128,21 +153,31 @@ def judge(entry: Any, count: int) -> Verdict:
     name = entry.name + (f".{entry.variant_test_name}" if entry.variant_test_name else "")
     if torch.float32 not in entry.dtypes:
         return Verdict(name, "no floats", 0, 0)
-    taken, tried, exported, reason = 0, 0, 0, ""
+    taken, whole, tried, exported, reason = 0, 0, 0, 0, ""
     for call in samples(entry, count):
         tried += 1
         try:
-            wrong = disagreement(call)
+            found = outcome(call)
         except PrismError as failure:
             exported += EXPORT_FAILED not in str(failure)
             reason = reason or short_reason(failure)
             continue
-        if wrong:
-            return Verdict(name, "WRONG", taken, tried, wrong)
-        taken, exported = taken + 1, exported + 1
+        if found.wrong:
+            return Verdict(name, "WRONG", taken, tried, found.wrong)
+        taken, whole, exported = taken + 1, whole + found.is_whole, exported + 1
     if not tried:
         return Verdict(name, "no floats", 0, 0)
-    kind = "whole" if taken == tried else "partly" if taken else "refused" if exported else "export"
+    kind = (
+        "whole"
+        if whole == tried
+        else "opaque"
+        if taken == tried
+        else "partly"
+        if taken
+        else "refused"
+        if exported
+        else "export"
+    )
     return Verdict(name, kind, taken, tried, reason)
 
 

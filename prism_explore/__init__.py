@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prism_explore.entry.equivalence.outcome import Equivalence, FloatComparison, ResultCheck, Witness
     from prism_explore.entry.large_program import LargeProgram
     from prism_explore.entry.torch_compile import TorchCompiler
+    from prism_explore.entry.whole_program import BestWhole, WholeProgram
     from prism_explore.errors import (
         JournalVersionError,
         ParseError,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, tuple[str, str]] = {
     "Best": ("runtime.best", "Best"),
+    "BestWhole": ("entry.whole_program", "BestWhole"),
     "Budget": ("tune", "Budget"),
     "CheckResult": ("diagnose.check", "CheckResult"),
     "Equivalence": ("entry.equivalence.outcome", "Equivalence"),
@@ -71,6 +73,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "TorchCompiler": ("entry.torch_compile", "TorchCompiler"),
     "UnsupportedOperator": ("errors", "UnsupportedOperator"),
     "Witness": ("entry.equivalence.outcome", "Witness"),
+    "WholeProgram": ("entry.whole_program", "WholeProgram"),
     "WORKLOADS": ("frontend.workloads", "WORKLOADS"),
     "compare_with_concrete": ("diagnose.concrete_baseline", "compare_with_concrete"),
     "certify": ("diagnose.check", "certify"),
@@ -101,6 +104,7 @@ _HOMES: dict[str, tuple[str, str]] = {
 __all__ = [
     "WORKLOADS",
     "Best",
+    "BestWhole",
     "Budget",
     "CheckResult",
     "Equivalence",
@@ -122,6 +126,7 @@ __all__ = [
     "TensorProgram",
     "TorchCompiler",
     "UnsupportedOperator",
+    "WholeProgram",
     "Witness",
     "assert_equivalent",
     "certify",

@@ -8,6 +8,9 @@
 | `lower_aten` | one pass over that graph; the kinds of traced values |
 | `aten/table` | the table of ATen operators; `aten/views` and `aten/attention` hold the longer rows |
 | `aten/constants` | tensors known at compile time: constants, positions, masks |
+| `mixed_trace` | a whole program: tensor programs, and opaque calls of torch for operators without a row |
+| `mixed_program` | such a program as data, and its execution |
+| `opaque` | which operators may be opaque; their calls as plain data |
 | `library_calls` | a table of torch's larger calls, each of which may equal a full program |
 | `autograd` | a kernel's result with the gradient of the torch code that it replaces |
 | `workloads` | published programs with their shapes |

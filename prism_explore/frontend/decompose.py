@@ -31,18 +31,47 @@ def decomposed(exported: Any, known: Collection[str]) -> Any:
         return exported
     for is_wide in (True, False):
         with suppress(Exception):
-            return _run(exported, frozenset(known), is_wide)
+            found = _run(exported, *_tables(frozenset(known), is_wide))
+            if all(_is_known(node, names) for node in found.graph.nodes):
+                return found
+            with suppress(Exception):
+                return _with_whole_operators(exported, frozenset(known), names, is_wide)
+            return found
     return exported
 
 
-def _run(exported: Any, known: frozenset[str], is_wide: bool) -> Any:
+def _with_whole_operators(exported: Any, known: frozenset[str], names: Collection[str], is_wide: bool) -> Any:
+    """The program without the decompositions that end in operators that are not known.
+
+    torch has one kernel for what such a decomposition splits: `embedding` would become an `index` of a view.
+    """
+    known |= _resampling()
+    kernels = _run(exported, _tables(known, is_wide)[0], {})
+    found = _run(kernels, *_tables(known, is_wide))
+    origin = {node.name: operator_name(node.target) for node in kernels.graph.nodes}
+    whole = {
+        origin[source[-1].name]
+        for node in found.graph.nodes
+        if not _is_known(node, names) and (source := node.meta.get("from_node")) and source[-1].name in origin
+    }
+    return _run(kernels, *_tables(known | whole, is_wide))
+
+
+@memoize(1)
+def _resampling() -> frozenset[str]:
+    """Operators that resample images: torch's own decompositions split them even where they are composite."""
+    from torch._decomp import decomposition_table
+
+    return frozenset(name for name in map(operator_name, decomposition_table) if "upsample" in name)
+
+
+def _run(exported: Any, kept: Mapping[Any, Any], table: Mapping[Any, Any]) -> Any:
     """`ExportedProgram.run_decompositions`, which scans all of torch's operators twice in each call.
 
     This takes 0.1 s instead of 0.7 s, because it overrides the composite operators with rows and no others.
     """
     from torch.export import exported_program
 
-    kept, table = _tables(known, is_wide)
     return exported_program._decompose_exported_program(
         exported,
         cia_to_decomp=dict(kept),
@@ -52,22 +81,27 @@ def _run(exported: Any, known: frozenset[str], is_wide: bool) -> Any:
     )
 
 
-@memoize(8)
 def _tables(known: frozenset[str], is_wide: bool) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
     """The composite operators that are kept, and torch's decompositions of other operators that are not known.
 
     `is_wide` adds those outside of the core ATen table. Some of them write in place, which a second trace rejects.
     """
+    composite, table = _all_decompositions(is_wide)
+    return (
+        {op: how for op, how in composite.items() if operator_name(op) in known},
+        {op: how for op, how in table.items() if operator_name(op) not in known and op not in composite},
+    )
+
+
+@memoize(2)
+def _all_decompositions(is_wide: bool) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:
+    """What keeps each composite operator, and the decompositions of the others."""
     from torch._decomp import decomposition_table
     from torch._export.utils import _collect_all_valid_cia_ops, _special_op_to_preserve_cia
     from torch.export import default_decompositions
 
-    composite = set(_collect_all_valid_cia_ops())
     table = {**(decomposition_table if is_wide else {}), **dict(default_decompositions().items())}
-    return (
-        {op: _special_op_to_preserve_cia for op in composite if operator_name(op) in known},
-        {op: how for op, how in table.items() if operator_name(op) not in known and op not in composite},
-    )
+    return dict.fromkeys(_collect_all_valid_cia_ops(), _special_op_to_preserve_cia), table
 
 
 def _is_known(node: Any, names: Collection[str]) -> bool:

@@ -22,6 +22,7 @@ from prism_explore.frontend.lower_aten import Translation, Unused, Value, valid_
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
+from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.torch_tracing import TRACING
 
@@ -63,15 +64,34 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     fixed: dict[str, Value] = {}
     for placeholder, tensor in given.constants.items():
         fixed[placeholder] = uniform_constant(tensor) or Unused(f"the constant tensor {placeholder!r} of the code")
-    # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
-    probe = Translation(given.name, given.sources, BY_NAME, fixed)
-    probe.run(given.graph)
-    if not probe.bindings:
-        raise UnsupportedOperator(f"{given.name} returns a constant; there is nothing to search")
-    translation = Translation(given.name, given.sources, BY_NAME, fixed, probe.views(last=set(given.parameters)))
-    program = translation.run(given.graph)
+    program, translation = translate(given.name, given.graph, given.sources, fixed, set(given.parameters))
     form = None if given.structure.is_leaf() else ResultForm(translation.results, given.structure)
     return Traced(program, tuple(translation.bindings), code, given.arguments, given.parameters, form)
+
+
+def translate(
+    name: str, graph: Any, sources: Mapping[str, tuple[str, TensorType]], fixed: Mapping[str, Value], last: set[str]
+) -> tuple[TensorProgram, Translation]:
+    """The program of a graph of ATen operators, and its translation.
+
+    Args:
+        name: of the program.
+        graph: torch's graph.
+        sources: per placeholder the name and the type of its tensor.
+        fixed: the values of other placeholders.
+        last: names of tensors that become the last inputs.
+
+    Raises:
+        UnsupportedOperator: an operator has no row, or the result does not depend on an input.
+        ShapeError: dims do not fit.
+    """
+    # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
+    probe = Translation(name, sources, BY_NAME, fixed)
+    probe.run(graph)
+    if not probe.bindings:
+        raise UnsupportedOperator(f"{name} returns a constant; there is nothing to search")
+    translation = Translation(name, sources, BY_NAME, fixed, probe.views(last))
+    return translation.run(graph), translation
 
 
 def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Exported:

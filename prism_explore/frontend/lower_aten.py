@@ -100,16 +100,19 @@ class Translation:
     def run(self, graph: Any) -> TensorProgram:
         """Lower every node that has a user."""
         for node in graph.nodes:
-            if node.op == "placeholder" and node.name in self._fixed:
-                self._values[node] = self._fixed[node.name]
-            elif node.op == "placeholder":
-                rank = self._sources[node.name][1].rank
-                self._values[node] = View(node.name, tuple(range(rank)))
-            elif node.op == "output":
+            if node.op == "output":
                 return self.build.build(self._results(node.args[0]))
-            elif node.op == "call_function" and (node.users or operator_name(node.target).endswith("_")):
-                self._values[node] = self._call(node)
+            self.visit(node)
         raise AssertionError("an exported graph ends with its output")
+
+    def visit(self, node: Any) -> None:
+        """Give a node its value, unless nothing reads it."""
+        if node.op in ("placeholder", "get_attr") and node.target in self._fixed:
+            self._values[node] = self._fixed[node.target]
+        elif node.op == "placeholder":
+            self._values[node] = View(node.name, tuple(range(self._sources[node.name][1].rank)))
+        elif node.op == "call_function" and (node.users or operator_name(node.target).endswith("_")):
+            self._values[node] = self._call(node)
 
     def _result(self, x: Any) -> int:
         """The position of the result, which has the dtype that torch computes."""
@@ -546,6 +549,7 @@ class Translation:
         """The error for an operator that has no row, or a use of one that its row does not cover."""
         return UnsupportedOperator(
             f"{what} is not supported{f': {why}' if why else ''}; used at {self.line or 'an unknown line'}. "
+            "px.WholeProgram(...), with the same arguments, leaves it to torch and searches the rest. "
             f"Supported: {', '.join(sorted({r.torch for r in self._rows.values()}))}"
         )
 

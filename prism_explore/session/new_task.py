@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 from prism_explore.errors import ShapeError
-from prism_explore.frontend import data_sizes, trace
+from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
@@ -40,7 +40,7 @@ _PACKAGES = ("prism-explore", "torch", "triton", "egglog", "llvmlite", "numpy")
 
 
 def new_task(
-    code: Callable[..., Any] | TensorProgram,
+    code: Callable[..., Any] | TensorProgram | Traced,
     *,
     target: str | Target,
     at: Mapping[str, int] | None,
@@ -78,7 +78,13 @@ def new_task(
     names = baseline_names(baselines)
     if dominated not in get_args(Dominated):
         raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {dominated!r}")
-    traced = None if isinstance(code, TensorProgram) else trace(code, {**(inputs or {}), **more_inputs}, name)
+    match code:
+        case TensorProgram():
+            traced = None
+        case Traced():
+            traced = code
+        case _:
+            traced = trace(code, {**(inputs or {}), **more_inputs}, name)
     program = traced.program if traced is not None else cast(TensorProgram, code)
     if reason := why_too_large(program):
         raise ShapeError(reason)

@@ -27,7 +27,7 @@ from prism_explore.events.kinds import Event, ExplorationFinished, SearchForked
 from prism_explore.events.ledger import Steering
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import ReplayedJournal
-from prism_explore.frontend import declare_symbols, trace
+from prism_explore.frontend import Traced, declare_symbols, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import Space
@@ -63,7 +63,7 @@ class Session(Record):
     """One search over one program.
 
     Args:
-        code: a torch function or module, or a TensorProgram.
+        code: a torch function or module, a TensorProgram, or torch code that was traced before.
         target: the machine, by name or as a Target.
         at: values of the program's symbols, at which kernels are tuned; 8 by default.
         seed: the same seed and the same steering give the same events.
@@ -89,7 +89,7 @@ class Session(Record):
         more_inputs: the same, as keywords.
 
     Raises:
-        UnsupportedOperator: the code uses an operator that is not supported.
+        UnsupportedOperator: the code uses an operator that is not supported; `WholeProgram` leaves it to torch.
         ShapeError: arguments, dims or `at` do not fit.
         TargetUnavailable: no such machine, or one where an executor's workers cannot take turns at timing.
         JournalVersionError: the database is damaged, or of a later version.
@@ -108,7 +108,7 @@ class Session(Record):
 
     def __init__(
         self,
-        code: Callable[..., Any] | TensorProgram,
+        code: Callable[..., Any] | TensorProgram | Traced,
         *,
         target: str | Target = "cpu",
         at: Mapping[str, int] | None = None,

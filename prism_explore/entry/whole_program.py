@@ -1,0 +1,271 @@
+"""The search of a whole torch program: parts become proved kernels, operators that no row translates stay with torch.
+
+    whole = px.WholeProgram(model, x=px.T("b", 64), at={"b": 8})
+    whole.run()
+    print(whole)            # one table: what is searched, what torch computes, why, and which row is missing
+    best = whole.best()     # called like the model
+
+The program is traced to tensor programs and opaque calls between them (`frontend/mixed_trace.py`). Each different
+tensor program has a session of its own. The claim is about the whole: each part is proved equal to its tensor program,
+and an opaque call is assumed to be a function of its arguments.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, Literal, TypeAlias
+
+from prism_explore.errors import ShapeError
+from prism_explore.frontend.mixed_program import Computation, MixedProgram, run_mixed
+from prism_explore.frontend.mixed_trace import trace_mixed
+from prism_explore.frontend.opaque import OpaqueCall
+from prism_explore.generate.abstract_expr.size_estimate import why_too_large
+from prism_explore.ir.ops import Band, Input, ViewOp, op_name
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.partition import canonical_text
+from prism_explore.pipeline.search_space import default_space
+from prism_explore.runtime.best import Best
+from prism_explore.session.session import Session
+from prism_explore.targets import Target
+
+State: TypeAlias = Literal["searched", "opaque", "torch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One step of a program: what computes it, and why."""
+
+    state: State
+    """`searched`; `opaque`: an operator without a row; `torch`: views and what is too small to be searched."""
+    what: str
+    """The operators."""
+    result: str
+    """The tensor that it computes, with its type."""
+    why: str
+    """What the search found, or why there was none."""
+    line: str = ""
+    """The line of the user's code, of an opaque call."""
+
+
+class WholeProgram:
+    """The searches over the parts of one torch function or module.
+
+    Args:
+        code: a torch function or module.
+        target: the machine, by name or as a Target.
+        at: values of the program's symbols, at which kernels are tuned.
+        time_s: seconds for enumeration over all parts, and as many for proofs.
+        name: the name of the program.
+        inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
+        session: further arguments of every session, such as `seed`, `budget`, `baselines`.
+        more_inputs: types of arguments, as keywords.
+
+    Raises:
+        UnsupportedOperator: torch.export cannot trace the code, or an operator is no function of its arguments, such as
+            one that draws random numbers.
+        ShapeError: arguments or dims do not fit.
+
+    Example:
+        >>> import torch
+        >>> import prism_explore as px
+        >>> def gate(x):
+        ...     values, indices = torch.softmax(x, -1).topk(2)
+        ...     return values / values.sum(-1, keepdim=True), indices
+        >>> [row.state for row in px.WholeProgram(gate, x=px.T("b", 64)).coverage]
+        ['searched', 'opaque', 'searched']
+    """
+
+    def __init__(
+        self,
+        code: Callable[..., Any],
+        *,
+        target: str | Target = "cpu",
+        at: Mapping[str, int] | None = None,
+        time_s: float = 300.0,
+        name: str | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        session: Mapping[str, Any] | None = None,
+        **more_inputs: Any,
+    ) -> None:
+        self.program: MixedProgram = trace_mixed(
+            code, {**(inputs or {}), **more_inputs}, name, lambda part: not why_too_large(part)
+        )
+        searched = [c for c in self.program.computations if _is_worth_a_search(c.traced.program)]
+        different = {_key(c): c for c in searched}
+        sessions: dict[str, Session] = {}
+        for key, part in different.items():
+            program = part.traced.program
+            sessions[key] = Session(
+                part.traced,
+                target=target,
+                at={s: n for s, n in (at or {}).items() if s in program.graph.data_symbols},
+                space=replace(default_space(program), time_s=time_s / len(different)),
+                **(session or {}),
+            )
+        self.sessions: tuple[Session, ...] = tuple(sessions.values())
+        self._session_of = tuple(sessions.get(_key(c)) for c in self.program.computations)
+
+    def run(self) -> None:
+        """Search every part to its end; an interrupt pauses, and `run()` resumes."""
+        for session in self.sessions:
+            session.run()
+
+    def close(self) -> None:
+        """Release the resources of the searches; their results can still be read."""
+        for session in self.sessions:
+            session.close()
+
+    def best(self) -> BestWhole:
+        """The whole program with the best kernel in each part that has one; runs the searches to their end first.
+
+        Returns:
+            A callable with the arguments and the results of the code.
+        """
+        found = {id(s): s.best() for s in self.sessions}
+        kernels = (found[id(s)] if s is not None else None for s in self._session_of)
+        return BestWhole(self.program, tuple(k if isinstance(k, Best) else None for k in kernels), self.claim)
+
+    @property
+    def coverage(self) -> tuple[Coverage, ...]:
+        """What computes each step of the program, in order.
+
+        Views and constants that only opaque calls read are left out.
+        """
+        sessions = iter(self._session_of)
+        rows = (_row(step, next(sessions) if isinstance(step, Computation) else None) for step in self.program.steps)
+        return tuple(row for row in rows if row is not None)
+
+    @property
+    def claim(self) -> str:
+        """What was searched, what is proved, and what that assumes, in sentences."""
+        parts = [s for s in self._session_of if s is not None]
+        proved = sum(s.chosen is not None for s in parts)
+        calls = self.program.calls
+        sentences = [
+            f"Parts of {self.program.name}: {len(self._session_of)}; searched: {len(parts)} ({len(self.sessions)} "
+            f"different); with a proved kernel: {proved}. Opaque calls: {len(calls)}.",
+            opaque_assumption([c.operator for c in calls]),
+        ]
+        if any(s.state not in ("finished", "cancelled") for s in self.sessions):
+            sentences.append("The searches have not ended.")
+        return " ".join(filter(None, sentences))
+
+    def __repr__(self) -> str:
+        rows = self.coverage
+        width = max((len(r.what) for r in rows), default=0)
+        lines = [f"  {r.state:<8}  {r.what:<{min(width, 48)}}  {r.result}  {_why(r)}".rstrip() for r in rows]
+        return "\n".join([self.claim, *lines])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th scope='col'>{name}</th>" for name in ("state", "operators", "result", "why", "line"))
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in (r.state, r.what, r.result, r.why, r.line))}</tr>"
+            for r in self.coverage
+        )
+        return f"<p>{escape(self.claim)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class BestWhole:
+    """A whole program with proved kernels in its parts; it is called like the code.
+
+    A part without a kernel, and a call that a kernel does not accept, run torch's code for that part. Gradients are
+    those of torch's code.
+
+    Args:
+        program: the program.
+        kernels: per part, in order, its kernel; None where torch computes the part.
+        claim: what is proved, and what that assumes.
+
+    Example:
+        >>> import torch
+        >>> import prism_explore as px
+        >>> whole = px.WholeProgram(lambda x: torch.sort(x)[0] * 2, x=px.T(4), target="h100")
+        >>> whole.best()(torch.tensor([4.0, 3.0, 2.0, 1.0]))  # a GPU that is not there: torch computes all parts
+        tensor([2., 4., 6., 8.])
+    """
+
+    def __init__(self, program: MixedProgram, kernels: Sequence[Best | None], claim: str) -> None:
+        self.program = program
+        self.kernels: tuple[Best | None, ...] = tuple(kernels)
+        self.proof = claim
+        self.refused: list[str] = []
+        """Why kernels did not take calls, each reason once."""
+        parts = [c.traced.reference for c in program.computations]
+        self._code = [self._with_fallback(k, t) if k is not None else t for k, t in zip(kernels, parts, strict=True)]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The results of the code on torch tensors.
+
+        Raises:
+            ShapeError: an argument is missing, or has another shape than declared.
+        """
+        return run_mixed(self.program, self.program.bind(*args, **kwargs), self._code)
+
+    def _with_fallback(self, kernel: Best, torch_code: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*tensors: Any) -> Any:
+            try:
+                return kernel(*tensors)
+            except ShapeError as error:
+                if str(error) not in self.refused:
+                    self.refused.append(str(error))
+                    warnings.warn(f"prism: torch computes a part of {self.program.name}: {error}", stacklevel=2)
+                return torch_code(*tensors)
+
+        return run
+
+    def __repr__(self) -> str:
+        lines = [self.proof]
+        for part, kernel in zip(self.program.computations, self.kernels, strict=True):
+            lines.append(f"  {part.result}: {kernel.implementation if kernel is not None else 'torch'}")
+        return "\n".join(lines)
+
+
+def opaque_assumption(operators: Sequence[str]) -> str:
+    """What a proof assumes about opaque calls; empty where there are none."""
+    if not operators:
+        return ""
+    return (
+        f"Opaque: {', '.join(dict.fromkeys(operators))}. Assumed of each: equal arguments and attributes give equal "
+        "results; nothing else."
+    )
+
+
+def _key(part: Computation) -> str:
+    """Parts with equal keys are one search: the program, and which argument each input is."""
+    position = {a: n for n, a in enumerate(part.traced.arguments)}
+    inputs = [f"{position[b.source]}{b.permute}" for b in part.traced.bindings]
+    return f"{' '.join(inputs)}\n{canonical_text(part.traced.program)}"
+
+
+def _is_worth_a_search(program: TensorProgram) -> bool:
+    """Whether a program computes anything, and is not too large for one search."""
+    computes = any(not isinstance(n.op, Input | Band | ViewOp) for n in program.graph.nodes)
+    return computes and not why_too_large(program)
+
+
+def _row(step: Computation | OpaqueCall, session: Session | None) -> Coverage | None:
+    match step:
+        case OpaqueCall():
+            if not step.reason:
+                return None
+            result = ", ".join(f"{r.name} {r.type}" for r in step.results)
+            return Coverage("opaque", step.operator, result, step.reason, step.line)
+        case Computation():
+            nodes = [n.op for n in step.traced.program.graph.nodes if not isinstance(n.op, Input | Band)]
+            names = ", ".join(op_name(op) for op in nodes[:6]) + (
+                f" and {len(nodes) - 6} more" if len(nodes) > 6 else ""
+            )
+            result = f"{step.result} {step.type}"
+            if session is None:
+                why = why_too_large(step.traced.program) or "views only: nothing to compute"
+                return Coverage("torch", names, result, why)
+            found = session.chosen
+            state = f"kernel {found.candidate.id}, proved" if found is not None else session.claim or session.state
+            return Coverage("searched", names, result, state)
+
+
+def _why(row: Coverage) -> str:
+    return row.why + (f" ({row.line})" if row.line else "")

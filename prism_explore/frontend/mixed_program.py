@@ -1,0 +1,178 @@
+# pyright: basic
+# Tensors are torch's or NumPy's.
+"""A torch program as a sequence of tensor programs and opaque calls, and its execution.
+
+Each step computes tensors from those before it. `run_mixed` executes the steps with torch; `evaluate_mixed` is the
+plain definition: the reference interpreter for tensor programs, torch in float64 for opaque calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from prism_explore.errors import ShapeError
+from prism_explore.frontend.opaque import OpaqueCall, TensorRef, called
+from prism_explore.frontend.traced_program import Signature, Traced
+from prism_explore.ir.interpreter.reference import Array, evaluate
+from prism_explore.ir.tensors import INTEGERS, NAMES, TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A part that is a tensor program: it can be searched."""
+
+    result: str
+    """The name of the tensor that it computes."""
+    type: TensorType
+    """Of that tensor."""
+    traced: Traced
+    """Its program, and its torch code; the arguments are named as the tensors that it reads."""
+
+
+Step: TypeAlias = Computation | OpaqueCall
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramInput:
+    """A tensor that the caller gives, or one of the module's."""
+
+    name: str
+    """In the steps."""
+    source: str
+    """The argument, or the module's dotted name."""
+    type: TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class MixedProgram:
+    """A function or module of torch, with what can be searched apart from what torch computes."""
+
+    name: str
+    arguments: tuple[str, ...]
+    """Names of the user's arguments in order."""
+    inputs: tuple[ProgramInput, ...]
+    steps: tuple[Step, ...]
+    """In an order in which they can be computed."""
+    results: tuple[TensorRef | bool | int | float | str | None, ...]
+    """What the code returns: the leaves of its structure."""
+    structure: Any
+    """That structure, as torch's `TreeSpec`."""
+    reference: Callable[..., Any]
+    """The user's function or module."""
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The tensors of the module and of the code, by their sources."""
+
+    @property
+    def calls(self) -> tuple[OpaqueCall, ...]:
+        """The operators that no row translates, without views and constants that only they read."""
+        return tuple(s for s in self.steps if isinstance(s, OpaqueCall) and s.reason)
+
+    @property
+    def computations(self) -> tuple[Computation, ...]:
+        """The parts that are tensor programs."""
+        return tuple(s for s in self.steps if isinstance(s, Computation))
+
+    def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The tensors that the steps start from, by name.
+
+        Raises:
+            ShapeError: an argument is missing, unknown, or has another shape.
+        """
+        given = Signature(self.name, self.arguments, ()).in_order(args, kwargs)
+        tensors = {**self.parameters, **dict(zip(self.arguments, given, strict=True))}
+        return {i.name: tensors[i.source] for i in self.inputs}
+
+    def sizes(self, tensors: Mapping[str, Any]) -> dict[str, int]:
+        """The values of the symbols for these tensors.
+
+        Raises:
+            ShapeError: a tensor has another shape than declared.
+        """
+        found: dict[str, int] = {}
+        for i in self.inputs:
+            shape = tuple(map(int, tensors[i.name].shape))
+            if len(shape) == i.type.rank:
+                found = {d.symbol: n for d, n in zip(i.type.dims, shape, strict=True) if d.symbol} | found
+            if len(shape) != i.type.rank or shape != tuple(d.value(found) for d in i.type.dims):
+                raise ShapeError(f"{i.source!r} has the shape {shape}; {self.name} was traced for {i.type}")
+        return found
+
+    def structured(self, tensors: Mapping[str, Any]) -> Any:
+        """What the code returns, from the tensors that were computed."""
+        from torch.utils import _pytree
+
+        leaves = [tensors[r.name] if isinstance(r, TensorRef) else r for r in self.results]
+        return _pytree.tree_unflatten(leaves, self.structure)
+
+
+def run_mixed(program: MixedProgram, tensors: Mapping[str, Any], code: Sequence[Callable[..., Any]] = ()) -> Any:
+    """What the program returns, computed by torch and by other code for its tensor programs.
+
+    Args:
+        program: the program.
+        tensors: from `program.bind`.
+        code: per computation, in order, a function of its arguments; by default its torch code.
+    """
+    known, sizes = dict(tensors), program.sizes(tensors)
+    functions = iter(code or [c.traced.reference for c in program.computations])
+    for step in program.steps:
+        if isinstance(step, OpaqueCall):
+            known.update(called(step, known, sizes))
+        else:
+            known[step.result] = next(functions)(*(known[a] for a in step.traced.arguments))
+    return program.structured(known)
+
+
+def evaluate_mixed(program: MixedProgram, inputs: Mapping[str, Array], *, wide: bool = True) -> tuple[Array, ...]:
+    """The tensors that the program returns, in float64: by the reference interpreter, and by torch for opaque calls.
+
+    Args:
+        program: the program.
+        inputs: an array per input, by its name.
+        wide: whether opaque calls, too, compute in float64; otherwise each in the dtypes of its operands, for functions
+            that are not continuous, such as eigenvectors.
+
+    Raises:
+        ShapeError: an input has another shape than declared, or a step computes another shape than its type states.
+    """
+    import torch
+
+    types = {i.name: i.type for i in program.inputs}
+    known = {name: _wide(np.asarray(inputs[name]), t) for name, t in types.items()}
+    sizes = program.sizes(known)
+    for step in program.steps:
+        if isinstance(step, Computation):
+            bound = step.traced.signature.bind([known[a] for a in step.traced.arguments], {}, {})
+            given = {b.name: x for b, x in zip(step.traced.bindings, bound, strict=True)}
+            found, made = {step.result: evaluate(step.traced.program, given)}, {step.result: step.type}
+        else:
+            tensors = {n: torch.from_numpy(np.array(known[n])).to(_torch_dtype(types[n], wide)) for n in step.operands}
+            made = {r.name: r.type for r in step.results}
+            with torch.no_grad():
+                results = called(step, tensors, sizes)
+            found = {n: x.to(_torch_dtype(made[n], True)).resolve_neg().numpy() for n, x in results.items()}
+        for name, t in made.items():
+            wanted = tuple(d.value(sizes) for d in t.dims)
+            if found[name].shape != wanted:
+                raise ShapeError(f"{name} has shape {found[name].shape}, its type has {wanted}")
+            known[name] = _wide(found[name], t)
+        types |= made
+    return tuple(known[r.name] for r in program.results if isinstance(r, TensorRef))
+
+
+def _torch_dtype(t: TensorType, wide: bool) -> Any:
+    import torch
+
+    is_float = t.dtype != "bool" and t.dtype not in INTEGERS
+    return torch.float64 if wide and is_float else getattr(torch, NAMES[t.dtype])
+
+
+def _wide(value: Array, t: TensorType) -> Array:
+    """An array in float64, or in its own dtype where that is no float."""
+    if t.dtype == "bool":
+        return value != 0
+    return value.astype(NAMES[t.dtype]) if t.dtype in INTEGERS else value.astype(np.float64)

@@ -1,0 +1,495 @@
+# pyright: basic
+# torch and its graphs are untyped throughout.
+"""Traces a torch program whole: parts that rows translate, and opaque calls of torch between them.
+
+    read    each operator's value; an operator that no row takes becomes an opaque call, its results further inputs
+    call    views, constants and sizes that an opaque call reads are calls, too; parts have their own copies of them
+    order   a *stage* per node: a part reads only opaque calls of earlier stages, and runs as late as its readers allow
+    cut     the operators of a stage into parts with one result each, as large as `fits` allows
+
+A part that cannot be translated alone, such as one whose result is a mask, is left to torch, and the cut starts anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isinf
+from typing import Any
+
+from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
+from prism_explore.frontend.aten.table import BY_NAME
+from prism_explore.frontend.export import Exported, exported, translate, uniform_constant
+from prism_explore.frontend.lower_aten import Translation, Unused, Value, View, operator_name, valid_name
+from prism_explore.frontend.mixed_program import Computation, MixedProgram, ProgramInput, Step
+from prism_explore.frontend.opaque import (
+    Argument,
+    CallResult,
+    OpaqueCall,
+    TensorRef,
+    plain_constant,
+    result_type,
+    why_not_opaque,
+)
+from prism_explore.frontend.traced_program import Traced
+from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import DTYPE_OF_NAME, TensorType, dtype_name
+
+LONGEST = 48
+"""The most nodes of a part that is cut from a stage."""
+
+
+def trace_mixed(
+    code: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    name: str | None = None,
+    fits: Callable[[TensorProgram], bool] = lambda part: True,
+) -> MixedProgram:
+    """The whole program of a torch function or module, as tensor programs and opaque calls.
+
+    Args:
+        code: a function of tensors, or an `nn.Module`.
+        inputs: per argument a TensorType (its dims may be symbols) or an example tensor.
+        name: the name of the program; by default the name of the code.
+        fits: whether a part is small enough for one search.
+
+    Raises:
+        UnsupportedOperator: torch.export cannot trace the code, or an operator is no function of its arguments.
+        ShapeError: arguments do not match the signature, or dims do not fit.
+    """
+    given = exported(code, inputs, name)
+    left: dict[Any, str] = {}
+    while True:
+        reader = _Reader(given, left)
+        reader.read()
+        try:
+            steps = _Cut(reader, fits).steps()
+        except _NotAlone as failure:
+            left[failure.node] = failure.reason
+            continue
+        return reader.program(code, steps)
+
+
+class _NotAlone(Exception):
+    """An operator that a row translates only together with its readers."""
+
+    def __init__(self, node: Any, reason: str) -> None:
+        super().__init__(reason)
+        self.node, self.reason = node, reason
+
+
+class _Reader(Translation):
+    """The value of every node of a graph, where opaque calls are further inputs."""
+
+    def __init__(self, given: Exported, left: Mapping[Any, str]) -> None:
+        self.given = given
+        self.own_tensors = dict(given.parameters)
+        sources = dict(given.sources)
+        fixed: dict[str, Value] = {}
+        self._symbols = _symbols_of(given)
+        infinite: set[str] = set()
+        for placeholder, tensor in given.constants.items():
+            known = uniform_constant(tensor)
+            if known is not None:
+                fixed[placeholder] = known
+            elif tensor is not None and not bool(tensor.isfinite().all()):
+                infinite.add(placeholder)
+                fixed[placeholder] = Unused(f"the constant {placeholder!r} of the code, which is not finite,")
+            elif tensor is not None and dtype_name(tensor.dtype) in DTYPE_OF_NAME:
+                sources[placeholder] = (placeholder, result_type(tensor, self.size_of))
+            else:
+                fixed[placeholder] = Unused(f"the constant {placeholder!r} of the code")
+            self.own_tensors[placeholder] = tensor
+        super().__init__(given.name, sources, BY_NAME, fixed)
+        self.tensors, self.fixed = sources, fixed
+        self.nodes = [n for n in given.graph.nodes if n.op != "output"]
+        (self.output,) = (n for n in given.graph.nodes if n.op == "output")
+        self.left = left
+        self.opaque: dict[Any, str] = {}
+        """Calls of operators, each with the reason why torch computes it."""
+        self.lines: dict[Any, str] = {}
+        self._infinite = {n for n in self.nodes if n.name in infinite}
+        """Nodes whose elements may be infinite: rows are formulas over real numbers."""
+
+    def read(self) -> None:
+        """Give every node its value."""
+        for node in self.nodes:
+            if node.op not in ("placeholder", "call_function"):
+                what = f"{self.given.name} has control flow that depends on data ({node.name})"
+                raise UnsupportedOperator(f"{what}; put it outside of the function")
+            self.visit(node)
+            self.lines[node] = self.line
+
+    def value_of(self, node: Any) -> Value:
+        """The value of a node; `Unused` where nothing reads it."""
+        return self._values.get(node, Unused("what nothing reads"))
+
+    def _call(self, node: Any) -> Value:
+        name = operator_name(node.target)
+        reads_infinite = not self._infinite.isdisjoint(node.all_input_nodes)
+        if name == "getitem" and node.args[0] in self.opaque:
+            self._infinite |= {node} if reads_infinite else set()
+            return self._declared(node, node.meta["val"])
+        reason = self.left.get(node, "it reads numbers that may be infinite" if reads_infinite else "")
+        if not reason:
+            try:
+                return super()._call(node)
+            except (UnsupportedOperator, ShapeError) as failure:
+                reason = short_reason(failure)
+        found = node.meta.get("val")
+        several = isinstance(found, tuple | list)
+        if not several and not hasattr(found, "dtype"):
+            what = f"operator {name} computes a number that is no polynomial of symbols"
+            raise UnsupportedOperator(f"{what}: {reason}; used at {self.line or 'an unknown line'}")
+        self.check_is_function(node)
+        self.opaque[node] = reason
+        constants = [x for x in (*node.args, *node.kwargs.values()) if isinstance(x, float)]
+        if (reads_infinite or any(map(isinf, constants))) and (several or found.is_floating_point()):
+            self._infinite.add(node)
+        return Unused("several results") if several else self._declared(node, found)
+
+    def check_is_function(self, node: Any) -> None:
+        """Check that torch may compute a node as an opaque call.
+
+        Raises:
+            UnsupportedOperator: it may not.
+        """
+        if why := why_not_opaque(node.target):
+            raise self._refused(node, why)
+
+    def _declared(self, node: Any, value: Any) -> Value:
+        self.tensors[node.name] = (node.name, self.type_of(node, value))
+        return View(node.name, tuple(range(self.tensors[node.name][1].rank)))
+
+    def type_of(self, node: Any, value: Any = None) -> TensorType:
+        """The type of a node's tensor, row-major."""
+        try:
+            return result_type(node.meta["val"] if value is None else value, self.size_of)
+        except UnsupportedOperator as failure:
+            raise self._refused(node, str(failure)) from None
+
+    def _refused(self, node: Any, why: str) -> UnsupportedOperator:
+        return UnsupportedOperator(
+            f"operator {operator_name(node.target)} has no row and cannot be left to torch: {why}; "
+            f"used at {self.line or self.lines.get(node) or 'an unknown line'}"
+        )
+
+    def size_of(self, size: Any) -> Dim:
+        """A traced size.
+
+        Raises:
+            UnsupportedOperator: it is no polynomial of declared symbols.
+        """
+        if isinstance(size, int):
+            return dim(size)
+        text = str(size.node.expr).replace("**", "^")
+        if re.search(r"\bu\d+", text):
+            raise UnsupportedOperator("the shape of what it returns depends on data; put it outside of the function")
+        try:
+            return dim(re.sub(r"[A-Za-z_]\w*", lambda m: f"({self._symbols[m[0]]})", text))
+        except (PrismError, KeyError):
+            raise UnsupportedOperator(f"it returns a tensor with the size {text}, no polynomial of symbols") from None
+
+    # ------------------------------------------------------------ calls as data
+    def is_tensor(self, node: Any) -> bool:
+        """Whether a node is a tensor, not a size, a number, or several results."""
+        return hasattr(node.meta.get("val"), "dtype")
+
+    def call(self, node: Any, results: Sequence[Any]) -> OpaqueCall:
+        """A node as plain data; `results` are the nodes that name its results."""
+
+        def argument(x: Any) -> Argument:
+            if isinstance(x, list | tuple):
+                return tuple(map(argument, x))
+            if not hasattr(x, "op"):
+                return plain_constant(x)
+            return TensorRef(x.name) if self.is_tensor(x) else self.size(x)
+
+        try:
+            made = tuple(CallResult(r.name, self.type_of(r), None if r is node else int(r.args[1])) for r in results)
+            keywords = tuple((k, argument(v)) for k, v in node.kwargs.items())
+            return OpaqueCall(
+                str(node.target),
+                tuple(map(argument, node.args)),
+                keywords,
+                made,
+                self.opaque.get(node, ""),
+                self.lines.get(node, ""),
+            )
+        except UnsupportedOperator as failure:
+            raise self._refused(node, str(failure)) from None
+
+    def program(self, code: Callable[..., Any], steps: Iterable[Step]) -> MixedProgram:
+        """The program of these steps."""
+        given, steps = self.given, tuple(steps)
+        leaves = [TensorRef(r.name) if hasattr(r, "op") else r for r in self.output.args[0]]
+        read = {r.name for r in leaves if isinstance(r, TensorRef)}
+        for step in steps:
+            read.update(step.operands if isinstance(step, OpaqueCall) else step.traced.arguments)
+        inputs: list[ProgramInput] = []
+        for node in (n for n in self.nodes if n.op == "placeholder"):
+            source = self.tensors[node.name][0] if node.name in self.tensors else node.name
+            if node.name in read or source in given.arguments:
+                known = self.tensors.get(node.name)
+                t = known[1] if known is not None else result_type(self.own_tensors[node.name], self.size_of)
+                inputs.append(ProgramInput(node.name, source, t))
+        used = {i.source for i in inputs}
+        return MixedProgram(
+            given.name,
+            given.arguments,
+            tuple(inputs),
+            steps,
+            tuple(leaves),
+            given.structure,
+            code,
+            {source: x for source, x in self.own_tensors.items() if source in used},
+        )
+
+
+def _symbols_of(given: Exported) -> dict[str, Dim]:
+    """The declared symbol of each of torch's."""
+    found: dict[str, Dim] = {}
+    for node in given.graph.nodes:
+        if node.op == "placeholder" and node.name in given.sources:
+            for size, d in zip(node.meta["val"].shape, given.sources[node.name][1].dims, strict=True):
+                if not isinstance(size, int):
+                    found[str(size.node.expr)] = d
+    return found
+
+
+class _Cut:
+    """The steps of a graph that was read."""
+
+    def __init__(self, reader: _Reader, fits: Callable[[TensorProgram], bool]) -> None:
+        self.reader, self.fits = reader, fits
+        self.computed = {
+            n
+            for n in reader.nodes
+            if n.op == "call_function" and n not in reader.opaque and isinstance(reader.value_of(n), int)
+        }
+        self.returned = [r for r in reader.output.args[0] if hasattr(r, "op")]
+        self.results: dict[Any, list[Any]] = {n: [] for n in reader.opaque}
+        """Per call, the nodes that name its results."""
+        self.call_of: dict[Any, Any] = {}
+        for node in reader.nodes:
+            if node in reader.opaque and reader.is_tensor(node):
+                self._name_result(node, node)
+            elif operator_name(node.target) == "getitem" and node.args[0] in reader.opaque:
+                self._name_result(node.args[0], node)
+        for node in reader.opaque:
+            self._call_what_is_read(node.all_input_nodes)
+        self._call_what_is_read(self.returned)
+        self.given = {n for n, call in self.call_of.items() if call in reader.opaque}
+        """Results of opaque calls: parts read them like arguments, but copy views and constants."""
+        self.reads = {node: self._sources(node) for node in self.computed}
+
+    def _name_result(self, call: Any, result: Any) -> None:
+        self.results.setdefault(call, []).append(result)
+        self.call_of[result] = call
+
+    def _call_what_is_read(self, read: Iterable[Any]) -> None:
+        """Views, constants and masks that torch reads, or that are returned, become calls."""
+        for node in read:
+            is_known = node.op == "placeholder" or node in self.computed or node in self.call_of
+            if not is_known and self.reader.is_tensor(node):
+                call = _called_node(node)
+                self.reader.check_is_function(call)
+                self._name_result(call, node)
+                self._call_what_is_read(call.all_input_nodes)
+
+    # ------------------------------------------------------------ stages
+    def _sources(self, node: Any) -> set[Any]:
+        """The computed nodes and calls that a computed node reads, directly or through what it copies."""
+        found: set[Any] = set()
+        seen: set[Any] = set()
+        open_nodes = list(node.all_input_nodes)
+        while open_nodes:
+            n = open_nodes.pop()
+            if n in self.computed or n in self.given:
+                found.add(n)
+            elif n not in seen:
+                seen.add(n)
+                open_nodes += n.all_input_nodes
+        return found
+
+    def _stages(self) -> tuple[dict[Any, int], dict[Any, int]]:
+        """The stage of each computed node, and of each call."""
+        stage: dict[Any, int] = {}
+        calls: dict[Any, int] = {}
+
+        def latest_of(read: Iterable[Any]) -> int:
+            return max((stage.get(n, calls.get(self.call_of.get(n), 0)) for n in read), default=0)
+
+        for node in self.reader.nodes:
+            if node in self.computed:
+                stage[node] = latest_of(self.reads[node])
+            if node in self.results:
+                calls[node] = 1 + latest_of(node.all_input_nodes)
+        latest: dict[Any, int] = {}
+        for node in reversed(self.reader.nodes):
+            if node in self.results:
+                for s in node.all_input_nodes:
+                    latest[s] = min(latest.get(s, calls[node]), calls[node] - 1)
+            if node in self.computed:
+                stage[node] = max(stage[node], latest.get(node, stage[node]))
+                for s in self.reads[node]:
+                    latest[s] = min(latest.get(s, stage[node]), stage[node])
+        return stage, calls
+
+    def steps(self) -> list[Step]:
+        """The steps in order.
+
+        Raises:
+            _NotAlone: an operator cannot be translated alone.
+        """
+        stage, calls = self._stages()
+        found: list[Step] = []
+        for number in range(max((*stage.values(), *calls.values()), default=0) + 1):
+            found += [self.reader.call(n, self.results[n]) for n in self.reader.nodes if calls.get(n) == number]
+            nodes = [n for n in self.reader.nodes if stage.get(n) == number]
+            for group in self._connected(nodes):
+                found += self._parts(group)
+        return found
+
+    def _connected(self, nodes: Sequence[Any]) -> list[list[Any]]:
+        """Nodes of one stage, apart where they share nothing computed."""
+        group_of = {n: n for n in nodes}
+
+        def root(n: Any) -> Any:
+            while group_of[n] is not n:
+                n = group_of[n]
+            return n
+
+        for n in nodes:
+            for s in self.reads[n] & group_of.keys():
+                group_of[root(s)] = root(n)
+        groups: dict[Any, list[Any]] = {}
+        for n in nodes:
+            groups.setdefault(root(n), []).append(n)
+        return list(groups.values())
+
+    # ------------------------------------------------------------ parts
+    def _parts(self, nodes: list[Any]) -> list[Computation]:
+        """Runs of the nodes with one result each, as few as possible."""
+        if (whole := self._part(nodes)) is not None:
+            return [whole]
+        best: list[tuple[Computation, ...] | None] = [()]
+        for end in range(1, len(nodes) + 1):
+            fewest: tuple[Computation, ...] | None = None
+            for start in range(max(0, end - LONGEST), end):
+                before = best[start]
+                if before is None or (fewest is not None and len(before) + 1 >= len(fewest)):
+                    continue
+                if (part := self._part(nodes[start:end])) is not None:
+                    fewest = (*before, part)
+            best.append(fewest)
+        if best[-1] is None:
+            stuck = nodes[best.index(None) - 1]
+            raise _NotAlone(_called_node(stuck), "its result is no tensor that a kernel can store")
+        return list(best[-1])
+
+    def _part(self, nodes: Sequence[Any]) -> Computation | None:
+        """These nodes as a part; None where they have several results, or no translation, or do not fit."""
+        members = set(nodes)
+        results = [n for n in nodes if n in self.returned or any(not self._is_inside(u, members) for u in n.users)]
+        if len(results) != 1:
+            return None
+        try:
+            made = _translated(self.reader, nodes, results[0], self.computed | self.given)
+        except (UnsupportedOperator, ShapeError):
+            return None
+        if len(nodes) > 1 and not self.fits(made.program):
+            return None
+        return Computation(results[0].name, self.reader.type_of(results[0]), made)
+
+    def _is_inside(self, user: Any, members: set[Any]) -> bool:
+        """Whether what a user computes is computed in a part with these members only."""
+        if user in members:
+            return True
+        if user.op == "output" or user in self.computed or user in self.results:
+            return False
+        return all(self._is_inside(u, members) for u in user.users)
+
+
+def _called_node(node: Any) -> Any:
+    """The node that computes a result."""
+    return node.args[0] if operator_name(node.target) == "getitem" else node
+
+
+def _translated(reader: _Reader, nodes: Sequence[Any], result: Any, tensors: set[Any]) -> Traced:
+    """Some nodes as a program and as torch code of their own, which reads `tensors` and copies all else."""
+    import torch
+
+    root = torch.nn.Module()
+    graph = torch.fx.Graph()
+    made: dict[Any, Any] = {}
+    sources: dict[str, tuple[str, TensorType]] = {}
+    members = set(nodes)
+
+    def copy(node: Any) -> Any:
+        if node in made:
+            return made[node]
+        if node.op == "placeholder" and node.name in reader.fixed:
+            name = valid_name(node.name)
+            root.register_buffer(name, reader.own_tensors[node.name], persistent=False)
+            made[node] = graph.create_node("get_attr", node.name)
+            made[node].meta = dict(node.meta)
+        elif node.op == "placeholder" or (node in tensors and node not in members):
+            made[node] = graph.create_node("placeholder", node.name, name=node.name)
+            made[node].meta = dict(node.meta)
+            t = reader.tensors[node.name][1] if node.name in reader.tensors else reader.type_of(node)
+            sources[made[node].name] = (node.name, t)
+        else:
+            for a in node.all_input_nodes:
+                copy(a)
+            made[node] = graph.node_copy(node, lambda n: made[n])
+        return made[node]
+
+    for node in nodes:
+        copy(node)
+    graph.output((made[result],))
+    _put_inputs_first(graph)
+    name = f"{reader.given.name}_{result.name}"
+    program, translation = translate(name, graph, sources, reader.fixed, set(reader.own_tensors))
+    _read_sizes_of_inputs(graph, sources, {b.source for b in translation.bindings})
+    (returned,) = (n for n in graph.nodes if n.op == "output")
+    returned.args = (returned.args[0][0],)
+    module = torch.fx.GraphModule(root, graph)
+    arguments = tuple(n.target for n in graph.nodes if n.op == "placeholder")
+    return Traced(program, tuple(translation.bindings), module, arguments)
+
+
+def _put_inputs_first(graph: Any) -> None:
+    inputs = [n for n in graph.nodes if n.op == "placeholder"]
+    first = next(iter(graph.nodes))
+    for node in inputs:
+        if node is not first:
+            first.prepend(node)
+
+
+def _read_sizes_of_inputs(graph: Any, sources: Mapping[str, tuple[str, TensorType]], read: set[str]) -> None:
+    """Let sizes be those of tensors that the program reads, and drop arguments that it does not read."""
+    placeholders = [n for n in graph.nodes if n.op == "placeholder"]
+    size_at = {
+        d: (n, position)
+        for n in placeholders
+        if sources[n.name][0] in read
+        for position, d in enumerate(sources[n.name][1].dims)
+    }
+    for node in placeholders:
+        if sources[node.name][0] in read:
+            continue
+        for user in list(node.users):
+            if operator_name(user.target) == "sym_size":
+                found = size_at.get(sources[node.name][1].dims[int(user.args[1])])
+                if found is not None:
+                    user.args = found
+        if not node.users:
+            graph.erase_node(node)
+
+
+def short_reason(failure: PrismError) -> str:
+    """A refusal without the line, the way on, and the list of supported operators."""
+    text = re.sub(r"\s+", " ", str(failure).partition("; used at")[0].partition(". Supported")[0])
+    return re.sub(r"^operator (\S+) is not supported$", r"no row for \1", text)

@@ -1,0 +1,235 @@
+# pyright: basic
+# torch and its graphs are untyped throughout.
+"""Operators without a row as opaque calls: torch computes them, and proofs treat them as unknown functions.
+
+What a proof assumes about an opaque call: the same operator with the same attributes, on equal tensors of equal dtypes,
+gives equal results. So an operator qualifies only if it is a function of its arguments. `why_not_opaque` refuses those
+that write in place, draw random numbers, read uninitialised memory, or whose result has a shape or a dtype that types
+cannot state. Calls are plain data. `called` looks an operator up in torch's own libraries and checks it again, so that
+no data can name other code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from prism_explore.errors import ParseError, UnsupportedOperator
+from prism_explore.ir.dims import Dim
+from prism_explore.ir.tensors import DTYPE_OF_NAME, TensorType, dtype_name
+
+LIBRARIES = ("aten", "prims")
+"""Of torch's operator libraries, those whose operators have a schema, a meta function, and no state."""
+_BY_STRIDES = ("as_strided", "as_strided_copy", "as_strided_scatter")
+_UNINITIALISED = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted", "resize")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRef:
+    """A tensor that an opaque call reads, by its name in the program."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TorchConstant:
+    """A constant of torch: a dtype, a layout, a memory format, or a device."""
+
+    kind: Literal["dtype", "layout", "memory_format", "device"]
+    name: str
+
+
+Argument: TypeAlias = "TensorRef | TorchConstant | Dim | bool | int | float | str | tuple[Argument, ...] | None"
+"""An argument of an opaque call; sizes may be symbolic."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """A tensor that an opaque call computes."""
+
+    name: str
+    type: TensorType
+    index: int | None = None
+    """Its position among several results; None where the operator returns one tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueCall:
+    """A call of one of torch's functional operators."""
+
+    operator: str
+    """Library, name and overload: `aten.topk.default`."""
+    arguments: tuple[Argument, ...]
+    keywords: tuple[tuple[str, Argument], ...]
+    results: tuple[CallResult, ...]
+    """The results that are read."""
+    reason: str = ""
+    """Why it is not searched; empty for views and constants that only opaque calls read."""
+    line: str = ""
+    """The line of the user's code."""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The names of the tensors that it reads, each once."""
+        return tuple(dict.fromkeys(_references((self.arguments, tuple(a for _, a in self.keywords)))))
+
+    def key(self, class_of: Mapping[str, str]) -> str:
+        """What its results depend on: equal keys compute equal tensors.
+
+        Args:
+            class_of: per operand a text that is equal for equal tensors of equal dtypes.
+        """
+        named = [f"{name}={_key(a, class_of)}" for name, a in sorted(self.keywords, key=lambda item: item[0])]
+        return f"{self.operator}({', '.join([*(_key(a, class_of) for a in self.arguments), *named])})"
+
+
+def _references(argument: Argument) -> list[str]:
+    match argument:
+        case TensorRef(name):
+            return [name]
+        case tuple():
+            return [name for inner in argument for name in _references(inner)]
+        case _:
+            return []
+
+
+def _key(argument: Argument, class_of: Mapping[str, str]) -> str:
+    match argument:
+        case TensorRef(name):
+            return class_of[name]
+        case tuple():
+            return f"[{', '.join(_key(a, class_of) for a in argument)}]"
+        case TorchConstant(kind, name):
+            return f"{kind} {name}"
+        case _:  # the text tells 0.0 from -0.0, and 1 from 1.0 and True
+            return repr(argument)
+
+
+# ---------------------------------------------------------------- what qualifies
+def why_not_opaque(operator: Any) -> str:
+    """Why an operator is no function of its arguments, or one of unknown origin; empty if it qualifies."""
+    import torch
+
+    schema = getattr(operator, "_schema", None)
+    if schema is None or not isinstance(operator, torch._ops.OpOverload):
+        return "it is no operator of torch's libraries"
+    if operator.namespace not in LIBRARIES:
+        return f"it is of the library {operator.namespace!r}, of which nothing is known; put it outside of the function"
+    if schema.is_mutable:
+        return "it writes in place; compute a new tensor instead"
+    if torch.Tag.nondeterministic_seeded in operator.tags:
+        return "it draws random numbers, so no two calls are equal; call .eval(), or pass the numbers as an argument"
+    if torch.Tag.data_dependent_output in operator.tags:
+        return "it returns a number that depends on data; put it outside of the function"
+    name = schema.name.partition("::")[2]
+    if name in _BY_STRIDES:
+        return "what it reads depends on how its argument lies in memory; use slices"
+    if name in _UNINITIALISED:
+        return "it returns memory that was not written; use zeros instead"
+    return ""
+
+
+def result_type(value: Any, size_of: Callable[[Any], Dim]) -> TensorType:
+    """The type of a traced tensor.
+
+    Args:
+        value: the fake tensor of the trace.
+        size_of: a traced size as a Dim.
+
+    Raises:
+        UnsupportedOperator: its dtype or a size cannot be stated.
+    """
+    name, layout = dtype_name(value.dtype), dtype_name(value.layout)
+    if layout != "strided":
+        raise UnsupportedOperator(f"it returns a tensor of the layout {layout}; supported are dense tensors")
+    if name not in DTYPE_OF_NAME:
+        raise UnsupportedOperator(f"it returns {name}; supported are {', '.join(DTYPE_OF_NAME)}")
+    dims = tuple(size_of(n) for n in value.shape)
+    if any(d.constant == 0 for d in dims):
+        raise UnsupportedOperator("it returns a tensor without elements; sizes start at 1")
+    return TensorType(dims, DTYPE_OF_NAME[name])
+
+
+def plain_constant(x: Any) -> Argument:
+    """A Python or torch constant of a traced call as plain data.
+
+    Raises:
+        UnsupportedOperator: it is none.
+    """
+    import torch
+
+    match x:
+        case None | bool() | int() | float() | str():
+            return x
+        case torch.dtype():
+            return TorchConstant("dtype", dtype_name(x))
+        case torch.layout():
+            return TorchConstant("layout", dtype_name(x))
+        case torch.memory_format():
+            return TorchConstant("memory_format", dtype_name(x))
+        case torch.device():
+            return TorchConstant("device", str(x))
+        case _:
+            raise UnsupportedOperator(f"it has an argument of type {type(x).__name__}")
+
+
+# ---------------------------------------------------------------- calling torch
+def called(call: OpaqueCall, tensors: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """What torch computes for an opaque call, by the names of its results.
+
+    Args:
+        call: the call.
+        tensors: torch tensors by name.
+        sizes: of the symbols.
+
+    Raises:
+        ParseError: it names no operator that qualifies.
+    """
+    operator = find_operator(call.operator)
+
+    def value(argument: Argument) -> Any:
+        match argument:
+            case TensorRef(name):
+                return tensors[name]
+            case Dim():
+                return argument.value(sizes)
+            case tuple():
+                return [value(a) for a in argument]
+            case TorchConstant(kind, name):
+                return _torch_constant(kind, name)
+            case _:
+                return argument
+
+    found = operator(*map(value, call.arguments), **{name: value(a) for name, a in call.keywords})
+    return {r.name: found if r.index is None else found[r.index] for r in call.results}
+
+
+def _torch_constant(kind: str, name: str) -> Any:
+    import torch
+
+    if kind == "device":
+        return torch.device(name)
+    found = getattr(torch, name, None)
+    if not isinstance(found, getattr(torch, kind)):
+        raise ParseError(f"torch has no {kind} {name!r}")
+    return found
+
+
+def find_operator(name: str) -> Any:
+    """The operator of torch with this library, name and overload.
+
+    Raises:
+        ParseError: there is none, or it is no function of its arguments.
+    """
+    import torch
+
+    library, *rest = name.split(".")
+    found = None
+    if library in LIBRARIES and len(rest) == 2:
+        packet = getattr(getattr(torch.ops, library), rest[0], None)
+        found = getattr(packet, rest[1], None) if isinstance(packet, torch._ops.OpOverloadPacket) else None
+    reason = "there is none" if found is None else why_not_opaque(found)
+    if reason:
+        raise ParseError(f"{name!r} must be a functional operator of torch, such as aten.topk.default; {reason}")
+    return found

@@ -1,0 +1,69 @@
+"""A whole torch program is searched in parts; operators that no row translates stay with torch, and that is said."""
+
+import pytest
+import torch
+
+import prism_explore as px
+
+
+def gate(x, w):
+    values, indices = torch.softmax(x @ w, -1).topk(2, -1)
+    return values / values.sum(-1, keepdim=True), indices
+
+
+def twice(x, y):
+    return [torch.sort(torch.relu(x) * 2, -1)[0], torch.sort(torch.relu(y) * 2, -1)[0], x.t()]
+
+
+@pytest.fixture(scope="module")
+def searched():
+    whole = px.WholeProgram(gate, x=px.T("b", 64), w=px.T(64, 32), target="h100")
+    whole.run()
+    whole.close()
+    return whole
+
+
+def test_the_table_says_what_is_searched_and_what_stays_with_torch_and_why(searched):
+    rows = searched.coverage
+
+    assert [r.state for r in rows] == ["searched", "opaque", "searched"]
+    assert "proved" in rows[0].why and "proved" in rows[2].why
+    assert rows[1].what == "aten.topk.default" and rows[1].why == "no row for topk"
+    assert "values, indices = torch.softmax(x @ w, -1).topk(2, -1)" in rows[1].line
+    assert all(r.what in text for r in rows for text in (repr(searched), searched._repr_html_()))
+
+
+def test_the_claim_names_opaque_operators_and_what_is_assumed_of_them(searched):
+    assert searched.claim == (
+        "Parts of gate: 2; searched: 2 (2 different); with a proved kernel: 2. Opaque calls: 1. "
+        "Opaque: aten.topk.default. Assumed of each: equal arguments and attributes give equal results; nothing else."
+    )
+
+
+def test_alike_parts_are_searched_once():
+    whole = px.WholeProgram(twice, x=px.T("b", 64), y=px.T("b", 64), target="h100")
+
+    assert len(whole.program.computations) == 2
+    assert len(whole.sessions) == 1
+    assert [r.state for r in whole.coverage] == ["searched", "searched", "opaque", "opaque"]
+
+
+def test_the_best_of_the_parts_is_called_like_the_code():
+    budget = px.Budget(trials=2, seconds=2.0)
+    whole = px.WholeProgram(gate, x=px.T("b", 64), w=px.T(64, 32), at={"b": 4}, session={"budget": budget})
+    best = whole.best()
+    x, w = torch.randn(4, 64), torch.randn(64, 32)
+
+    for found, expected in zip(best(x, w=w), gate(x, w), strict=True):
+        torch.testing.assert_close(found, expected)
+    with pytest.warns(UserWarning, match="torch computes a part of gate"):
+        other = best(torch.cat([x, x]), w)
+    torch.testing.assert_close(other[0][4:], gate(x, w)[0])
+    with pytest.raises(px.ShapeError, match="'x' has the shape"):
+        best(x[:, :8], w)
+    x.requires_grad_()
+    (found,) = torch.autograd.grad(best(x, w)[0].square().sum(), x)
+    (expected,) = torch.autograd.grad(gate(x, w)[0].square().sum(), x)
+    torch.testing.assert_close(found, expected)
+    assert all(k is not None for k in best.kernels) and "aten.topk" in best.proof
+    whole.close()

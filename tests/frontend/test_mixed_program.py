@@ -1,0 +1,165 @@
+"""Programs with operators that no row translates: torch computes these, everything else is a tensor program."""
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.utils._pytree import tree_leaves
+
+import prism_explore as px
+from prism_explore.frontend.mixed_program import Computation, evaluate_mixed, run_mixed
+from prism_explore.frontend.mixed_trace import trace_mixed
+from prism_explore.frontend.opaque import OpaqueCall, TensorRef, find_operator
+from prism_explore.ir.dims import dim
+
+
+class Embedded(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.places = torch.nn.Embedding(20, 16), torch.nn.Embedding(32, 16)
+        self.norm, self.linear = torch.nn.LayerNorm(16), torch.nn.Linear(16, 8)
+
+    def forward(self, i):
+        return self.linear(self.norm(self.tokens(i) + self.places(torch.arange(i.shape[1]))))
+
+
+class Convolved(torch.nn.Module):
+    def __init__(self, convolution):
+        super().__init__()
+        self.convolution, self.norm = convolution, torch.nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        return torch.relu(self.norm(self.convolution(x)))
+
+
+def gate(x, w):
+    values, indices = torch.softmax(x @ w, -1).topk(2, -1)
+    return values / values.sum(-1, keepdim=True), indices
+
+
+def several(x):
+    y = torch.sort(x, 0)[0]
+    return y + 1, {"a": torch.exp(y) * x, "x": x, "t": x.t()}
+
+
+def masked(x):
+    positive = torch.sort(x, -1)[0] > 0
+    return torch.where(positive, x, 2 * x).sum(-1), positive
+
+
+def minus_infinity(x, keep):
+    both = (torch.where(keep, y, torch.tensor(float("-inf"))) for y in (x, x.flip(0)))
+    return torch.logaddexp(*both)
+
+
+r, indices = torch.randn, torch.randint
+PROGRAMS = {
+    "embedding": (Embedded(), (indices(0, 20, (2, 5)),), "embedding arange embedding"),
+    "convolution": (Convolved(torch.nn.Conv1d(3, 8, 3, padding=1)).eval(), (r(2, 3, 9),), "convolution"),
+    "depthwise": (Convolved(torch.nn.Conv1d(8, 8, 3, groups=8)).eval(), (r(2, 8, 9),), "convolution"),
+    "transposed": (Convolved(torch.nn.ConvTranspose1d(3, 8, 3, 2)).eval(), (r(2, 3, 9),), "convolution"),
+    "gate": (gate, (r(4, 8), r(8, 6)), "topk"),
+    "argmax": (lambda x: torch.argmax(x * 2, -1), (r(4, 8),), "argmax"),
+    "cache": (lambda c, k, p: torch.index_put(c, (p,), k) * 2, (r(9, 4), r(2, 4), torch.tensor([3, 5])), "index_put"),
+    "gather": (lambda x, i: torch.gather(torch.relu(x), 1, i) + x[:, :1], (r(4, 8), indices(0, 8, (4, 3))), "gather"),
+    "resize": (
+        lambda x: F.interpolate(x, scale_factor=2, mode="bilinear") + 1,
+        (r(1, 2, 4, 4),),
+        "upsample_bilinear2d",
+    ),
+    "several": (several, (r(4, 8),), "sort t"),
+    "mask": (masked, (r(4, 8),), "sort gt"),
+    "infinite": (minus_infinity, (r(4, 8), r(4, 8) > 1), "clone clone where where logaddexp"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_with_opaque_calls_computes_what_torch_does(name):
+    code, examples, operators = PROGRAMS[name]
+    names = inspect.signature(getattr(code, "forward", code)).parameters
+    program = trace_mixed(code, dict(zip(names, examples, strict=True)))
+    tensors = program.bind(*examples)
+    expected = tree_leaves(code(*examples))
+    found = tree_leaves(run_mixed(program, tensors))
+    plain = evaluate_mixed(program, {n: x.detach().numpy() for n, x in tensors.items()})
+
+    assert operators.split() == [s.operator.split(".")[1] for s in program.steps if isinstance(s, OpaqueCall)]
+    for x, y, z in zip(expected, found, plain, strict=True):
+        torch.testing.assert_close(y, x)
+        np.testing.assert_allclose(z, x.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_sizes_of_a_symbolic_program_are_those_of_the_call():
+    program = trace_mixed(lambda x: torch.sort(x.reshape(-1, 4), 0)[0] * 2, {"x": px.T("b", 8)})
+    (call,) = program.calls
+
+    assert call.results[0].type.dims == (dim("2*b"), dim(4))
+    for b in (1, 3):
+        x = r(b, 8)
+        torch.testing.assert_close(run_mixed(program, program.bind(x)), torch.sort(x.reshape(-1, 4), 0)[0] * 2)
+    with pytest.raises(px.ShapeError, match=r"'x' has the shape \(3, 9\)"):
+        run_mixed(program, program.bind(r(3, 9)))
+
+
+def test_what_feeds_an_opaque_call_and_what_reads_it_are_parts_of_their_own():
+    program = trace_mixed(
+        lambda x, w: torch.relu(torch.sort(x @ w, -1)[0] + x[:, :4]) @ w.t(), {"x": r(5, 8), "w": r(8, 4)}
+    )
+
+    kinds = ["part" if isinstance(s, Computation) else s.operator for s in program.steps]
+    assert kinds == ["part", "aten.sort.default", "part"]
+    assert program.computations[1].traced.program.graph.output_type.dims == (dim(5), dim(8))
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (lambda x: F.dropout(x, 0.5, training=True), "it draws random numbers"),
+        (lambda x: torch.nonzero(x), "depends on data"),
+        (lambda x: x[x > 0], "depends on data"),
+        (lambda x: torch.fft.fft(x).abs(), "it returns complex64"),
+        (lambda x: x.add_(1), "writes into x"),
+        (lambda x: torch.as_strided(x, (2, 2), (1, 1)), "how its argument lies in memory"),
+        (lambda x: x.to_sparse(), "the layout sparse_coo"),
+        (lambda x: torch.empty_like(x) + x, "memory that was not written"),
+    ],
+)
+def test_what_is_no_function_of_its_arguments_is_refused_with_the_reason(code, why):
+    with pytest.raises(px.UnsupportedOperator, match=why):
+        trace_mixed(code, {"x": px.T(4, 8)})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("aten.add_.Tensor", "aten.rand.default", "aten.empty.memory_format", "aten.as_strided.default"),
+        *("os.system.default", "aten.topk.values", "aten.topk", "aten.__class__.mro", "torchvision.nms.default"),
+    ],
+)
+def test_data_can_name_functional_operators_of_torch_only(name):
+    assert find_operator("aten.topk.default")
+    with pytest.raises(px.ParseError, match=r"functional operator of torch"):
+        find_operator(name)
+
+
+def test_calls_with_other_attributes_or_operands_have_other_keys():
+    def key(*arguments, operator="aten.f.default", **keywords):
+        return OpaqueCall(operator, arguments, tuple(keywords.items()), ()).key({"x": "x", "y": "y"})
+
+    x, y = TensorRef("x"), TensorRef("y")
+    different = [
+        *(key(x), key(y), key(x, y), key(y, x), key((x, y)), key(x, 1), key(x, 1.0), key(x, True), key(x, None)),
+        *(key(x, 0.0), key(x, -0.0), key(x, dim("b")), key(x, "b"), key(x, n=1), key(x, operator="aten.g.default")),
+    ]
+
+    assert len(set(different)) == len(different)
+    assert key(x, n=1, m=2) == key(x, m=2, n=1)
+
+
+def test_integers_are_no_inputs_of_a_tensor_program():
+    with pytest.raises(px.ShapeError, match=r"'i' has dtype i64; only operators that torch computes read integers"):
+        px.parse_program("program f\n  i = input i64[4]\n  %1 = add(i, i)\n  return %1")
+    with pytest.raises(px.UnsupportedOperator, match=r"'i', a tensor of dtype int64"):
+        px.Session(lambda i: i * 2, i=px.T("b", dtype="i64"))
