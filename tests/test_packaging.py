@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "prism_explore" / "widgets" / "static"
-LIMIT_BYTES = 200 * 1024
+LIMITS_BYTES = {"explorer.js": 200 * 1024, "report.js": 240 * 1024}
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
@@ -78,9 +78,9 @@ def test_this_python_is_a_supported_one() -> None:
 
 # ---------------------------------------------------------------- the bundles
 def test_bundles_are_small() -> None:
-    assert ["explorer.js", "report.js"] == list(bundles(STATIC))
+    assert list(LIMITS_BYTES) == list(bundles(STATIC))
     for name, content in bundles(STATIC).items():
-        assert len(content) <= LIMIT_BYTES, f"{name} has {len(content)} bytes"
+        assert len(content) <= LIMITS_BYTES[name], f"{name} has {len(content)} bytes"
 
 
 def test_bundles_ask_the_network_for_nothing() -> None:

@@ -1,8 +1,9 @@
 """A search as one HTML file with the explorer in it, to attach to an issue and open anywhere.
 
-The page loads no other file, and its only code is the module of the explorer. The data that the explorer would
-request from Python is computed in advance and stored in the page: everything can be selected and read, and the search
-cannot be steered. Texts of the search are data in the page, never markup.
+The page loads no other file, and its only code is the module of the explorer, which is compressed, and the lines that
+decompress it. The data that the explorer would request from Python is computed in advance and stored in the page:
+everything can be selected and read, and the search cannot be steered. Texts of the search are data in the page, never
+markup.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from prism_explore.diagnose.compare_runs import RunComparison, compare_runs
@@ -40,7 +42,14 @@ from prism_explore.widgets.report_data.templates import (
     past_template,
     region_templates,
 )
-from prism_explore.widgets.views import pruning_reasons, search_map
+from prism_explore.widgets.views import (
+    outline_rows,
+    pruning_reasons,
+    reasons_map,
+    search_map,
+    search_tree_map,
+    time_map,
+)
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, LETTERS, PRUNED_KINDS
 
 MAX_GRAPHS = 40
@@ -83,10 +92,37 @@ body > footer {{ padding: 4px 8px; color: light-dark(#595959, #b5b5b5); font-siz
 <footer>{footer}</footer>
 <script type="text/plain" id="prism-report">{data}</script>
 {search}
-<script type="module">{module}</script>
+<script type="text/plain" id="prism-module">{module}</script>
+<script type="module">{loader}</script>
 </body>
 </html>
 """
+_LOADER = """
+const place = document.getElementById("prism-here");
+const say = (text) => {
+  const line = document.createElement("p");
+  line.setAttribute("role", "alert");
+  line.textContent = text;
+  place.replaceChildren(line);
+};
+if (typeof DecompressionStream === "undefined") {
+  say("This report needs a browser of 2023 or later: Chrome 80, Edge 80, Safari 16.4, Firefox 113. " +
+    "This one has no DecompressionStream.");
+} else {
+  try {
+    const packed = atob(document.getElementById("prism-module").textContent);
+    const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const script = document.createElement("script");
+    script.type = "module";
+    script.textContent = await new Response(stream).text();
+    document.body.append(script);
+  } catch (error) {
+    say(`This report is damaged and cannot be shown: ${String(error)}. Write it again with sess.report(path).`);
+  }
+}
+"""
+"""Decompresses the module of the explorer and starts it."""
 
 
 def report_page(session: SessionLike, search: str = "") -> str:
@@ -115,17 +151,20 @@ def comparison_page(found: RunComparison) -> str:
 
 
 def _page(title: str, sentences: Sequence[str], data: Mapping[str, Any], search: str = "") -> str:
-    module = MODULE.read_text(encoding="utf-8")
-    assert "</script" not in module and "<!--" not in module, "the module would end its script element"
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _PAGE.format(
         title=escape(title),
         footer=escape(" ".join(sentences)),
-        # Base64 has no character that could end the script element.
-        data=base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), COMPRESSION)).decode("ascii"),
-        module=module,
+        data=_packed(text.encode("utf-8", "replace")),
+        module=_packed(MODULE.read_bytes()),
+        loader=_LOADER,
         search=search,
     )
+
+
+def _packed(content: bytes) -> str:
+    """The content, compressed; base64 has no character that could end a script element."""
+    return base64.b64encode(zlib.compress(content, COMPRESSION)).decode("ascii")
 
 
 def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -190,7 +229,7 @@ def _most_wanted(candidates: Sequence[str], book: Ledger) -> list[str]:
 
 
 def drawing() -> dict[str, Any]:
-    """The constants of the search map and of the bars of reasons, which the browser draws."""
+    """The constants of the search map in its modes and of the bars of reasons, which the browser draws."""
     return {
         "letters": LETTERS,
         "pruned_kinds": PRUNED_KINDS,
@@ -205,7 +244,22 @@ def drawing() -> dict[str, Any]:
         "max_levels": search_map.MAX_LEVELS,
         "narrow_px": pruning_reasons.NARROW_PX,
         "log_entries": MAX_LOG_ENTRIES,
+        "outline": _constants(outline_rows, "row_px", "toggle_px", "glyph_px"),
+        "tree": _constants(
+            search_tree_map,
+            *("small_leaves", "max_rows", "max_more_rows", "max_children", "min_step_px", "max_step_px", "text_px"),
+        ),
+        "by_reason": _constants(reasons_map, "max_operators", "max_nodes", "max_open_reasons", "step_px"),
+        "time": _constants(
+            time_map,
+            *("left_px", "right_px", "top_px", "lane_px", "bin_px", "mark_px", "max_marks", "outlines"),
+        ),
     }
+
+
+def _constants(module: ModuleType, *names: str) -> dict[str, object]:
+    """Constants of a module, by their names in lower case."""
+    return {name: getattr(module, name.upper()) for name in names}
 
 
 def _sentences(events: int, moments_count: int, drawn: tuple[int, int], frames: FrameCount) -> tuple[str, ...]:

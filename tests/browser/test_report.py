@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,6 +102,44 @@ def test_a_report_opens_from_the_disk_and_everything_in_it_can_be_selected(chrom
     assert [] == page.evaluate(CLICK_ALL)
 
     assert [path.as_uri()] == [url for url in asked if not url.startswith("blob:")]
+    assert [] == errors
+    context.close()
+
+
+def test_an_earlier_moment_of_a_report_has_every_mode_of_the_map_and_the_filter(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    from playwright.sync_api import expect
+
+    context = chromium.new_context(viewport={"width": 1300, "height": 900})
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(report(tmp_path).as_uri())
+    explorer = page.locator(".prism-explore")
+    the_map = explorer.locator("[data-panel=map]")
+    explorer.locator(".pe-moment").evaluate("s => { s.value = '24'; s.dispatchEvent(new Event('input')); }")
+    expect(explorer.locator(".pe-banner")).to_contain_text("event 24 of")
+
+    the_map.get_by_role("button", name="Tree", exact=True).click()
+    expect(the_map.locator("g.item[data-id='close#n0']")).to_be_visible()
+    the_map.locator("g.item[data-id='close#n0']").click()
+    expect(the_map.locator("g.item[data-id='open#n0']")).to_be_visible()
+    the_map.get_by_role("button", name="Reasons", exact=True).click()
+    expect(the_map.locator("g.item.k-bar").first).to_be_visible()
+    the_map.get_by_role("button", name="Time", exact=True).click()
+    expect(the_map.locator("g.item[data-id=later]")).to_have_count(1)
+
+    explorer.locator(".pe-filter > summary").click()
+    explorer.locator(".pe-filterform select[name=status]").select_option("pruned")
+    explorer.locator(".pe-filterform").get_by_role("button", name="Add").click()
+    expect(explorer.locator(".pe-filters")).to_contain_text("status: pruned")
+    expect(the_map.locator("g.item[data-ref=n1]").first).to_have_class(re.compile("filtered"))
+    explorer.get_by_role("tab", name="Summary").click()
+    expect(explorer.locator("[data-panel=ledger]")).to_contain_text("of 24 events.")
+    explorer.get_by_role("button", name="show everything").click()
+    expect(explorer.locator(".pe-filters")).to_be_hidden()
+
     assert [] == errors
     context.close()
 

@@ -17,14 +17,16 @@ from prism_explore.ir.text import show
 from prism_explore.session.record import Record, open_record
 from prism_explore.widgets.jupyter.recorded import RecordedSession
 from prism_explore.widgets.panels.context import Folds, Memo, ViewState, search_info, subject_of
+from prism_explore.widgets.panels.filter_view import STATUSES, Filter
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.report import DOCK_PX, report_data
+from prism_explore.widgets.views.map_view import MapMode, MapView
 from tests.widgets.fakes import PRUNED, program
 from tests.widgets.recordings import large, story
 
 SAVED = Path(__file__).parents[1] / "data" / "saved" / "relu_double.prism"
-EXACT = ("map", "inspector", "view", "transport", "ledger")
+EXACT = ("map", "inspector", "view", "transport", "ledger", "filter")
 """Sections that the browser computes, or completes, for every moment."""
 
 
@@ -44,17 +46,52 @@ SESSIONS = {
 }
 
 
-def look(selection: str, subject: str, cursor: int, root: str, map_px: int) -> dict[str, Any]:
+def look(view: ViewState) -> dict[str, Any]:
+    """The view, as the browser has it."""
     graph = {"collapsed": False, "entered": "", "program": False}
-    view: dict[str, Any] = {
-        "cursor": cursor,
-        "root": root,
-        "map_px": map_px,
-        "closed": [],
-        "map_mode": "icicle",
+    chosen, shown = view.filter, view.map
+    return {
+        "selection": view.selection,
+        "subject": view.subject,
+        "cursor": view.cursor,
+        "root": view.root,
+        "map_px": view.map_px,
+        "opened": shown.opened,
+        "closed": shown.closed,
+        "map_mode": shown.mode,
+        "interval": shown.interval,
+        "filter": {name: getattr(chosen, name) for name in chosen.__dataclass_fields__},
         "tuning": "curve",
+        **graph,
     }
-    return {"selection": selection, "subject": subject, **view, **graph}
+
+
+def drawn_map(draw: random.Random, folds: Folds) -> MapView:
+    """A mode of the map, with rows that are expanded and collapsed."""
+    mode: MapMode = draw.choice(("icicle", "tree", "reasons", "time"))
+    reasons = {(r.reason.code, r.reason.soundness, r.operator, r.level) for r in folds.events.regions.values()}
+    below = [f"{code}/{soundness}" for code, soundness, _, _ in sorted(reasons)]
+    below += [f"{c}/{s}/{operator.partition('(')[0]} at {level} level" for c, s, operator, level in sorted(reasons)]
+    rows = [*folds.events.nodes] if mode in ("icicle", "tree") else below
+    toggled = draw.sample(rows, min(len(rows), draw.randrange(12)))
+    opened = tuple(toggled[::2]) if mode != "icicle" else ()
+    first, last = sorted(draw.sample(range(len(folds.events.entries) + 40), 2))
+    return MapView(mode, opened, tuple(toggled[1::2]), interval=draw.choice((None, (first, last))))
+
+
+def drawn_filter(draw: random.Random, folds: Folds) -> Filter:
+    """Up to two conditions of a filter."""
+    codes = sorted({r.reason.code for r in folds.events.regions.values()} | {"budget.time"})
+    conditions: list[dict[str, Any]] = [
+        {"status": draw.sample([*STATUSES], draw.randrange(1, 4))},
+        {"reason": draw.sample(codes, min(len(codes), draw.randrange(1, 3)))},
+        {"operator": draw.choice(("matmul", "MUL", "x->n", "exp"))},
+        {"events": sorted(draw.sample(range(len(folds.events.entries) + 5), 2))},
+    ]
+    chosen = Filter()
+    for condition in draw.sample(conditions, draw.randrange(3)):
+        chosen = chosen.changed(condition)
+    return chosen
 
 
 def browser_sections(node: Path, tmp_path: Path, report: Any, looks: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,16 +118,17 @@ def test_the_browser_shows_every_moment_zoom_and_selection_as_python_does(
     search, memo = search_info(session, with_questions=False), Memo()
     looks: list[dict[str, Any]] = []
     expected: list[dict[str, Any]] = []
-    for _ in range(40):
+    for _ in range(50):
         cursor = draw.choice((0, draw.randrange(1, len(entries)), draw.choice(report["moments"][:-1])))
         folds = Folds(entries[: cursor or None])
         refs = ["", *folds.events.nodes, *folds.events.regions]
         if (cursor or len(entries)) in report["moments"]:
             refs += [*folds.events.families, *folds.events.candidates, *folds.events.sources] * 5
-        selection, root = draw.choice(refs), draw.choice(["", *folds.events.nodes])
+        selection, root = draw.choice(refs), draw.choice(("", draw.choice(["", *folds.events.nodes])))
         view = ViewState(selection, subject_of(selection, folds.events), root=root, map_px=draw.randrange(240, 1400),
-                         dock_px=DOCK_PX, cursor=cursor, interactive=False)  # fmt: skip
-        looks.append(look(selection, view.subject, cursor, root, view.map_px))
+                         dock_px=DOCK_PX, cursor=cursor, map=drawn_map(draw, folds), filter=drawn_filter(draw, folds),
+                         interactive=False)  # fmt: skip
+        looks.append(look(view))
         expected.append(to_data(sections(search, folds, view, memo=memo)))
     for asked, answer, truth in zip(looks, browser_sections(node, tmp_path, report, looks), expected, strict=True):
         exact = (asked["cursor"] or len(entries)) in report["moments"]
@@ -116,14 +154,11 @@ def _comparable(section: str, data: Any, exact: bool) -> Any:
     if section == "transport":
         data = {**data, "enabled": []}
         return data if exact else {k: data[k] for k in ("cursor", "phases", "counters", "status", "events")}
-    if section == "filter":
-        # A report has no filter.
-        return None
     if section == "bookmarks":
         # A report cannot bookmark the selection.
         return {**data, "add": None}
     if section == "map":
-        return {name: data[name] for name in ("summary", "mode", "scene", "reasons")}
+        return {name: data[name] for name in ("summary", "mode", "brush", "dimmed", "scene", "reasons")}
     if section == "tuning":
         # The caption counts the trials of the subject too; a report has one for all subjects.
         return {**data, "axes": [], "tops": [], "caption": ""}

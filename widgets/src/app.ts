@@ -2,7 +2,7 @@
 
 import { Banner } from "./banner.ts";
 import styles from "./explorer.css";
-import type { FilterBar } from "./filter.ts";
+import { FilterBar } from "./filter.ts";
 import { FindField } from "./find.ts";
 import { Help } from "./help.ts";
 import { keyTable, onKey } from "./keyboard.ts";
@@ -42,8 +42,7 @@ export class App implements Host {
   readonly panels: Panels;
   readonly layout: Layout;
   readonly find: FindField;
-  /** Null on a page without Python, which answers it. */
-  readonly filter: FilterBar | null;
+  readonly filter = new FilterBar((what) => this.look(what));
   readonly help: Help;
   /** The selected id. */
   selection = "";
@@ -71,8 +70,7 @@ export class App implements Host {
   private readonly press: Press;
   private readonly relations = new Relations();
 
-  constructor(model: Model, makeFilter?: (look: (what: Look) => void) => FilterBar) {
-    this.filter = makeFilter?.((what) => this.look(what)) ?? null;
+  constructor(model: Model) {
     this.bar = new TransportBar(this);
     this.panels = makePanels(this);
     this.layout = new Layout(this.panels, (what) => this.look(what));
@@ -92,7 +90,7 @@ export class App implements Host {
       this.bar.element,
       this.lineage.element,
       this.banner.element,
-      this.filter?.chips ?? null,
+      this.filter.chips,
       this.layout.main,
       this.foot(),
       this.layout.lowerEdge,
@@ -259,7 +257,7 @@ export class App implements Host {
       if (request > this.request) this.layout.show(tab as PanelName);
       this.request = request;
     });
-    give("filter", (data) => this.filter?.update(data));
+    give("filter", (data) => this.filter.update(data));
     give("find", (data) => this.find.update(data));
     this.find.refresh();
     this.lock.apply();
@@ -315,7 +313,7 @@ export class App implements Host {
       { class: "pe-foot" },
       this.status.element,
       this.lastLine,
-      this.filter?.element ?? null,
+      this.filter.element,
       this.find.element,
       help,
     );

@@ -3,16 +3,12 @@
 import type { AnyModel } from "@anywidget/types";
 import { App } from "./app.ts";
 import { CompareWindow } from "./compare_window.ts";
-import { FilterBar } from "./filter.ts";
 import { h } from "./lib/dom.ts";
 import { followTheme } from "./lib/theme.ts";
 
 export default {
   render({ model, el }: { model: AnyModel; el: HTMLElement }): () => void {
-    const app =
-      model.get("layout_name") === "compare"
-        ? new CompareWindow(model)
-        : new App(model, (look) => new FilterBar(look));
+    const app = model.get("layout_name") === "compare" ? new CompareWindow(model) : new App(model);
     el.append(app.element);
     const hidden = hidePictures(String(model.get("picture_id") ?? ""));
     const release = followTheme(app.element);

@@ -45,9 +45,7 @@ export function keyTable(app: App): readonly Key[] {
     key("/", "/", "find in all panels; Enter for the next match, Shift+Enter for the previous one", () =>
       app.find.focus(),
     ),
-    ...(app.filter
-      ? [key("f", "f", "filter: show only a part of the search", () => app.filter?.open())]
-      : []),
+    key("f", "f", "filter: show only a part of the search", () => app.filter.open()),
     key("b", "b", "bookmark the selection and, in an earlier state, the moment", () => app.bookmark()),
     key("m", "m", "maximise the panel, or restore it", () => app.maximise(app.layout.current())),
     key("0", "0", "fit the picture into its panel", () => stage()?.fit()),
@@ -69,7 +67,7 @@ export function onKey(event: KeyboardEvent, keys: readonly Key[], app: App): voi
   if (isTyping(event.target)) {
     if (name === "Escape") {
       if (app.help.open) app.help.toggle();
-      else if (!app.filter?.close()) app.find.clear();
+      else if (!app.filter.close()) app.find.clear();
       app.element.focus();
       event.stopPropagation();
     }

@@ -4,11 +4,12 @@
 import { App } from "./app.ts";
 import { CompareWindow } from "./compare_window.ts";
 import { Compared, type ComparedData } from "./fold/compared.ts";
+import { changedFilter, NO_FILTER } from "./fold/filter.ts";
 import { Folded, type Look, type Report } from "./fold/folded.ts";
 import { Pool, type PoolData } from "./fold/pool.ts";
 import { h, refill } from "./lib/dom.ts";
 import type { Inspector, Sections } from "./sections.ts";
-import type { CompareLook, Model, Reply } from "./wire.ts";
+import type { CompareLook, FilterLook, Model, Reply } from "./wire.ts";
 
 interface Sent {
   readonly kind: string;
@@ -68,6 +69,13 @@ class Answers {
   }
 }
 
+/** Add an id of the map to one list, and remove it from the other one. */
+function toggle(look: Look, to: "opened" | "closed", from: "opened" | "closed", id: string): void {
+  const others = (ids: readonly string[]) => ids.filter((other) => other !== id);
+  look[to] = [...others(look[to]), id];
+  look[from] = others(look[from]);
+}
+
 /** Answers what the explorer sends from the data of the page. */
 export class ReportModel extends Answers {
   private readonly folded: Folded;
@@ -88,8 +96,11 @@ export class ReportModel extends Answers {
       cursor: 0,
       root: "",
       map_px: 460,
+      opened: [],
       closed: [],
       map_mode: "icicle",
+      interval: null,
+      filter: NO_FILTER,
       collapsed: false,
       entered: "",
       program: false,
@@ -120,10 +131,12 @@ export class ReportModel extends Answers {
     if (typeof root === "string") look.root = root;
     if (typeof map_px === "number") look.map_px = Math.max(240, Math.min(2400, map_px));
     const of = (name: string) => (message[name] ?? {}) as Readonly<Record<string, unknown>>;
-    const { mode, open, close } = of("map");
+    const { mode, open, close, interval } = of("map");
     if (typeof mode === "string") look.map_mode = mode;
-    if (typeof close === "string") look.closed = [...look.closed, close];
-    if (typeof open === "string") look.closed = look.closed.filter((ref) => ref !== open);
+    if (typeof close === "string") toggle(look, "closed", "opened", close);
+    if (typeof open === "string") toggle(look, "opened", "closed", open);
+    if (Array.isArray(interval)) look.interval = interval.length === 2 ? [interval[0], interval[1]] : null;
+    if (message.filter) look.filter = changedFilter(look.filter, message.filter as FilterLook);
     const { expanded, entered, program } = of("graph");
     if (typeof expanded === "boolean") look.collapsed = !expanded;
     if (typeof entered === "string") Object.assign(look, { entered, program: false });
@@ -178,15 +191,7 @@ export async function unpack(text: string): Promise<Report | Comparison> {
   return (await new Response(stream).json()) as Report | Comparison;
 }
 
-const NO_DECOMPRESSION =
-  "This report needs a browser of 2023 or later: Chrome 80, Edge 80, Safari 16.4, Firefox 113. This one has no " +
-  "DecompressionStream.";
-
 async function show(data: string, place: HTMLElement): Promise<void> {
-  if (typeof DecompressionStream === "undefined") {
-    refill(place, h("p", { role: "alert" }, NO_DECOMPRESSION));
-    return;
-  }
   try {
     const line = h("p", { class: "prism-refused", role: "status", hidden: true });
     const report = await unpack(data);

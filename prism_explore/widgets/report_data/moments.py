@@ -23,7 +23,6 @@ from prism_explore.widgets.panels.sections import Tuning
 from prism_explore.widgets.report_data.columns import TREE_KINDS
 from prism_explore.widgets.report_data.pool import Pool
 from prism_explore.widgets.scene import Scene
-from prism_explore.widgets.views.map_view import MODES as MAP_MODES
 from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.tuning_view import MODES, TuningView
 
@@ -132,7 +131,7 @@ class Recorder:
         final = Context.of(self.search, folds, self.view, self.memo)
         self._record_final(final)
         self._record_questions(len(entries), final)
-        self._record_map_modes(len(entries), final)
+        self._record_similar(len(entries), final)
         return folds
 
     def _record_moment(self, moment: int, folds: Folds, view: ViewState, changed: Changed) -> None:
@@ -202,12 +201,10 @@ class Recorder:
         for name, choices in (("collapsed", ALL_COLLAPSED), ("program", GraphChoices(program=True))):
             self.versions.compute(f"{name}{suffix}", moment, PANELS["graph"], with_graph(context, choices))
 
-    def _record_map_modes(self, moment: int, context: Context) -> None:
-        """Record the final state of the map in its other modes; the browser computes the icicle."""
-        for mode in MAP_MODES:
-            if mode != "icicle":
-                panel = PANELS["map"](replace(context, view=replace(context.view, map=MapView(mode))))
-                self.versions.record(f"map/{mode}", moment, replace(panel, brush=None, reasons=NO_SCENE))
+    def _record_similar(self, moment: int, context: Context) -> None:
+        """Record the similar subtrees of the final state; the browser computes the other modes of the map."""
+        panel = PANELS["map"](replace(context, view=replace(context.view, map=MapView("similar"))))
+        self.versions.record("map/similar", moment, replace(panel, reasons=NO_SCENE))
 
     def _record_questions(self, moment: int, context: Context) -> None:
         """Record the answers, which appear in the inspectors of their subjects too."""

@@ -31,6 +31,9 @@ export class Columns {
   /** Hundredths of a second. */
   readonly at: Int32Array;
   private readonly columns = new Map<string, Column<unknown>>();
+  private readonly events: ReadonlyMap<string, number[]>;
+  /** Per event, its position among the events of its kind. */
+  private readonly positions: Int32Array;
 
   constructor(
     private readonly data: ColumnsData,
@@ -38,11 +41,27 @@ export class Columns {
   ) {
     this.count = data.kind.length;
     this.at = Int32Array.from(sums(data.at));
+    this.events = new Map(data.kinds.map((kind) => [kind, []]));
+    this.positions = new Int32Array(this.count);
+    for (let event = 0; event < this.count; event++) {
+      const events = this.events.get(this.kindOf(event));
+      if (events) this.positions[event] = events.push(event) - 1;
+    }
   }
 
   /** The kind of an event. */
   kindOf(event: number): string {
     return this.data.kinds[this.data.kind.charCodeAt(event) - 65] ?? "";
+  }
+
+  /** Numbers of the events of a kind. */
+  eventsOf(kind: string): readonly number[] {
+    return this.events.get(kind) ?? [];
+  }
+
+  /** Position of an event among those of its kind. */
+  positionOf(event: number): number {
+    return this.positions[event] ?? 0;
   }
 
   field<T>(kind: string, name: string): Column<T> {

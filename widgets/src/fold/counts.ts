@@ -42,6 +42,8 @@ interface Trial {
   readonly candidate: string;
   readonly family: string;
   time_s: number | null;
+  /** The code of the reason why there is no kernel; empty if nothing failed. */
+  failure: string;
 }
 
 /** The state of a search after its first events. */
@@ -59,9 +61,10 @@ export class State {
   readonly candidates = new Map<string, string>();
   readonly regionNumbers = new Map<string, number>();
   private readonly nodeOf = new Map<string, string>();
-  private readonly verdicts = new Map<string, string>();
-  private readonly rejectedMaps = new Map<string, number>();
-  private readonly trials = new Map<string, Trial>();
+  readonly verdicts = new Map<string, string>();
+  /** Per family, the codes of the reasons for which choices of maps were rejected. */
+  readonly rejectedMaps = new Map<string, string[]>();
+  readonly trials = new Map<string, Trial>();
   private readonly floats = new Map<string, { readonly outcome: string; readonly allowed: boolean }>();
   private readonly dominated = new Set<string>();
   private readonly pruned = new Map<string, PruneCount>();
@@ -73,13 +76,7 @@ export class State {
     private readonly phases: Readonly<Record<string, string | null>>,
     until: number,
   ) {
-    const positions = new Map<string, number>();
-    for (let event = 0; event < until; event++) {
-      const kind = columns.kindOf(event);
-      const position = positions.get(kind) ?? 0;
-      positions.set(kind, position + 1);
-      this.add(kind, position);
-    }
+    for (let event = 0; event < until; event++) this.add(columns.kindOf(event), columns.positionOf(event));
     this.count = until;
   }
 
@@ -115,7 +112,7 @@ export class State {
         break;
       case "CandidateRejected": {
         const family = text("family");
-        this.rejectedMaps.set(family, (this.rejectedMaps.get(family) ?? 0) + 1);
+        push(this.rejectedMaps, family, this.columns.field<Reason>(kind, "reason").at(i).code);
         this.prune(kind, i, "maps", 1, family);
         break;
       }
@@ -139,8 +136,12 @@ export class State {
         break;
       }
       case "ParametersProposed":
-      case "TrialFailed":
         this.trial(text("trial"), text("candidate"));
+        break;
+      case "TrialFailed":
+        this.trial(text("trial"), text("candidate")).failure = this.columns
+          .field<Reason>(kind, "reason")
+          .at(i).code;
         break;
       case "TrialMeasured":
         this.trial(text("trial"), text("candidate")).time_s = this.columns
@@ -163,7 +164,7 @@ export class State {
   private trial(name: string, candidate: string): Trial {
     const known = this.trials.get(name);
     if (known) return known;
-    const trial = { candidate, family: this.familyOf(candidate), time_s: null };
+    const trial = { candidate, family: this.familyOf(candidate), time_s: null, failure: "" };
     this.trials.set(name, trial);
     return trial;
   }
@@ -220,6 +221,18 @@ export class State {
     };
   }
 
+  /** Per family, the words by which a filter selects it. */
+  get familyStatus(): ReadonlyMap<string, ReadonlySet<string>> {
+    const words = new Map<string, Set<string>>();
+    for (const { family, status, choice, is_best } of this.families)
+      words.set(family, new Set([status, choice, is_best ? "best" : ""].filter(Boolean)));
+    for (const { family, time_s, failure } of this.trials.values()) {
+      if (time_s !== null) words.get(family)?.add("timed");
+      if (failure) words.get(family)?.add("failed");
+    }
+    return words;
+  }
+
   /** The candidate of a trial; empty if there is no such trial. */
   candidateOf(trial: string): string {
     return this.trials.get(trial)?.candidate ?? "";
@@ -243,7 +256,7 @@ export class State {
       status: status(
         verdicts.get(family) ?? [],
         candidates.get(family) ?? 0,
-        this.rejectedMaps.get(family) ?? 0,
+        this.rejectedMaps.get(family)?.length ?? 0,
       ),
       choice: choices.get(family) ?? "",
       is_best: family === best,

@@ -3,20 +3,27 @@
 import type {
   Choice,
   EClasses,
+  FilterSection,
   GraphSection,
   Inspector,
   MapSection,
   Sections,
+  Table,
   Transport,
+  Tuning,
 } from "../sections.ts";
 import { Columns, type ColumnsData } from "./columns.ts";
 import { Compared, type ComparedData } from "./compared.ts";
 import { State } from "./counts.ts";
+import { Filter, type FilterChoice } from "./filter.ts";
 import { type Drawing, searchScene } from "./map.ts";
 import { type Templates, Texts } from "./panels.ts";
 import { type Member, Pool, type PoolData } from "./pool.ts";
 import { countTables, reasonsScene } from "./reasons.ts";
+import { reasonsMapScene } from "./reasons_map.ts";
 import { commas } from "./text.ts";
+import { Lanes, timeBrush, timeScene } from "./time_map.ts";
+import { treeScene } from "./tree_map.ts";
 
 export interface Report extends Templates {
   /** The numbers of events at which panels were recorded. */
@@ -44,9 +51,13 @@ export interface Look {
   cursor: number;
   root: string;
   map_px: number;
-  /** Nodes of the map that are collapsed. */
+  /** Rows and nodes of the map that the user has expanded, and collapsed. */
+  opened: readonly string[];
   closed: readonly string[];
   map_mode: string;
+  /** First and last event that the map over time shows; null for all. */
+  interval: readonly [number, number] | null;
+  filter: FilterChoice;
   /** Whether custom kernels are drawn as one box each. */
   collapsed: boolean;
   /** The kernel that is shown alone; empty for none. */
@@ -65,6 +76,7 @@ export class Folded {
   /** The comparison with another search. */
   readonly compared: Compared | null;
   private state: State | null = null;
+  private lanes: Lanes | null = null;
   /** The sections of the last call that take long, and the values that they were made from. */
   private readonly last = new Map<string, { readonly from: readonly unknown[]; readonly made: unknown }>();
 
@@ -93,16 +105,31 @@ export class Folded {
       if (!name.includes("/") && name !== "collapsed" && name !== "program")
         base[name] = this.version(name, state.count);
     }
-    const { map_px, root, closed, map_mode } = look;
+    const { map_px, root, opened, closed, map_mode, interval } = look;
+    const filter = this.kept("filter", [state.count, look.filter], () => {
+      return new Filter(look.filter, this.columns, state);
+    });
+    const shown = (name: string, table: Table | undefined) =>
+      this.kept(name, [table, filter], () => table && filter.rows(table));
+    const tuning = (this.version(`tuning/${look.tuning}`, state.count) ?? base.tuning) as Tuning | undefined;
+    const trials = shown("trials", tuning?.trials);
     return {
       ...base,
       transport: this.kept("transport", [state.count], () =>
         this.transport(base.transport as Transport, state),
       ),
       view: { selection: look.selection },
-      map: this.kept("map", [state.count, map_px, root, closed, map_mode], () => this.map(look, state)),
-      ledger: this.kept("ledger", [state.count], () => this.ledger(base.ledger as Sections["ledger"], state)),
-      tuning: this.version(`tuning/${look.tuning}`, state.count) ?? base.tuning,
+      map: this.kept("map", [filter, map_px, root, opened, closed, map_mode, interval], () =>
+        filter.dim(this.map(look, state)),
+      ),
+      ledger: this.kept("ledger", [filter], () =>
+        this.ledger(base.ledger as Sections["ledger"], state, filter),
+      ),
+      families: shown("families", base.families as Table | undefined),
+      tuning: this.kept("tuning", [tuning, trials], () => tuning && { ...tuning, trials }),
+      filter: this.kept("filter section", [filter], () =>
+        filter.section((base.filter as FilterSection).statuses),
+      ),
       compare: this.compared?.get() ?? base.compare,
       inspector: this.inspector(look.selection, state),
       ...this.subjectPanels(look, state, base),
@@ -118,40 +145,67 @@ export class Folded {
     return made;
   }
 
-  private ledger(recorded: Sections["ledger"], state: State): Sections["ledger"] | undefined {
+  private ledger(recorded: Sections["ledger"], state: State, filter: Filter): Sections["ledger"] | undefined {
     const { drawing } = this.report;
     const tables = this.version<Sections["ledger"]>("ledger/tables", state.count);
     return (
       tables && {
         ...recorded,
         ...countTables(tables, state, drawing),
-        log: this.texts.log(tables.log, state.count, drawing.log_entries),
+        log: this.texts.log(tables.log, state.count, drawing.log_entries, filter.leaves),
       }
     );
   }
 
-  /** The search map: computed as an icicle; the other modes are recorded for the final state. */
+  /** The search map; that of similar subtrees is recorded for the final state. */
   private map(look: Look, state: State): MapSection {
     const { drawing } = this.report;
     const { expanded, regions } = state;
-    const recorded = this.version<MapSection>(`map/${look.map_mode}`, state.count);
     const reasons = reasonsScene(state, drawing, look.map_px);
-    if (recorded) return { ...recorded, reasons };
+    const similar = this.version<MapSection>("map/similar", state.count);
+    if (look.map_mode === "similar" && similar) return { ...similar, reasons };
     const zoom = state.tree.nodes.has(look.root) ? `, zoomed into ${look.root}` : "";
-    const modes = this.report.map_modes.filter(
-      ({ name }) => name === "icicle" || this.version(`map/${name}`, state.count) !== undefined,
-    );
-    const closed = new Set(look.closed);
+    const modes = this.report.map_modes.filter(({ name }) => name !== "similar" || similar !== undefined);
     return {
       summary: `${commas(expanded)} expanded, ${commas(regions)} ${regions === 1 ? "subtree" : "subtrees"} pruned${zoom}`,
       modes,
-      mode: "icicle",
+      mode: look.map_mode === "similar" ? "icicle" : look.map_mode,
       similar: false,
       brush: null,
       dimmed: [],
-      scene: searchScene(state, this.columns, drawing, look.map_px, look.root, closed),
       reasons,
+      ...this.scene(look, state),
     };
+  }
+
+  /** The picture of the map, and the x axis of the one over time. */
+  private scene(look: Look, state: State): Pick<MapSection, "scene"> & Partial<Pick<MapSection, "brush">> {
+    const { drawing } = this.report;
+    const { map_px, root, interval } = look;
+    switch (look.map_mode) {
+      case "tree":
+        return { scene: treeScene(state, this.columns, drawing, look, map_px, root) };
+      case "reasons":
+        return { scene: reasonsMapScene(state, this.columns, drawing, look, map_px, root) };
+      case "time": {
+        this.lanes ??= new Lanes(this.columns);
+        const brush = timeBrush(this.count, interval, map_px, drawing);
+        const within = state.tree.nodes.has(root) ? this.idsBelow(state, root) : null;
+        return { scene: timeScene(this.lanes, state.count, brush, drawing, map_px, within), brush };
+      }
+      default: {
+        const closed = new Set(look.closed);
+        return { scene: searchScene(state, this.columns, drawing, map_px, root, closed) };
+      }
+    }
+  }
+
+  /** Ids of the nodes, regions and families at a node and below it. */
+  private idsBelow({ tree }: State, root: string): ReadonlySet<string> {
+    const below = tree.below(root);
+    const region = this.columns.field<string>("RegionPruned", "region");
+    const regions = Array.from(tree.prunedBelow(root), (i) => region.at(i));
+    return new Set([...below, ...regions, ...below.flatMap((name) => tree.node(name).families)]);
   }
 
   /** The value of a name at a moment; undefined before its first one. */

@@ -25,6 +25,32 @@ export interface Drawing {
   readonly max_levels: number;
   readonly narrow_px: number;
   readonly log_entries: number;
+  readonly outline: { readonly row_px: number; readonly toggle_px: number; readonly glyph_px: number };
+  readonly tree: {
+    readonly small_leaves: number;
+    readonly max_rows: number;
+    readonly max_more_rows: number;
+    readonly max_children: number;
+    readonly min_step_px: number;
+    readonly max_step_px: number;
+    readonly text_px: number;
+  };
+  readonly by_reason: {
+    readonly max_operators: number;
+    readonly max_nodes: number;
+    readonly max_open_reasons: number;
+    readonly step_px: number;
+  };
+  readonly time: {
+    readonly left_px: number;
+    readonly right_px: number;
+    readonly top_px: number;
+    readonly lane_px: number;
+    readonly bin_px: number;
+    readonly mark_px: number;
+    readonly max_marks: number;
+    readonly outlines: Readonly<Record<string, Outline>>;
+  };
 }
 
 export function textPx(drawing: Drawing, text: string, kind: string): number {
@@ -147,16 +173,7 @@ class Icicle {
   /** Regions that share a block: each has its own if there is room, else those with the same reason share one. */
   private groups(pruned: readonly number[], perLeaf: number): number[][] {
     if (perLeaf >= this.drawing.letter_px) return pruned.map((region) => [region]);
-    const groups = new Map<string, number[]>();
-    for (const region of pruned) {
-      const { code, soundness } = this.reason(region);
-      const key = `${code}\0${soundness}`;
-      const group = groups.get(key);
-      if (group) group.push(region);
-      else groups.set(key, [region]);
-    }
-    const code = (group: readonly number[]) => this.reason(group[0] ?? 0).code;
-    return [...groups.values()].sort((a, b) => b.length - a.length || compare(code(a), code(b)));
+    return groupsOf(pruned, this.columns);
   }
 
   private node(node: TreeNode, x: number, w: number, depth: number): void {
@@ -425,7 +442,7 @@ class Icicle {
   }
 }
 
-function markKind(row: FamilyMark): string {
+export function markKind(row: FamilyMark): string {
   if (row.choice === "rejected") return "pruned-user";
   if (row.status === "impossible") return "pruned-sound";
   return row.status === "open" ? "family" : row.status;
@@ -455,8 +472,30 @@ export function line(id: string, x: number, y: number, w: number, h: number): Sh
   return { type: "shape", id, role: "text", kind: "plain", x, y, w, h, outline: "none" };
 }
 
-function compare(a: string, b: string): number {
+export function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Regions by reason and soundness, the largest group first. */
+export function groupsOf(pruned: readonly number[], columns: Columns): number[][] {
+  const reasons = columns.field<Reason>("RegionPruned", "reason");
+  const groups = new Map<string, number[]>();
+  for (const region of pruned) {
+    const { code, soundness } = reasons.at(region);
+    const key = `${code}\0${soundness}`;
+    const group = groups.get(key);
+    if (group) group.push(region);
+    else groups.set(key, [region]);
+  }
+  const code = (group: readonly number[]) => reasons.at(group[0] ?? 0).code;
+  return [...groups.values()].sort((a, b) => b.length - a.length || compare(code(a), code(b)));
+}
+
+/** A scene with one sentence, if there is nothing to draw. */
+export function emptyScene(name: string, sentence: string, width: number): Scene {
+  const texts = [{ x: width / 2, y: 26, text: sentence, kind: "muted" }];
+  const items = [{ ...line("nothing", 0, 0, width, 40), texts }];
+  return rounded({ name, title: name, desc: sentence, width, height: 40, items, omitted: "" });
 }
 
 /** The scene with its lengths in hundredths of a pixel, and without fields that have their default value. */

@@ -35,8 +35,7 @@ interface RegionTemplate {
 /** Writes the texts of nodes, regions and events. */
 export class Texts {
   private readonly nodes: NodeTemplates;
-  /** Per event, its position among the events of its kind, and among those with a stored line. */
-  private readonly positions: Int32Array;
+  /** Per event, its position among those with a stored line. */
   private readonly lines: Int32Array;
 
   constructor(
@@ -45,15 +44,10 @@ export class Texts {
     private readonly templates: Templates,
   ) {
     this.nodes = pool.get(templates.nodes);
-    this.positions = new Int32Array(columns.count);
     this.lines = new Int32Array(columns.count);
-    const counts = new Map<string, number>();
     let stored = 0;
     for (let event = 0; event < columns.count; event++) {
       const kind = columns.kindOf(event);
-      const position = counts.get(kind) ?? 0;
-      counts.set(kind, position + 1);
-      this.positions[event] = position;
       this.lines[event] = stored;
       if (kind !== "NodeExpanded" && kind !== "RegionPruned") stored += 1;
     }
@@ -145,7 +139,7 @@ export class Texts {
   /** An event as one line of the log. */
   logLine(event: number): LogLine {
     const kind = this.columns.kindOf(event);
-    const position = this.positions[event] ?? 0;
+    const position = this.columns.positionOf(event);
     const operator = () => this.text(kind, "operator", position);
     if (kind === "NodeExpanded") {
       return this.fill(this.nodes.log, { ref: this.text(kind, "node", position), operator: operator() });
@@ -162,18 +156,28 @@ export class Texts {
     ];
   }
 
-  /** The last events of a state, newest first. */
-  log(table: Table, count: number, limit: number): Table {
+  /** The last events of a state, newest first; with a filter, the last ones that it leaves. */
+  log(table: Table, count: number, limit: number, leaves: ((event: number) => boolean) | null): Table {
     const rows: Row[] = [];
-    const earlier = Math.max(0, count - limit);
-    for (let event = count - 1; event >= earlier; event--) {
-      const [text, ref, kind] = this.logLine(event);
-      const at = `${((this.columns.at[event] ?? 0) / 100).toFixed(2)} s`;
-      rows.push({ ref, cells: [{ text: String(event), sort: event }, at, kind ? { text, kind } : { text }] });
-    }
-    const omitted = earlier
-      ? `${commas(earlier)} earlier events are not listed; sess.journal has all ${commas(count)}.`
+    let event = count - 1;
+    for (; event >= 0 && rows.length < limit; event--)
+      if (!leaves || leaves(event)) rows.push(this.logRow(event));
+    const [all, earlier] = [commas(count), event + 1];
+    let omitted = earlier
+      ? `${commas(earlier)} earlier events are not listed; sess.journal has all ${all}.`
       : "";
+    if (leaves) {
+      omitted =
+        rows.length === limit
+          ? `The last ${limit} events that the filter leaves, of ${all} events.`
+          : `The filter hides ${commas(count - rows.length)} of ${all} events.`;
+    }
     return { ...table, rows, omitted };
+  }
+
+  private logRow(event: number): Row {
+    const [text, ref, kind] = this.logLine(event);
+    const at = `${((this.columns.at[event] ?? 0) / 100).toFixed(2)} s`;
+    return { ref, cells: [{ text: String(event), sort: event }, at, kind ? { text, kind } : { text }] };
   }
 }

@@ -17,7 +17,8 @@ export function percent(share: number): string {
   return `${halfEven(share * 100)}%`;
 }
 
-function halfEven(value: number): number {
+/** The nearest whole number, as `round`: to even in the middle. */
+export function halfEven(value: number): number {
   const whole = Math.floor(value);
   const part = value - whole;
   return part > 0.5 || (part === 0.5 && whole % 2 !== 0) ? whole + 1 : whole;

@@ -60,6 +60,23 @@ export class Tree {
     return total;
   }
 
+  /** Ids of a node and of all nodes below it. */
+  below(root: string): string[] {
+    const found: string[] = [];
+    const stack = [root];
+    for (let name = stack.pop(); name !== undefined; name = stack.pop()) {
+      found.push(name);
+      stack.push(...this.node(name).children);
+    }
+    return found;
+  }
+
+  /** Positions of the regions that were pruned at a node and below it; of all without a known node. */
+  *prunedBelow(root: string): Generator<number> {
+    for (const name of this.nodes.has(root) ? this.below(root) : this.nodes.keys())
+      yield* this.node(name).pruned;
+  }
+
   /** Ids of the nodes from the root to this one. */
   path(id: string): string[] {
     const found: string[] = [];
