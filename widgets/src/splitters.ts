@@ -50,7 +50,7 @@ const ROWS = [
     unit: "px",
     least: 460,
     most: 2400,
-    initial: 820,
+    initial: 840,
     after: false,
   },
 ] as const satisfies readonly [Row, Row, Row, Row];

@@ -382,7 +382,7 @@ class Context:
 def _follow_search(ledger: Ledger, events: EventIndex) -> tuple[str, str]:
     """The subject if none is selected, and why: the best candidate, else the last proved one, else the last family."""
     if ledger.best is not None:
-        return ledger.best.candidate, "the best so far"
+        return ledger.best.candidate, "the best" if ledger.finished is not None else "the best so far"
     if proved := next((c for c in reversed(events.verdicts) if events.verdicts[c].verdict == "proved"), ""):
         return proved, "proved last"
     family = next(reversed(events.families), "")

@@ -68,7 +68,8 @@ def _caption(context: Context) -> str:
         caption = f"{context.subject_text}: {verdict.verdict if verdict else 'no verdict yet'}"
     best = context.ledger.best
     is_best = best is not None and best.candidate == subject and not context.followed
-    return f"{caption}, the best so far" if is_best else caption
+    so_far = "" if context.ledger.finished is not None else " so far"
+    return f"{caption}, the best{so_far}" if is_best else caption
 
 
 def _alternatives(context: Context) -> tuple[Link, ...]:

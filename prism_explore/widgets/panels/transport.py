@@ -48,7 +48,8 @@ def transport(context: Context) -> Transport:
         tuple(Phase(p, p == events.phase and not finished, PHASE_TEXT[p]) for p in PHASES),
         counters,
         () if cursor else _enabled(search.state, ledger),
-        shown_claim(ledger) if finished else last,
+        # One line of the page: the panels have the other sentences of the claim.
+        f"{shown_claim(ledger).partition('. ')[0].rstrip('.')}." if finished else last,
         search.saved_as,
     )
 

@@ -48,7 +48,7 @@ def test_following_the_search_is_said_and_ends_with_a_selection() -> None:
     followed = Context.of(SearchInfo(program()), folds, ViewState(), Memo())
     chosen = Context.of(SearchInfo(program()), folds, select(ViewState(), "f1.c1", folds.events), Memo())
 
-    assert "f1.c1 (the best so far; no family is selected)" == followed.subject_text
+    assert "f1.c1 (the best; no family is selected)" == followed.subject_text
     assert "f1.c1" == chosen.subject_text
 
 
