@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import (
@@ -25,6 +26,9 @@ from prism_explore.ir.text import parse
 from prism_explore.session.readable_record import ReadableRecord
 from prism_explore.targets import Target
 from prism_explore.tune.space.figures import Figures, figures_of
+
+if TYPE_CHECKING:
+    from prism_explore.widgets.panels.tables import TextTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,7 @@ class FamilyHandle:
 
 
 class Families(Mapping[str, FamilyHandle]):
-    """All families by id; prints as a table."""
+    """All families by id; prints as a table, which `rich.print` fits to the terminal and a notebook shows as HTML."""
 
     def __init__(self, record: ReadableRecord) -> None:
         self._record = record
@@ -151,5 +155,16 @@ class Families(Mapping[str, FamilyHandle]):
     def _ids(self) -> list[str]:
         return [e.family for e in self._record.of(FamilyCompleted)]
 
+    def _table(self) -> TextTable:
+        from prism_explore.widgets.panels.tables import families_table
+
+        return families_table(ledger(self._record.journal.events))
+
     def __repr__(self) -> str:
-        return self._record.text("families")
+        return str(self._table())
+
+    def __rich__(self) -> object:
+        return self._table()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()

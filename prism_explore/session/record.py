@@ -87,7 +87,8 @@ class Record:
     @property
     def tuning(self) -> Tuning:
         """All trials."""
-        return Tuning(ledger(self.journal.events).trials)
+        book = ledger(self.journal.events)
+        return Tuning(book.trials, book.best.trial if book.best is not None else "")
 
     @property
     def claim(self) -> str:

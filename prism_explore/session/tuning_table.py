@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, overload
+from html import escape
+from typing import TYPE_CHECKING, Any, overload
 
 from prism_explore.events.format import seconds_text
 from prism_explore.events.ledger import Trial
 from prism_explore.tune.space.time_model import rank_correlation
 
+if TYPE_CHECKING:
+    from prism_explore.widgets.panels.tables import TextTable
+
 
 class Tuning(Sequence[Trial]):
-    """All trials in the order of their proposal: parameter values, modelled time, measured time or failure."""
+    """All trials in the order of their proposal: parameter values, modelled time, measured time or failure.
 
-    def __init__(self, trials: Sequence[Trial]) -> None:
+    It prints as a summary; `rich.print` shows all trials as a table, and a notebook does, too.
+    """
+
+    def __init__(self, trials: Sequence[Trial], best: str = "") -> None:
+        """`best`: the id of the best trial of the search; empty for none."""
         self._trials = tuple(trials)
+        self._best = best
 
     @overload
     def __getitem__(self, index: int) -> Trial: ...
@@ -25,7 +34,7 @@ class Tuning(Sequence[Trial]):
     def __getitem__(self, index: slice) -> Tuning: ...
 
     def __getitem__(self, index: int | slice) -> Trial | Tuning:
-        return Tuning(self._trials[index]) if isinstance(index, slice) else self._trials[index]
+        return Tuning(self._trials[index], self._best) if isinstance(index, slice) else self._trials[index]
 
     def __len__(self) -> int:
         return len(self._trials)
@@ -34,7 +43,7 @@ class Tuning(Sequence[Trial]):
     def fastest(self) -> Tuning:
         """The trials that were timed, fastest first."""
         timed = [(t.time_s, n, t) for n, t in enumerate(self._trials) if t.time_s is not None]
-        return Tuning([t for *_, t in sorted(timed, key=lambda row: row[:2])])
+        return Tuning([t for *_, t in sorted(timed, key=lambda row: row[:2])], self._best)
 
     @property
     def failures(self) -> dict[str, int]:
@@ -68,12 +77,27 @@ class Tuning(Sequence[Trial]):
             )
         return rows
 
+    def _table(self) -> TextTable:
+        from prism_explore.widgets.panels.tables import trials_table
+
+        return trials_table(self._trials, self._best)
+
+    def __rich__(self) -> object:
+        return self._table()
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self._summary())}</p>{self._table().html()}"
+
+    def _summary(self) -> str:
+        failed = "".join(f", {n} {code}" for code, n in self.failures.items())
+        text = f"{len(self)} trials: {len(self.fastest)} timed{failed}"
+        if (correlation := self.rank_correlation) is not None:
+            text += f"; the model orders them with a rank correlation of {correlation:.2f}"
+        return text
+
     def __repr__(self) -> str:
         timed = self.fastest
-        failed = "".join(f", {n} {code}" for code, n in self.failures.items())
-        lines = [f"{len(self)} trials: {len(timed)} timed{failed}"]
-        if (correlation := self.rank_correlation) is not None:
-            lines[0] += f"; the model orders them with a rank correlation of {correlation:.2f}"
+        lines = [self._summary()]
         for t in timed[:5]:
             values = ", ".join(f"{k}={v}" for k, v in t.parameters)
             measured = seconds_text(t.time_s) if t.time_s is not None else ""

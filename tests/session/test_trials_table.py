@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from rich.console import Console
 
 from prism_explore.events.journal import Journal
 from prism_explore.session.record import Record
@@ -49,6 +50,18 @@ def test_the_text_says_how_well_the_model_orders(tuning):
     assert f"rank correlation of {tuning.rank_correlation:.2f}" in repr(tuning)
     assert repr(tuning).startswith(f"{len(tuning)} trials: {len(tuning.fastest)} timed, ")
     assert 6 == len(repr(tuning).splitlines())
+
+
+def test_a_terminal_and_a_notebook_get_a_row_per_trial_and_the_best_one_is_marked(tuning):
+    console = Console(width=200, color_system=None)
+    with console.capture() as capture:
+        console.print(tuning)
+    marked = [line for line in capture.get().splitlines() if "★" in line]
+
+    assert len(tuning) + 1 == len(capture.get().splitlines())
+    assert [tuning.fastest[0].trial] == [line.split()[0] for line in marked]
+    assert len(tuning) + 1 == tuning._repr_html_().count("<tr>")
+    assert str(len(tuning)) in tuning._repr_html_()
 
 
 def test_before_the_first_trial_there_is_nothing_to_say():

@@ -1,23 +1,29 @@
 """Tables of a journal as plain text, for terminals and golden files.
 
-A table has headings and rows of texts. Families are listed best first, other rows in the order of the events. Long
-cells are shortened. This module formats the tables without rich: rich draws one line under the whole header, wraps long
-cells and depends on the width of the terminal, and the golden files need the same text everywhere.
+A table has headings and rows of texts. Families are listed best first, other rows in the order of the events. `str`
+shortens long cells and does not depend on the width of the terminal, because the golden files need the same text
+everywhere. `rich.print` fits a table to the terminal, and a notebook shows it as HTML.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
 
 from prism_explore.events.claim import shown_claim
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Entry
-from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, best_first, ledger, outcome
+from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, Trial, best_first, ledger, outcome
 from prism_explore.events.phases import seconds_per_stage
 from prism_explore.widgets.drawing.text_metrics import columns, shorten
 from prism_explore.widgets.refs import is_of_program, short_name
 from prism_explore.widgets.views.tuning import parameters_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 MAX_CELL_CHARACTERS = 64
 
@@ -40,6 +46,33 @@ class TextTable:
         widths = [max(columns(row[i]) for row in (self.headings, *cells)) for i in range(len(self.headings))]
         lines = [self._line(self.headings, widths), self._line(["─" * w for w in widths], widths)]
         return "\n".join([*lines, *(self._line(row, widths) for row in cells)])
+
+    def __rich__(self) -> Table | Text:
+        from rich.table import Table
+        from rich.text import Text
+
+        if not self.rows:
+            return Text(self.empty)
+        table = Table(box=None, pad_edge=False)
+        for heading in self.headings:
+            table.add_column(heading, justify="right" if heading in self.right else "left", overflow="fold")
+        for row in self.rows:
+            table.add_row(*map(Text, row))  # texts, because square brackets would be markup
+        return table
+
+    def html(self) -> str:
+        """The same table for a notebook."""
+        if not self.rows:
+            return f"<p>{escape(self.empty)}</p>"
+
+        def line(tag: str, row: Sequence[str]) -> str:
+            cells = zip(self.headings, row, strict=True)
+            sides = ((text, "right" if heading in self.right else "left") for heading, text in cells)
+            texts = "".join(f'<{tag} style="text-align:{side}">{escape(text)}</{tag}>' for text, side in sides)
+            return f"<tr>{texts}</tr>"
+
+        body = "".join(line("td", row) for row in self.rows)
+        return f"<table><thead>{line('th', self.headings)}</thead><tbody>{body}</tbody></table>"
 
     def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
         parts: list[str] = []
@@ -96,10 +129,14 @@ def pruned_table(book: Ledger) -> TextTable:
     return TextTable(headings, rows, "nothing was pruned", ("count", "programs"))
 
 
-def trials_table(book: Ledger) -> TextTable:
-    """One row per trial."""
+def trials_table(trials: Sequence[Trial], best: str) -> TextTable:
+    """One row per trial.
+
+    Args:
+        trials: in the order of the rows.
+        best: the id of the best one; empty for none.
+    """
     numbers = ("estimate (modelled)", "trial time", "p20", "p80", "final race", "error")
-    best = book.best
     rows = tuple(
         (
             t.trial,
@@ -109,10 +146,10 @@ def trials_table(book: Ledger) -> TextTable:
             *((_time(k.time_s), _time(k.p20_s), _time(k.p80_s)) if (k := t.trial_time) is not None else ("", "", "")),
             _time(t.race_s),
             f"{t.error:.1e}" if t.error is not None else "",
-            "best ★" if best is not None and t.trial == best.trial else "timed" if t.time_s is not None
+            "best ★" if t.trial == best else "timed" if t.time_s is not None
             else f"{t.failure.code}: {t.failure.sentence}" if t.failure else "pending",
         )
-        for t in book.trials
+        for t in trials
     )  # fmt: skip
     return TextTable(("trial", "candidate", "parameters", *numbers, "outcome"), rows, "no trial yet", numbers)
 
@@ -207,12 +244,16 @@ def _of(table: Callable[[Ledger], TextTable]) -> Callable[[Iterable[Entry]], str
     return lambda entries: str(table(ledger(e.event for e in entries)))
 
 
+def _all_trials(book: Ledger) -> TextTable:
+    return trials_table(book.trials, book.best.trial if book.best is not None else "")
+
+
 TABLES: Mapping[str, Callable[[Iterable[Entry]], str]] = {
     "families": _of(families_table),
     "pruned": _of(pruned_table),
     "ledger": ledger_text,
     "classes": _of(classes_table),
-    "trials": _of(trials_table),
+    "trials": _of(_all_trials),
     "baselines": _of(baselines_table),
 }
 """Per table name, the function from the entries of a journal to the text."""

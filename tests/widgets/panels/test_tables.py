@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Console
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Entry
@@ -33,6 +34,25 @@ def test_columns_are_aligned_for_wide_letters_too() -> None:
 def test_cells_are_one_line_and_long_ones_end_in_an_ellipsis() -> None:
     assert "a\n─\nb c" == str(TextTable(("a",), (("b\nc",),), "")).replace("───", "─").replace("a  ", "a")
     assert str(TextTable(("a",), (("x" * 500,),), "")).endswith("x…")
+
+
+def test_a_terminal_of_any_width_shows_every_cell_and_square_brackets_are_text() -> None:
+    table = TextTable(("name", "note"), (("f[1]", "a long note of several words"),), "")
+    console = Console(width=20, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= 20
+    assert "f[1] a long note of several words" == " ".join(" ".join(lines[1:]).split())
+
+
+def test_a_notebook_shows_a_table_whose_cells_are_text() -> None:
+    table = TextTable(("name", "count"), (("<img src=x onerror=alert(1)>", "1"),), "", ("count",))
+
+    assert "<img" not in table.html()
+    assert '<td style="text-align:right">1</td>' in table.html()
+    assert "<p>a &lt; b</p>" == TextTable(("name",), (), "a < b").html()
 
 
 @pytest.mark.parametrize("name", [p for p in PICTURES if p != "program"] + ["f1", "f2.c1"])
