@@ -110,7 +110,7 @@ def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
     arithmetic, and its traffic counts in the kernels that read it; but a concatenation is a kernel of its own.
     """
     types = graph.types()
-    needed = needed_by(graph.nodes, (graph.output,))
+    needed = needed_by(graph.nodes, graph.outputs)
     computed = _positions_of_bands(graph)
     found: list[KernelWork] = []
     for position, node in enumerate(graph.nodes):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 from typing import TypeAlias
 
@@ -71,6 +71,8 @@ class Evidence:
     """The candidate's, relative to the largest exact value of its row; inf where it is not finite."""
     program_error: float = 0.0
     """The program's largest error on this case in any order of summation, at elements where it is fine."""
+    result: int = 0
+    """Which of the program's results, from 0."""
 
     @property
     def is_finite(self) -> bool:
@@ -80,8 +82,9 @@ class Evidence:
     def __str__(self) -> str:
         at = ", ".join(f"{k}={v}" for k, v in self.sizes)
         where = f"[{', '.join(map(str, self.index))}]"
+        result = f"result {self.result}, element {where}" if self.result else f"result{where}"
         return (
-            f"{self.case}, {at}, seed {self.seed}: result{where} is {self.candidate:.6g}, the program gives "
+            f"{self.case}, {at}, seed {self.seed}: {result} is {self.candidate:.6g}, the program gives "
             f"{self.program:.6g}, float64 {self.exact:.6g}"
         )
 
@@ -153,9 +156,16 @@ class Assessor:
         self._working = precision(self.dtype)
         self._planner = Planner(program)
         self._cache: OrderedDict[object, _Expected] = OrderedDict()
+        self._of_results: tuple[Assessor, ...] = ()
+        """Of a program with several results, an assessor for each of them."""
+        if program.graph.further:
+            each = (replace(program, graph=program.graph.for_result(n)) for n in range(len(program.graph.outputs)))
+            self._of_results = tuple(Assessor(one, dtype, seed) for one in each)
 
     def assess(self, verified: Verified) -> Assessment:
-        """Assess a verified candidate."""
+        """Assess a verified candidate; of several results the worst assessment counts."""
+        if self._of_results:
+            return self._assess_each(verified)
         name, graph = verified.candidate.id, verified.candidate.sgraph
         working = self._working
         if working is None:
@@ -198,12 +208,32 @@ class Assessor:
             concerns,
         )
 
+    def _assess_each(self, verified: Verified) -> Assessment:
+        """The worst of the assessments of all results: unsafe, then unassessed, then the largest error."""
+        worst: Assessment | None = None
+        for number, assessor in enumerate(self._of_results):
+            one = replace(verified.candidate, sgraph=verified.candidate.sgraph.for_result(number))
+            found = assessor.assess(replace(verified, candidate=one))
+            if isinstance(found, Unsafe):
+                return replace(found, evidence=tuple(replace(e, result=number) for e in found.evidence))
+            if isinstance(found, Safe) and isinstance(worst, Safe):
+                worst = max(found, worst, key=lambda a: a.worst)
+            elif worst is None or isinstance(found, Unassessed):
+                worst = found
+        assert worst is not None, "a program has a result"
+        return worst
+
     def replay(self, evidence: Evidence, candidate: SGraph) -> Evidence | None:
         """Run an evidence again: the same evidence, or None if the candidate passes.
 
         Raises:
             ValueError: this candidate is not run at the evidence's sizes.
         """
+        if self._of_results:
+            number = evidence.result
+            one = replace(evidence, result=0)
+            again = self._of_results[number].replay(one, candidate.for_result(number))
+            return replace(again, result=number) if again is not None else None
         planned = self._planner.plan(candidate)
         among = () if isinstance(planned, str) else planned.all
         instance = next((i for i in among if i.sizes == evidence.sizes), None)

@@ -57,7 +57,10 @@ def _function() -> Any:
             with torch.enable_grad():
                 result = ctx.code(*inputs)
             leaves = [x for x, r in zip(inputs, requires_grad, strict=True) if r]
-            gradients = iter(torch.autograd.grad(result, leaves, grads[0], allow_unused=True))
+            results = (result,) if isinstance(result, torch.Tensor) else result
+            pairs = [(r, g) for r, g in zip(results, grads, strict=True) if r.requires_grad]
+            followed, given = zip(*pairs, strict=True)
+            gradients = iter(torch.autograd.grad(followed, leaves, given, allow_unused=True))
             return (None, None, *(next(gradients) if r else None for r in requires_grad))
 
     return Replaced

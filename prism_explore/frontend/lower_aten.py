@@ -101,7 +101,7 @@ class Translation:
         """Lower every node that has a user."""
         for node in graph.nodes:
             if node.op == "output":
-                return self.build.build(self._results(node.args[0]))
+                return self.build.build(*self._results(node.args[0]))
             self.visit(node)
         raise AssertionError("an exported graph ends with its output")
 
@@ -129,8 +129,8 @@ class Translation:
             key=lambda v: (self._sources[v.placeholder][0] in last, order.index(v.placeholder), v.order),
         )
 
-    def _results(self, returned: Sequence[Any]) -> int:
-        """The position of the one result that is computed; `results` says what is at the other places."""
+    def _results(self, returned: Sequence[Any]) -> list[int]:
+        """The positions of the results that are computed; `results` says what is at each place."""
         computed: list[int] = []
         for r in returned:
             value = self._values[r] if hasattr(r, "op") else None
@@ -141,16 +141,13 @@ class Translation:
                     is_moved = order != tuple(range(len(order)))
                     self.results += (Returned(self._sources[placeholder][0], order if is_moved else ()),)
                 case _:
-                    computed.append(self._result(r))
-                    self.results += (Computed(),)
+                    position = self._result(r)
+                    if position not in computed:
+                        computed.append(position)
+                    self.results += (Computed(computed.index(position)),)
         if not computed:
             raise UnsupportedOperator(f"{self.build.name} returns nothing that it computes; there is nothing to search")
-        if len(set(computed)) > 1:
-            raise UnsupportedOperator(
-                f"{self.build.name} returns {len(computed)} tensors; one is supported. Return one of them, or "
-                "search each result in a session of its own"
-            )
-        return computed[0]
+        return computed
 
     def _declare(self, view: View) -> int:
         source, t = self._sources[view.placeholder]

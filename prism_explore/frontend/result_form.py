@@ -1,7 +1,7 @@
-"""The structure of what torch code returns: a tuple, a list, a dict, nested, with the program's result in it.
+"""The structure of what torch code returns: a tuple, a list, a dict, nested, with the program's results in it.
 
-A program has one result. Torch code may return it inside a structure, together with arguments, views of arguments, and
-constants. `ResultForm` is plain data, so a saved kernel keeps it. The structures are those of `torch.utils._pytree`.
+Torch code may return the results inside a structure, together with arguments, views of arguments, and constants.
+`ResultForm` is plain data, so a saved kernel keeps it. The structures are those of `torch.utils._pytree`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from prism_explore.errors import ShapeError
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """The result of the program."""
+    """A result of the program."""
+
+    number: int = 0
+    """Which one, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +47,26 @@ class ResultForm:
     leaves: tuple[Leaf, ...]
     structure: Any
 
+    @property
+    def count(self) -> int:
+        """The number of results of the program."""
+        return len({leaf for leaf in self.leaves if isinstance(leaf, Computed)})
+
     def filled(self, computed: Any, tensors: Mapping[str, Any]) -> Any:
-        """The structure around the program's result.
+        """The structure around the program's results.
 
         Args:
-            computed: the program's result.
+            computed: the program's result; a tuple where it has several.
             tensors: the arguments and parameters, by name.
         """
         from torch.utils import _pytree
 
+        results = (computed,) if self.count == 1 else computed
+
         def value(leaf: Leaf) -> Any:
             match leaf:
-                case Computed():
-                    return computed
+                case Computed(number):
+                    return results[number]
                 case Returned(source, permute):
                     return tensors[source].permute(permute) if permute else tensors[source]
                 case Constant(constant):
@@ -65,10 +75,15 @@ class ResultForm:
         return _pytree.tree_unflatten([value(leaf) for leaf in self.leaves], self.structure)
 
     def computed(self, found: Any) -> Any:
-        """The program's result within what equal torch code returned: in this structure, or alone."""
+        """The program's results within what equal torch code returned: in this structure, or alone.
+
+        Several results are a tuple.
+        """
         from torch.utils import _pytree
 
         leaves: list[Any] = _pytree.tree_leaves(found)
+        if self.count > 1:
+            return tuple(leaves[self.leaves.index(Computed(number))] for number in range(self.count))
         return leaves[0] if len(leaves) == 1 else leaves[self.leaves.index(Computed())]
 
     def to_plain(self) -> list[Any]:
@@ -95,8 +110,8 @@ class ResultForm:
 
 def _leaf_to_plain(leaf: Leaf) -> list[Any]:
     match leaf:
-        case Computed():
-            return ["computed"]
+        case Computed(number):
+            return ["computed", *([number] if number else [])]
         case Returned(source, permute):
             return ["returned", source, list(permute)]
         case Constant(value):
@@ -107,7 +122,7 @@ def _leaf_from_plain(plain: Any) -> Leaf:
     kind: Literal["computed", "returned", "constant"] = plain[0]
     match kind:
         case "computed":
-            return Computed()
+            return Computed(*map(int, plain[1:]))
         case "returned":
             return Returned(str(plain[1]), tuple(int(d) for d in plain[2]))
         case "constant":

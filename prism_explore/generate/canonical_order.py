@@ -263,8 +263,8 @@ class ExpressionNumbers:
                 pass
         return op, tuple(sorted(args)) if _is_commutative(op) else args
 
-    def number_graph(self, graph: SGraph) -> int:
-        """The number of a graph's result; graphs that differ only in naming have the same number."""
+    def number_graph(self, graph: SGraph) -> tuple[int, ...]:
+        """The numbers of a graph's results; graphs that differ only in naming have the same numbers."""
         numbers: list[int] = []
         results: dict[int, tuple[int, ...]] = {}
         for position, node in enumerate(graph.nodes):
@@ -285,7 +285,7 @@ class ExpressionNumbers:
                     numbers.append(self._intern(node.op, ()))
                 case op:
                     numbers.append(self.number(op, args))
-        return numbers[graph.output]
+        return tuple(numbers[n] for n in graph.outputs)
 
     def _intern(self, op: Op, args: Args) -> int:
         key = (op, args)

@@ -117,12 +117,14 @@ class Enumerator:
     def run(
         self, sequences: Callable[[], Iterator[KernelSequence | PrunedSequence | None]] = lambda: iter(())
     ) -> Iterator[Family | None]:
-        """Every family of the space."""
+        """Every family of the space; of a program with several results, the kernel sequences."""
         state = self.start()
         yield None
-        yield from self.expand_kernel(state)
-        yield from self.take_deferred_steps()
-        yield from self.split_kernels()
+        one_result = not self.program.graph.further
+        if one_result:
+            yield from self.expand_kernel(state)
+            yield from self.take_deferred_steps()
+            yield from self.split_kernels()
         sequence_count = 0.0
         for sequence in sequences():
             match sequence:
@@ -135,7 +137,8 @@ class Enumerator:
                     yield None
                 case None:
                     yield None
-        self.log.space_counted(float(1 + self.counts.extensions(state)) + self.split_count + sequence_count)
+        single = float(self.counts.extensions(state)) if one_result else 0.0
+        self.log.space_counted(1 + single + self.split_count + sequence_count)
         yield None
 
     def start(self) -> KernelState:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_explore.instantiate.constraints import TypedBlock
 from prism_explore.ir.axis_maps import AxisUse, grid_map, loop_map
@@ -78,7 +78,7 @@ def replace_blocks(graph: SGraph, chosen: tuple[Maps, ...]) -> SGraph:
     """A kernel graph whose custom kernels have the block graphs of the chosen maps, in order."""
     remaining = iter(chosen)
     nodes = tuple(Node(Custom(next(remaining).block), n.args) if isinstance(n.op, Custom) else n for n in graph.nodes)
-    return SGraph(nodes, graph.output)
+    return replace(graph, nodes=nodes)
 
 
 def describe_uses(chosen: tuple[Maps, ...]) -> tuple[str, ...]:

@@ -69,7 +69,9 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
         choices = chain(choices, _split(family, typed, pair, space, target, journal))
     for count, chosen in enumerate(choices, 1):
         graph = replace_blocks(family.sgraph, chosen)
-        assert graph.output_type.dims == family.program.graph.output_type.dims, "maps change no dims"
+        assert [t.dims for t in graph.output_types] == [t.dims for t in family.program.graph.output_types], (
+            "maps change no dims"
+        )
         uses = tuple(c.uses for c in chosen)
         candidate = Candidate(f"{family.id}.c{count}", family, graph, uses, graph.conditions())
         journal.append(

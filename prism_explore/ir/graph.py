@@ -48,27 +48,61 @@ Phase: TypeAlias = Literal["invariant", "loop", "after"]
 
 @dataclass(frozen=True, slots=True)
 class SGraph:
-    """A kernel graph and which of its tensors is the result."""
+    """A kernel graph and which of its tensors are its results."""
 
     nodes: tuple[Node, ...]
     output: int
+    """The position of the first result."""
+    further: tuple[int, ...] = ()
+    """The positions of the other results, in order."""
     _hash: int | None = field(default=None, init=False, compare=False, repr=False)
     """Cached, because graphs are keys of caches and have many nodes."""
 
     def __hash__(self) -> int:
         if self._hash is None:
-            object.__setattr__(self, "_hash", hash((self.nodes, self.output)))
+            object.__setattr__(self, "_hash", hash((self.nodes, self.output, self.further)))
         return cast(int, self._hash)
 
     def __reduce__(self) -> tuple[type[SGraph], tuple[object, ...]]:
-        return SGraph, (self.nodes, self.output)
+        return SGraph, (self.nodes, self.output, self.further)
 
     def __post_init__(self) -> None:
         for position, node in enumerate(self.nodes):
             _check_node(self.nodes, node, position)
         check_input_names([i.name for i in self.inputs])
-        if not 0 <= self.output < len(self.nodes):
-            raise ShapeError(f"output %{self.output} is no node of this graph")
+        for output in self.outputs:
+            if not 0 <= output < len(self.nodes):
+                raise ShapeError(f"output %{output} is no node of this graph")
+        if len(set(self.outputs)) != len(self.outputs):
+            raise ShapeError(f"a result is named twice: {', '.join(f'%{n}' for n in self.outputs)}; name each once")
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The positions of all results, in order."""
+        return (self.output, *self.further)
+
+    def for_result(self, number: int) -> SGraph:
+        """The same nodes with one result; the other results are computed, and not returned.
+
+        Args:
+            number: of the result, from 0.
+
+        Returns:
+            A graph with the same positions.
+        """
+        return SGraph(self.nodes, self.outputs[number]) if self.further else self
+
+    def moved(self, nodes: tuple[Node, ...], at: Mapping[int, int] | Sequence[int]) -> SGraph:
+        """A graph of other nodes, with this graph's results at new positions.
+
+        Args:
+            nodes: of the new graph.
+            at: the new position of each result, by its position here.
+
+        Returns:
+            A new graph.
+        """
+        return SGraph(nodes, at[self.output], tuple(at[n] for n in self.further))
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -113,8 +147,14 @@ class SGraph:
 
     @property
     def output_type(self) -> TensorType:
-        """The result's type."""
+        """The first result's type."""
         return self.types()[self.output]
+
+    @property
+    def output_types(self) -> tuple[TensorType, ...]:
+        """The types of all results, in order."""
+        types = self.types()
+        return tuple(types[n] for n in self.outputs)
 
     def conditions(self) -> tuple[Dim, ...]:
         """Sizes that must be positive integers for the graph to be legal.
@@ -153,7 +193,7 @@ class SGraph:
                     nodes.append(Node(Custom(inside), node.args))
                 case op:
                     nodes.append(Node(_substituted(op, sizes), node.args))
-        return SGraph(tuple(nodes), self.output)
+        return SGraph(tuple(nodes), self.output, self.further)
 
 
 def _slice_margins(nodes: tuple[Node, ...], types: tuple[TensorType, ...]) -> Iterator[Dim]:
@@ -462,15 +502,15 @@ def replace_node(graph: SGraph, new: Sequence[Node], place: int, by: int) -> tup
     nodes = (*graph.nodes, *new)
     order = [*range(place), *range(count, len(nodes)), *range(place + 1, count)]
     read = {place: by}
-    output = read.get(graph.output, graph.output)
-    live = {output}
+    results = {n: read.get(n, n) for n in graph.outputs}
+    live = set(results.values())
     for p in reversed(order):
         if p in live:
             live.update(read.get(a, a) for a in nodes[p].args)
     kept = tuple(p for p in order if p in live or isinstance(nodes[p].op, Input))
     at = {p: n for n, p in enumerate(kept)}
     replaced = tuple(Node(nodes[p].op, tuple(at[read.get(a, a)] for a in nodes[p].args)) for p in kept)
-    return SGraph(replaced, at[output]), kept
+    return graph.moved(replaced, {n: at[r] for n, r in results.items()}), kept
 
 
 def walk(graph: SGraph) -> Iterator[tuple[tuple[int, ...], Node]]:

@@ -57,7 +57,7 @@ class TensorProgram:
     name: str
     """Letters, digits and `_`."""
     graph: SGraph
-    """Its operators, by position, and which of them is the result."""
+    """Its operators, by position, and which of them are the results."""
     lines: tuple[str, ...] = field(default=(), compare=False)
     """For each node, the line of the user's code that it comes from; empty if unknown."""
 
@@ -358,11 +358,12 @@ class ProgramBuilder:
         """The operators added so far."""
         return tuple(self._nodes)
 
-    def build(self, output: int) -> TensorProgram:
+    def build(self, output: int, *further: int) -> TensorProgram:
         """The finished program.
 
         Args:
             output: the position of the result.
+            further: the positions of more results, each once.
 
         Returns:
             The program.
@@ -370,12 +371,12 @@ class ProgramBuilder:
         Raises:
             ShapeError: the output does not depend on some input, or is an input itself.
         """
-        graph = SGraph(tuple(self._nodes), output)
-        needed = needed_by(self._nodes, (output,))
+        graph = SGraph(tuple(self._nodes), output, further)
+        needed = needed_by(self._nodes, graph.outputs)
         for position, node in enumerate(self._nodes):
             if isinstance(node.op, Input) and position not in needed:
                 raise ShapeError(f"{self.name}: the result does not depend on input {node.op.name!r}; drop it")
-        if isinstance(self._nodes[output].op, Input):
+        if any(isinstance(self._nodes[n].op, Input) for n in graph.outputs):
             raise ShapeError(f"{self.name}: the result is an input; there is nothing to search")
 
         return TensorProgram(self.name, graph, tuple(self._lines))

@@ -152,7 +152,7 @@ def _body(graph: SGraph) -> list[str]:
         lines.append(f"  {names.get(i, f'%{i}')} = {show_node(node, names)}")
         if isinstance(node.op, Custom):
             lines += _block_lines(node.op.block, "    ")
-    lines.append(f"  return {names.get(graph.output, f'%{graph.output}')}")
+    lines.append(f"  return {', '.join(names.get(n, f'%{n}') for n in graph.outputs)}")
     return lines
 
 
@@ -231,14 +231,15 @@ def _parse(text: str) -> tuple[str, SGraph]:
     head = lines[0][1].strip()
     nodes: list[Node] = []
     names: dict[str, int] = {}
-    output: int | None = None
+    outputs: tuple[int, ...] = ()
     position = 1
     while position < len(lines):
         number, line = lines[position]
         position += 1
         stripped = line.strip()
         if stripped.startswith("return "):
-            output = _operand(stripped.removeprefix("return ").strip(), names, len(nodes), number)
+            returned = stripped.removeprefix("return ").split(",")
+            outputs = tuple(_operand(name.strip(), names, len(nodes), number) for name in returned)
             if position != len(lines):
                 raise ParseError(f"line {lines[position][0]}: nothing may follow the return")
             break
@@ -262,9 +263,9 @@ def _parse(text: str) -> tuple[str, SGraph]:
             nodes.append(Node(Custom(_block(tail, tuple(inner), number)), operands))
         else:
             nodes.append(_node(op, args, tail, names, len(nodes), number))
-    if output is None:
+    if not outputs:
         raise ParseError("the text ends without a return")
-    return head, SGraph(tuple(nodes), output)
+    return head, SGraph(tuple(nodes), outputs[0], outputs[1:])
 
 
 def _assignment(line: str, number: int) -> tuple[str, str]:

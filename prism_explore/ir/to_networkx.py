@@ -49,7 +49,7 @@ def to_networkx(graph: SGraph) -> MultiDiGraph[str]:
     types = graph.types()
     names = [_name(node.op, position) for position, node in enumerate(graph.nodes)]
     for position, node in enumerate(graph.nodes):
-        _add(out, names[position], node, types[position], "kernel", "", int(position == graph.output))
+        _add(out, names[position], node, types[position], "kernel", "", int(position in graph.outputs))
         _connect(out, names, node, names[position])
         if isinstance(node.op, Custom):
             _add_block(out, node, names[position], [names[a] for a in node.args], tuple(types[a] for a in node.args))

@@ -230,6 +230,12 @@ class Space:
         """
         lacking = self.lacks(program) if program is not None else ()
         copies = duplicate_inputs(program).copies if program is not None else dict[str, str]()
+        several = program is not None and bool(program.graph.further)
+        where = (
+            "for the several results, of which a part stores those that are computed on the way to its last"
+            if several
+            else "where no kernel of these is proved"
+        )
         return {
             "kernel graph": f"at most {self.kernel_ops} operators: 1 to {self.custom_kernels} custom kernels, "
             f"at most {self.predefined_kernels} predefined operators"
@@ -245,7 +251,7 @@ class Space:
             "with one share, the two are a kernel as stated here. A mean is split as a sum, times one over the extent"
             if self.results
             else "none",
-            "kernels in a row": "where no kernel of these is proved: parts of the program, consecutive operators each, "
+            "kernels in a row": f"{where}: parts of the program, consecutive operators each, "
             "products of matrices grouped in the cheaper order before; custom kernels for parts, predefined operators "
             "for the rest. As many operators as may be are in custom kernels, and these are as few as may be. Each "
             "part has limits of its own, as has the number of kernels, but where they were set lower than the "

@@ -161,6 +161,8 @@ class Counterexample:
     """Inputs were drawn uniformly from here, where they are floats."""
     arithmetic: Arithmetic = "float64"
     """Exact values are residues, of no meaning as magnitudes."""
+    result: int = 0
+    """Which of the program's results differs, from 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,12 +25,12 @@ from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import Binding, ResultForm, Signature, bind_inputs, with_structure
 from prism_explore.frontend.autograd import call_with_gradient
-from prism_explore.ir.interpreter.reference import evaluate
+from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
 from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows
 from prism_explore.tune.runner.bench import Failure
-from prism_explore.tune.runner.correctness import check_results, laid_out, reference_cases
+from prism_explore.tune.runner.correctness import as_arrays, check_results, laid_out, reference_cases
 from prism_explore.tune.runner.inputs import random_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.verify.prover import Prover
@@ -120,7 +120,7 @@ class SavedKernel:
             seed: of the inputs.
 
         Returns:
-            Per trial, the largest deviation over the largest magnitude of the reference.
+            Per trial, the largest deviation over the largest magnitude of the reference, of all results.
         """
         sizes = dict(self.kernel.shapes)
         rng = np.random.default_rng(seed)
@@ -128,9 +128,10 @@ class SavedKernel:
         for _ in range(n):
             inputs = random_inputs(self.program, sizes, rng)
             arguments = laid_out(self.program, inputs, sizes)
-            expected = evaluate(self.program, {k: v.astype(np.float64) for k, v in arguments.items()})
-            result = np.asarray(self.compiled(*arguments.values()), dtype=np.float64)
-            errors.append(float(np.abs(result - expected).max() / np.abs(expected).max()))
+            expected = evaluate_results(self.program, {k: v.astype(np.float64) for k, v in arguments.items()})
+            found = as_arrays(self.compiled(*arguments.values()))
+            pairs = zip(found, expected, strict=True)
+            errors.append(max(float(np.abs(r - e).max() / np.abs(e).max()) for r, e in pairs))
         return tuple(errors)
 
     def save(self, path: str | Path) -> Path:

@@ -36,6 +36,7 @@ from prism_explore.generate.pruning.time_bound import TIME_BOUND
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.ops import Band, Input, Result, ViewOp
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.further_results import store_further_results
 from prism_explore.ir.transforms.hoist_views import hoist_views
 from prism_explore.ir.transforms.partition import Part, canonical_text, partitions, rename_inputs
 from prism_explore.ir.transforms.reassociate_matmuls import reassociate_matmuls
@@ -248,17 +249,24 @@ def _families(
     over: Callable[[], bool],
     time_to_beat: TimeToBeat | None,
 ) -> Generator[None, None, _Search]:
-    """The first families of a part that are proved for some choice of maps."""
+    """The first families of a part that are proved for some choice of maps.
+
+    Of a part with several results, the last one is searched; the others are stored on the way to it.
+    """
     own = _own_space(part, program, space)
     prover, journal, enumeration = Prover(part), Journal(), Journal()
     search = _Search(time_to_beat)
-    for family in generate(part, own, target, enumeration, over, time_to_beat):
-        candidates = instantiate(family, own, target, journal) if family is not None else iter(())
-        first = next(candidates, None)
-        if first is not None and isinstance(prover.verify(first, journal, seed), Verified):
-            search.families.append(first.family)
-            if len(search.families) == space.row_kernels:
+    last = replace(part, graph=part.graph.for_result(0))
+    for family in generate(last, own, target, enumeration, over, time_to_beat):
+        graphs = store_further_results(family.sgraph, part.graph) if family is not None else iter(())
+        for graph in graphs:
+            assert family is not None, "there are no graphs without one"
+            first = next(instantiate(replace(family, program=part, sgraph=graph), own, target, journal), None)
+            if first is not None and isinstance(prover.verify(first, journal, seed), Verified):
+                search.families.append(first.family)
                 break
+        if len(search.families) == space.row_kernels:
+            break
         yield None
     pruned = [e for e in enumeration.events if isinstance(e, RegionPruned)]
     search.too_slow = [e for e in pruned if e.reason.rule == TIME_BOUND.name]

@@ -62,7 +62,7 @@ def find_library_call(traced: Traced) -> LibraryCall | None:
     Its code takes the arguments that the traced code takes, in their order; a module's own tensors come from it.
     """
     sources = _sources(traced)
-    if sources is None:
+    if sources is None or traced.program.graph.further:
         return None
     program, out = traced.program, traced.program.graph.output_type.dims
     prover: Prover | None = None

@@ -173,7 +173,7 @@ def _with_input_shapes(graph: SGraph, shapes: Mapping[str, tuple[int, ...]]) -> 
         if isinstance(node.op, Input):
             dims = tuple(map(dim, shapes[node.op.name]))
             nodes[position] = Node(Input(node.op.name, replace(node.op.type, dims=dims, strides=())))
-    return SGraph(tuple(nodes), graph.output)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _reason(*outcomes: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
@@ -55,6 +56,8 @@ class ClassNames:
 
 RESULT_EQUALS = "its result equals that of {}"
 """In a claim, what is proved; the program's name is left out."""
+RESULTS_EQUAL = "each of its {} results equals that of {}"
+"""The same for several results; their number and the program's name are left out."""
 
 
 def make_proof(
@@ -81,6 +84,27 @@ def make_proof(
     claim += f", and for all real inputs, {RESULT_EQUALS.format(program.name)}, in real arithmetic with x/0 = 0"
     claim = "; ".join((claim, *assumed))
     return Proof(method, claim, (*conditions, *assumed), _classes(program, graph, goal, found, names))
+
+
+def join_proofs(program: TensorProgram, proofs: Sequence[Proof]) -> Proof:
+    """The proof that all results are equal, from one proof per result.
+
+    Args:
+        program: the program, with all of its results.
+        proofs: per result in order, of the same graph.
+    """
+    hardest = max(proofs, key=lambda p: get_args(Method).index(p.method)).method
+    conditions = tuple(dict.fromkeys(c for p in proofs for c in p.conditions))
+    members: dict[tuple[str, str], dict[str, None]] = {}
+    for proof in proofs:
+        for c in proof.classes:
+            members.setdefault((c.id, c.term), {}).update(dict.fromkeys(c.members))
+    # The proofs differ in what they assume of their own result, which follows the sentence.
+    sentence, _, _ = proofs[0].claim.partition("; ")
+    assumed = dict.fromkeys(a for p in proofs for a in p.claim.split("; ")[1:])
+    all_equal = RESULTS_EQUAL.format(len(proofs), program.name)
+    claim = "; ".join((sentence.replace(RESULT_EQUALS.format(program.name), all_equal), *assumed))
+    return Proof(hardest, claim, conditions, tuple(EClass(*key, tuple(names)) for key, names in members.items()))
 
 
 def _classes(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import assert_never, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
@@ -43,7 +43,7 @@ from prism_explore.verify.normal_form.forms import NormalForm, show
 from prism_explore.verify.normal_form.functions import DEFINED_FUNCTIONS
 from prism_explore.verify.normal_form.lower_graph import Lowered, lower
 from prism_explore.verify.normal_form.masking import check as check_masks
-from prism_explore.verify.proof import ClassNames, make_proof
+from prism_explore.verify.proof import ClassNames, join_proofs, make_proof
 from prism_explore.verify.shapes.concretize import forced_ones
 from prism_explore.verify.verdict_events import verdict_event
 
@@ -114,6 +114,13 @@ class Prover:
         self._limits = saturation
         self._class_names = ClassNames()
         self._refuted = 0
+        self._of_results: tuple[Prover, ...] = ()
+        """Of a program with several results, a prover for each of them."""
+        if program.graph.further:
+            each = (replace(program, graph=program.graph.for_result(n)) for n in range(len(program.graph.outputs)))
+            self._of_results = tuple(Prover(one, budget, saturation, audits) for one in each)
+            for prover in self._of_results:
+                prover._class_names = self._class_names
 
     def verify(self, candidate: Candidate, journal: Journal, seed: int = 0) -> Verdict:
         """Decide a candidate and append the verdict to the journal.
@@ -132,6 +139,11 @@ class Prover:
         graph = candidate.sgraph
         if graph.is_open:
             raise ShapeError(f"{candidate.id}: maps are still open; verify what `instantiate` yields")
+        if len(graph.outputs) != len(self.program.graph.outputs):
+            raise ShapeError(
+                f"{candidate.id} has {len(graph.outputs)} results; {self.program.name} has "
+                f"{len(self.program.graph.outputs)}"
+            )
         if graph.inputs != self._inputs and set(graph.inputs) != set(self._inputs):
             given = ", ".join(f"{i.name} {i.type}" for i in graph.inputs)
             wanted = ", ".join(f"{i.name} {i.type}" for i in self.program.inputs)
@@ -163,6 +175,12 @@ class Prover:
 
     def prove(self, candidate: Candidate, journal: Journal) -> Method | str:
         """Prove a candidate without the refuter; returns the method of proof, or the limit that was hit."""
+        if self._of_results:
+            one_by_one = [
+                prover.prove(replace(candidate, sgraph=candidate.sgraph.for_result(number)), journal)
+                for number, prover in enumerate(self._of_results)
+            ]
+            return next((found for found in one_by_one if found not in get_args(Method)), one_by_one[0])
         compared = self._compare_forms(candidate.sgraph)
         if isinstance(compared, _NotProved):
             compared = self._compare_with_definitions(candidate.sgraph, compared)
@@ -173,6 +191,8 @@ class Prover:
     # ------------------------------------------------------------ deciding
     def _decide(self, candidate: Candidate, seed: int, journal: Journal) -> Verdict:
         graph = candidate.sgraph
+        if self._of_results:
+            return self._decide_each(candidate, seed, journal)
         dims, wanted = graph.output_type.dims, self.program.graph.output_type.dims
         if dims != wanted:
             return Unknown(candidate, f"the result has dims {_show_dims(dims)}, the program's has {_show_dims(wanted)}")
@@ -212,6 +232,25 @@ class Prover:
         if limit := self._masking_limit(graph, compared):
             return self._unknown(candidate, limit, compared.found)
         return self._confirm_exactly(candidate, compared, attempt.trials, seed, tied)
+
+    def _decide_each(self, candidate: Candidate, seed: int, journal: Journal) -> Verdict:
+        """Decide a candidate with several results, one by one; the first that is not proved decides."""
+        found: list[Verified] = []
+        for number, prover in enumerate(self._of_results):
+            one = replace(candidate, sgraph=candidate.sgraph.for_result(number))
+            verdict = prover._decide(one, seed, journal)
+            match verdict:
+                case Verified():
+                    found.append(verdict)
+                case Refuted(_, counterexample):
+                    return Refuted(candidate, replace(counterexample, result=number))
+                case Unknown():
+                    return replace(verdict, candidate=candidate, limit=f"result {number}: {verdict.limit}")
+                case _:
+                    assert_never(verdict)
+        proof = join_proofs(self.program, [v.proof for v in found])
+        trials = tuple(dict.fromkeys(t for v in found for t in v.trials))
+        return Verified(candidate, proof, trials, next(filter(None, (v.why_no_exact_trial for v in found)), ""))
 
     def _decide_at_given_sizes(
         self,

@@ -27,7 +27,8 @@ def verdict_event(verdict: Verdict) -> VerdictReached:
                 evidence=verdict.evidence,
             )
         case Refuted(candidate, w):
-            where = f"at {_sizes_text(w.sizes)}, seed {w.seed}, element [{', '.join(map(str, w.index))}]"
+            result = f"result {w.result}, " if w.result else ""
+            where = f"at {_sizes_text(w.sizes)}, seed {w.seed}, {result}element [{', '.join(map(str, w.index))}]"
             by = f"off by {w.relative_error:.2g} of the largest value" if isfinite(w.relative_error) else "a race"
             detail = f"{where}: the program gives {w.expected:.6g}, the candidate {w.found:.6g} ({by})"
             return VerdictReached(candidate.id, "refuted", "counterexample", detail, witness=show_counterexample(w))

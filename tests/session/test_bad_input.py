@@ -1,7 +1,6 @@
 """What a search is given that it cannot take, or hardly: a clear error, or an honest result, and never a hang."""
 
 import pytest
-import torch
 
 import prism_explore as px
 from prism_explore.ir.program import ProgramBuilder
@@ -48,12 +47,6 @@ def test_torch_code_that_does_not_read_an_argument_is_searched_and_called_with_i
     assert ["x"] == [i.name for i in sess.program.inputs]
 
 
-@pytest.mark.parametrize("code", [lambda x: (x.exp(), x.exp()), lambda x: (x.exp(), x.tanh())])
-def test_several_results_are_refused_with_their_number(code):
-    with pytest.raises(px.UnsupportedOperator, match="returns 2 tensors; one is supported"):
-        px.Session(code, x=px.T(4, 4))
-
-
 def test_a_result_that_is_an_input_leaves_nothing_to_search():
     with pytest.raises(px.UnsupportedOperator, match="returns nothing that it computes; there is nothing to search"):
         px.Session(lambda x: x, x=px.T(4, 4))
@@ -72,12 +65,3 @@ def test_a_program_whose_dims_are_all_1_ends_with_proved_families_within_its_bud
 
     assert "finished" == sess.state
     assert "proved" in {f.row.status for f in sess.families.values()}
-
-
-def test_a_module_with_two_results_names_what_it_found():
-    class Two(torch.nn.Module):
-        def forward(self, x):
-            return x.exp(), x.sin()
-
-    with pytest.raises(px.UnsupportedOperator, match="Two returns 2 tensors"):
-        px.Session(Two(), x=torch.ones(2, 2))

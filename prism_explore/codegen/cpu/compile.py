@@ -65,7 +65,7 @@ def llvm_text(
     layouts = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
     tiles = max(size for _, size in layouts.values())
     largest = tiles + _workspace_floats(program, schedule)
-    shared = (*program.inputs, *program.temporaries, program.output)
+    shared = (*program.inputs, *program.temporaries, *program.outputs)
     for number, nest in enumerate(program.nests):
         builder = FunctionBuilder(module, f"nest{number}", len(shared) + 1, cpu.lanes)
         memory = {b: Memory(a, b.dtype) for b, a in zip(shared, builder.arguments, strict=False)}

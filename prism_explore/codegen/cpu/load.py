@@ -41,7 +41,7 @@ class LoadedKernel:
     """A compiled kernel as a function.
 
     `kernel(x, g, w)` takes the program's inputs in order and returns a new tensor of their library; with `out=` the
-    result is written to that tensor instead.
+    result is written to that tensor instead, where there is one. Several results are a tuple.
     """
 
     def __init__(self, kernel_plan: Plan, compiled: CompiledProgram, team: ThreadTeam) -> None:
@@ -50,10 +50,12 @@ class LoadedKernel:
         self._compiled = compiled
         self._team = team
         self._inputs = tuple(ExpectedArgument.for_buffer(b) for b in kernel_plan.loops.inputs)
-        self._output = ExpectedArgument.for_buffer(kernel_plan.loops.output)
+        self._outputs = tuple(ExpectedArgument.for_buffer(b) for b in kernel_plan.loops.outputs)
         first = 1 + len(compiled.entries)
         self._input_slots = slice(first, first + len(self._inputs))
         """Where a call frame has the addresses of the inputs."""
+        self._output_slots = slice(-1 - len(self._outputs), -1)
+        """Where it has the addresses of the results."""
         self._idle: deque[_Call] = deque()
         """Memory that no call uses at the moment."""
 
@@ -63,7 +65,7 @@ class LoadedKernel:
         return self.plan.source
 
     def __call__(self, *inputs: Array, out: Array | None = None) -> Array:
-        """The result for these inputs.
+        """The result for these inputs; a tuple where there are several.
 
         Raises:
             ShapeError: a wrong number of inputs, a wrong shape, dtype or memory order, or an `out` that
@@ -71,23 +73,31 @@ class LoadedKernel:
         """
         pointers = self._pointers(inputs)
         if out is None:
-            result, target = self._output.allocate_like(inputs[0])
+            results, targets = zip(*(e.allocate_like(inputs[0]) for e in self._outputs), strict=True)
         else:
-            result, target = out, self._output.checked_address(out)
-            if isinstance(out, np.ndarray) and not out.flags.writeable:
-                raise ShapeError("out is a read-only array; give it memory that may be written")
-            for e, start in zip(self._inputs, pointers, strict=True):
-                if start < target + self._output.buffer.bytes and target < start + e.buffer.bytes:
-                    raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
+            results, targets = (out,), (self._checked_out(out, pointers),)
         try:
             call = self._idle.pop()
         except IndexError:
             call = self._new_call()
         call.frame[self._input_slots] = pointers
-        call.frame[-2] = target
+        call.frame[self._output_slots] = targets
         self._team(call.frame, self.threads)
         self._idle.append(call)
-        return result
+        return results[0] if len(results) == 1 else results
+
+    def _checked_out(self, out: Array, pointers: Sequence[int]) -> int:
+        """The address of the caller's memory for the result."""
+        output, *others = self._outputs
+        if others:
+            raise ShapeError(f"this kernel has {len(self._outputs)} results; call it without out=")
+        target = output.checked_address(out)
+        if isinstance(out, np.ndarray) and not out.flags.writeable:
+            raise ShapeError("out is a read-only array; give it memory that may be written")
+        for e, start in zip(self._inputs, pointers, strict=True):
+            if start < target + output.buffer.bytes and target < start + e.buffer.bytes:
+                raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
+        return target
 
     def _new_call(self) -> _Call:
         starts: list[int] = []
@@ -98,7 +108,14 @@ class LoadedKernel:
         memory = np.empty(total + self.threads * self._compiled.scratch_bytes + CACHE_LINE_BYTES, dtype=np.uint8)
         base = -(-data_address(memory) // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
         entries, inputs = self._compiled.entries, [0] * len(self._inputs)
-        frame = (len(entries), *entries, *inputs, *(base + s for s in starts), 0, base + total)
+        frame = (
+            len(entries),
+            *entries,
+            *inputs,
+            *(base + s for s in starts),
+            *(0 for _ in self._outputs),
+            base + total,
+        )
         return _Call(memory, (ctypes.c_int64 * len(frame))(*frame))
 
     def check(self, *inputs: Array) -> None:
@@ -119,4 +136,4 @@ class _Call:
     memory: np.ndarray[Any, np.dtype[np.uint8]]
     """Intermediate tensors, and the scratch of all threads."""
     frame: CallFrame
-    """Complete except for the addresses of the inputs and, last but one, of the result."""
+    """Complete except for the addresses of the inputs and, before the last one, of the results."""

@@ -232,7 +232,7 @@ class LoopProgram:
 
     inputs: tuple[Buffer, ...]
     temporaries: tuple[Buffer, ...]
-    output: Buffer
+    outputs: tuple[Buffer, ...]
     nests: tuple[LoopNest, ...]
     views: tuple[Buffer, ...] = ()
     """Buffers that are part of others."""

@@ -49,7 +49,9 @@ def show_loops(program: LoopProgram, annotation: Annotation | None = None) -> st
 
 def loop_lines(program: LoopProgram, annotation: Annotation | None = None) -> list[LoopLine]:
     """The lines of `show_loops`."""
-    lines = [LoopLine(f"{_declared(program.output)} <- {', '.join(_declared(b) for b in program.inputs)}")]
+    lines = [
+        LoopLine(f"{', '.join(map(_declared, program.outputs))} <- {', '.join(_declared(b) for b in program.inputs)}")
+    ]
     for b in program.temporaries:
         lines.append(LoopLine(f"between kernels: {_declared(b)}"))
     for b in program.views:

@@ -56,8 +56,8 @@ def lower_graph(graph: SGraph, options: LoweringOptions = DEFAULT_OPTIONS) -> Lo
     """
     if graph.is_open:
         raise ShapeError("this sGraph's maps are still open; lower one of its candidates")
-    if isinstance(graph.nodes[graph.output].op, Input | Band):
-        raise ShapeError("the result is an input or a band as it stands; there is nothing to compile")
+    if any(isinstance(graph.nodes[n].op, Input | Band) for n in graph.outputs):
+        raise ShapeError("a result is an input or a band as it stands; there is nothing to compile")
     return _Program(graph, options).lower()
 
 
@@ -68,36 +68,37 @@ class _Program:
         self.graph, self.options = graph, options
         self.types = graph.types()
         self.shapes = tuple(concrete_dims(t, f"kernel node %{i}") for i, t in enumerate(self.types))
-        self.needed = needed_by(graph.nodes, (graph.output,))
+        self.needed = needed_by(graph.nodes, graph.outputs)
+        self.outputs = frozenset(graph.outputs)
         self.taken = {i.name for i in graph.inputs}
         self.sources: dict[int, Source] = {}
         self.nests: list[LoopNest] = []
         self.written_as: dict[int, Buffer] = {}
-        """Nodes that are computed in the result's memory, of which the result is a view."""
+        """Nodes that are computed in the memory of a result, which is a view of them."""
 
     def lower(self) -> LoopProgram:
         """The program."""
-        self._result_in_place()
+        for result in self.graph.outputs:
+            self._result_in_place(result)
         for position, node in enumerate(self.graph.nodes):
             if isinstance(node.op, Input):
                 strides, dtype = node.op.type.strides_at({}), node.op.type.dtype
                 self.sources[position] = Buffer(node.op.name, self.shapes[position], strides, "input", dtype=dtype)
             elif position in self.needed and position not in self.sources:
                 self._lower_node(position, node)
-        output = self.sources[self.graph.output]
-        assert isinstance(output, Buffer), "a band that is the result was written out"
+        outputs = [self.sources[n] for n in self.graph.outputs]
         memory = [b for b in self.sources.values() if isinstance(b, Buffer)]
         return LoopProgram(
             inputs=tuple(b for b in memory if b.where == "input" and b.parent is None),
             temporaries=tuple(b for b in memory if b.where == "temporary" and b.parent is None),
-            output=output,
+            outputs=tuple(b for b in outputs if isinstance(b, Buffer)),
             nests=tuple(self.nests),
             views=tuple(b for b in memory if b.parent is not None),
         )
 
-    def _result_in_place(self) -> None:
-        """Where the result is a view of a kernel's result, let that kernel write to the result's memory."""
-        nodes, readers, last = self.graph.nodes, consumers(self.graph.nodes), self.graph.output
+    def _result_in_place(self, last: int) -> None:
+        """Where a result is a view of a kernel's result, let that kernel write to the result's memory."""
+        nodes, readers = self.graph.nodes, consumers(self.graph.nodes)
         result = dense_buffer(
             "out", self.shapes[last], tuple(range(len(self.shapes[last]))), "output", self.types[last].dtype
         )
@@ -109,7 +110,7 @@ class _Program:
             dims = self.types[position].dims
             back = Permute(tuple(map(op.order.index, range(len(dims))))) if isinstance(op, Permute) else Reshape(dims)
             found = view_buffer("", back, seen, self.shapes[position])
-            if found is None or len(readers[position]) > 1:
+            if found is None or len(readers[position]) > 1 or position in self.outputs or position in self.written_as:
                 return
             seen = found
         if not between or isinstance(nodes[position].op, Input | Band | Result):
@@ -131,7 +132,7 @@ class _Program:
                 self.sources[position] = band
             case Permute() | Reshape() | Expand() | Slice():
                 view = None
-                if position != self.graph.output and isinstance(sources[0], Buffer):
+                if position not in self.outputs and isinstance(sources[0], Buffer):
                     view = view_buffer(
                         fresh_name(f"k{position}", self.taken), node.op, sources[0], self.shapes[position]
                     )
@@ -167,7 +168,7 @@ class _Program:
         block = dict(self.graph.customs)[position]
         found: list[int | None] = [None] * len(block.stores)
         read = {a for p in self.needed if not isinstance(nodes[p].op, Result) for a in nodes[p].args}
-        if position in read or position == self.graph.output or position in self.written_as:
+        if position in read or position in self.outputs or position in self.written_as:
             found[0] = position
         for p in sorted(self.needed):
             op = nodes[p].op
@@ -181,7 +182,7 @@ class _Program:
         if position in self.written_as:
             self.sources[position] = self.written_as[position]
             return self.written_as[position]
-        is_output = position == self.graph.output
+        is_output = position in self.outputs
         name = fresh_name("out" if is_output else f"k{position}", self.taken)
         shape = self.shapes[position]
         # A tensor between kernels keeps the precision that it was computed in.

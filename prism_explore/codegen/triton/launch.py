@@ -78,7 +78,9 @@ class LoadedTriton:
             if type(failure).__name__ == "OutOfResources":
                 raise TargetUnavailable(f"this kernel was made for another GPU: {failure}") from failure
             raise
-        return found if isinstance(inputs[0], torch.Tensor) else _array(found)
+        if isinstance(inputs[0], torch.Tensor):
+            return found
+        return tuple(map(_array, found)) if isinstance(found, tuple) else _array(found)
 
     def check(self, *inputs: Any) -> None:
         """Raise ShapeError where a call with these inputs would, without a launch."""

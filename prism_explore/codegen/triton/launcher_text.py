@@ -60,7 +60,7 @@ class LauncherWriter:
     @property
     def lines(self) -> list[str]:
         """The function, once it is written."""
-        body = (*self._body, f"return {self._variables[self.graph.output]}")
+        body = (*self._body, f"return {', '.join(self._variables[n] for n in self.graph.outputs)}")
         return [f"def launch({', '.join(self._inputs)}):", *(f"    {line}" for line in body)]
 
     def _write_node(self, position: int, node: Node, types: Sequence[TensorType]) -> str:
@@ -104,7 +104,7 @@ class LauncherWriter:
         )
         self.kernels.append(kernel)
         near = next(filter(None, args), "") or self._inputs[0]
-        outs: list[str] = [self._names.fresh("out" if at == self.graph.output else f"t{at}") for at, _ in results]
+        outs: list[str] = [self._names.fresh("out" if at in self.graph.outputs else f"t{at}") for at, _ in results]
         for out, (_, t) in zip(outs, results, strict=True):
             extents = _extents(t, self.sizes)
             self._body.append(f"{out} = torch.empty({extents}, dtype={TORCH_DTYPE[t.dtype]}, device={near}.device)")

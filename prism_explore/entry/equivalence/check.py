@@ -201,14 +201,40 @@ def _check_graphs(sides: Sides, seed: int) -> Equivalence:
     if _has_code(used) and _can_run(fitted):
         log = trials.run()
     if log.random:
-        result = _random(log.random)
+        results: tuple[ResultCheck, ...] = (_random(log.random),)
     elif log.mismatch:
-        result = _mismatch(log)
+        results = (_mismatch(log),)
     else:
-        lines = tuple(side.lines if isinstance(side, TensorProgram) else () for side in both)
-        result = decide("", Programs(*both, (lines[0], lines[1])), used, log.differences.get(0), log.count, seed)
+        results = _decide_graphs(both, used, log, seed)
     notes = (*sides.notes, *log.notes, "floats are not compared, since a graph runs in float64 here")
-    return Equivalence(names, _shown(variables), program.graph.data_symbols, (result,), log.count, (), notes)
+    return Equivalence(names, _shown(variables), program.graph.data_symbols, results, log.count, (), notes)
+
+
+def _decide_graphs(
+    both: tuple[TensorProgram | SGraph, TensorProgram | SGraph], used: Sides, log: TrialLog, seed: int
+) -> tuple[ResultCheck, ...]:
+    """The answer for each result of two graphs."""
+    counts = [len((side.graph if isinstance(side, TensorProgram) else side).outputs) for side in both]
+    if counts[0] != counts[1]:
+        raise PrismError(f"one graph has {counts[0]} results, the other {counts[1]}")
+    lines = tuple(side.lines if isinstance(side, TensorProgram) else () for side in both)
+
+    def one(side: TensorProgram | SGraph, number: int) -> TensorProgram | SGraph:
+        if isinstance(side, SGraph):
+            return side.for_result(number)
+        return replace(side, graph=side.graph.for_result(number))
+
+    return tuple(
+        decide(
+            f"[{n}]" if counts[0] > 1 else "",
+            Programs(one(both[0], n), one(both[1], n), (lines[0], lines[1])),
+            used,
+            log.differences.get(n),
+            log.count,
+            seed,
+        )
+        for n in range(counts[0])
+    )
 
 
 def _graph_of(side: Side, variables: Mapping[str, TensorType]) -> TensorProgram | SGraph:

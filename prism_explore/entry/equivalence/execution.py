@@ -18,7 +18,7 @@ import numpy as np
 
 from prism_explore.entry.equivalence.sides import Code, Graph, Side
 from prism_explore.errors import PrismError
-from prism_explore.ir.interpreter.reference import Array, evaluate
+from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.tensors import NAMES, DType, dtype_name
 
 
@@ -76,10 +76,14 @@ def run_side(
 def _run_graph(side: Graph, inputs: Mapping[str, Array]) -> Ran | Raised:
     try:
         with np.errstate(all="ignore"):
-            value = evaluate(side.graph, {i.name: np.asarray(inputs[i.name], float) for i in side.sgraph.inputs})
+            values = evaluate_results(
+                side.graph, {i.name: np.asarray(inputs[i.name], float) for i in side.sgraph.inputs}
+            )
     except (PrismError, ValueError) as error:
         return Raised(f"{type(error).__name__}: {error}")
-    return Ran((Leaf("", np.asarray(value, float), "float64"),), "one tensor")
+    places = [f"[{n}]" for n in range(len(values))] if len(values) > 1 else [""]
+    leaves = tuple(Leaf(p, np.asarray(v, float), "float64") for p, v in zip(places, values, strict=True))
+    return Ran(leaves, "one tensor" if len(values) == 1 else f"a tuple of {len(values)}: {', '.join(places)}")
 
 
 def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None, seed: int) -> Ran | Raised:

@@ -14,7 +14,6 @@ from typing import Any
 from prism_explore.entry.equivalence.sides import Code
 from prism_explore.errors import PrismError
 from prism_explore.frontend import Traced, trace
-from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
@@ -106,4 +105,4 @@ def _over_variables(
         moved[n] = len(nodes)
         nodes.append(Node(op, args))
         lines.append(line)
-    return TensorProgram(traced.program.name, SGraph(tuple(nodes), moved[graph.output]), tuple(lines))
+    return TensorProgram(traced.program.name, graph.moved(tuple(nodes), moved), tuple(lines))

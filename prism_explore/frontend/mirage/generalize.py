@@ -298,7 +298,7 @@ class _Retyper:
                     new_op, new_dims = self._compute(op, old_args, types[position].dims, args, str(position))
                     nodes.append(Node(new_op, node.args))
                     dims.append(new_dims)
-        return SGraph(tuple(nodes), self._graph.output), dims[self._graph.output]
+        return replace(self._graph, nodes=tuple(nodes)), dims[self._graph.output]
 
     def _size(self, p: ParallelDim, loop: bool, number: int) -> ParallelDim:
         value = p.size.constant

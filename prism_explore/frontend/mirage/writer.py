@@ -343,6 +343,8 @@ def _json_number(value: Fraction) -> int | float:
 def _kernel_graph(graph: SGraph, guids: _Guids) -> list[Json]:
     if graph.is_open:
         raise ShapeError("its maps are open; save one of its candidates")
+    if graph.further:
+        raise ShapeError(f"it has {len(graph.outputs)} results, and a graph in a Mirage file has one here")
     symbols = (*graph.parameters, *graph.data_symbols)
     if symbols:
         raise ShapeError(f"{', '.join(symbols)} have no sizes; pass sizes={{{symbols[0]!r}: ...}}")

@@ -70,7 +70,7 @@ def evaluate(
     sizes: Mapping[str, int] | None = None,
     rounded: Rounding = exact,
 ) -> Array:
-    """The result on given inputs, in the arithmetic of the inputs.
+    """The first result on given inputs, in the arithmetic of the inputs; `evaluate_results` returns all.
 
     Args:
         graph: a program, or an sGraph whose maps are closed.
@@ -82,8 +82,19 @@ def evaluate(
         ShapeError: an input is missing or has another shape, a symbol has no value, or an extent is not divisible by
             its number of tiles.
     """
-    output = graph.graph.output if isinstance(graph, TensorProgram) else graph.output
-    return evaluate_all(graph, inputs, sizes, rounded)[output]
+    return evaluate_results(graph, inputs, sizes, rounded)[0]
+
+
+def evaluate_results(
+    graph: SGraph | TensorProgram,
+    inputs: Mapping[str, Array],
+    sizes: Mapping[str, int] | None = None,
+    rounded: Rounding = exact,
+) -> tuple[Array, ...]:
+    """Every result in order; otherwise like `evaluate`."""
+    outputs = graph.graph.outputs if isinstance(graph, TensorProgram) else graph.outputs
+    values = evaluate_all(graph, inputs, sizes, rounded)
+    return tuple(values[n] for n in outputs)
 
 
 def evaluate_all(

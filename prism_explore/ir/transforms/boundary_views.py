@@ -110,7 +110,7 @@ class BoundaryViews:
 def split_boundary_views(graph: SGraph) -> BoundaryViews:
     """Separate the boundary views of a program from its core."""
     types = graph.types()
-    live = needed_by(graph.nodes, (graph.output,))
+    live, outputs = needed_by(graph.nodes, graph.outputs), frozenset(graph.outputs)
     used: dict[int, list[int]] = {p: [] for p in live}
     for p in sorted(live):
         for a in graph.nodes[p].args:
@@ -121,17 +121,17 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
             continue
         views: tuple[FreeView, ...] = ()
         at = frozenset({position})
-        while graph.output not in at:
+        while not outputs & at:
             users = sorted({u for p in at for u in used.get(p, [])})
             view = _common_view({graph.nodes[u].op for u in users})
-            if view is None or graph.output in users:
+            if view is None or not outputs.isdisjoint(users):
                 break
             views, at = (*views, view), frozenset(users)
         viewed_inputs.append(ViewedInput(position, views, at, types[min(at)]))
     of_inputs = {p for g in viewed_inputs for p in g.at}
     result = graph.output
     result_views: list[Permute | Reshape] = []
-    while result not in of_inputs:
+    while result not in of_inputs and not graph.further:  # of several results no view is moved out
         op = graph.nodes[result].op
         if not isinstance(op, Permute | Reshape) or graph.nodes[result].args[0] in of_inputs:
             break

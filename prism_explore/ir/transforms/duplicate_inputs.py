@@ -175,7 +175,7 @@ def duplicate_inputs(program: TensorProgram) -> DuplicatedInputs:
     program = hoist_views(program)
     named = axes_of(program.graph).of
     repeated = repeated_axes(named)
-    if not repeated:
+    if not repeated or program.graph.further:  # the copies are told apart by the dims of the one result
         return DuplicatedInputs(program)
     duplicated = _duplicate(program, named, repeated)
     if len(duplicated.copies) and len(repeated_axes(axes_of(duplicated.program.graph).of)) < len(repeated):

@@ -1,19 +1,21 @@
 """Partition of a program that is too large for one search into parts, and assembly of the parts' kernel graphs.
 
 A part is a sequence of consecutive operators with a single result that other operators read, so a kernel can replace
-it. Dynamic programming over the boundaries chooses the partition with the most operators in searched parts and, among
-these, the fewest parts. Every operator is in exactly one part.
+it. Results of the program that are computed on the way are further results of the part. Dynamic programming over the
+boundaries chooses the partition with the most operators in searched parts and, among these, the fewest parts. Every
+operator is in exactly one part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from math import ceil
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike
-from prism_explore.ir.graph import SGraph
+from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Band, Input, Node
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
@@ -37,6 +39,8 @@ class Part:
     """Positions of its inputs in the program, in order of their first use."""
     searched: bool
     """Whether the part is searched; otherwise it is a predefined operator."""
+    further: tuple[int, ...] = ()
+    """Positions of its other results, which are results of the program and intermediate values of the part."""
 
 
 def partition(program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> tuple[Part, ...]:
@@ -49,6 +53,8 @@ def partitions(
 ) -> tuple[tuple[Part, ...], ...]:
     """The best partitions of a program: most operators in searched parts, then fewest parts, then fewest bytes.
 
+    Each result of the program is the result of a part.
+
     Args:
         program: the full program.
         fits: whether a part is small enough for one search; called for parts with two operators or more.
@@ -56,6 +62,7 @@ def partitions(
     """
     nodes = program.graph.nodes
     types = program.graph.types()
+    outputs = set(program.graph.outputs)
     operators = [n for n, node in enumerate(nodes) if not isinstance(node.op, Input | Band)]
     readers: list[set[int]] = [set() for _ in nodes]
     for n, node in enumerate(nodes):
@@ -70,19 +77,34 @@ def partitions(
         for start in range(max(0, end - LONGEST), end):
             positions = operators[start:end]
             members = set(positions)
-            results = [n for n in positions if n == program.graph.output or readers[n] - members]
-            if len(results) != 1:
+            results = [n for n in positions if n in outputs or readers[n] - members]
+            if not _is_one_part(results, nodes, outputs):
                 continue
-            part = _part(program, types, positions, results[0], names, searched=len(positions) > 1)
-            if len(positions) > 1 and not fits(part.program):
+            part = _part(program, types, positions, results, names, searched=True)
+            if len(positions) == 1:
+                # One operator is a kernel of its own where it is one of several results: nothing else may be searched.
+                is_result = len(outputs) > 1 and results[0] in outputs
+                part = replace(part, searched=is_result and fits(part.program))
+            elif not fits(part.program):
                 continue
-            unsearched, result_bytes = len(positions) == 1, ceil(types[results[0]].bytes.rational(ones))
+            result_bytes = sum(ceil(types[n].bytes.rational(ones)) for n in results)
             for rank, prefix in enumerate(best[start]):
                 outside, parts, total = prefix.cost
-                prefixes.append(_Prefix((outside + unsearched, parts + 1, total + result_bytes), part, rank))
+                prefixes.append(_Prefix((outside + (not part.searched), parts + 1, total + result_bytes), part, rank))
         best.append(sorted(prefixes, key=lambda prefix: prefix.cost)[:most])
     optimum = best[-1][0].cost[:2]
     return tuple(_parts_of_best(best, rank) for rank, prefix in enumerate(best[-1]) if prefix.cost[:2] == optimum)
+
+
+def _is_one_part(results: Sequence[int], nodes: Sequence[Node], outputs: AbstractSet[int]) -> bool:
+    """Whether one kernel may compute operators that others read at these places.
+
+    That is one place, and results of the program that are computed on the way to it.
+    """
+    if len(results) < 2:
+        return len(results) == 1
+    *further, last = results
+    return set(further) <= outputs and set(further) <= needed_by(nodes, (last,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +166,18 @@ def assemble(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int,
             else:
                 inner[n] = len(nodes)
                 nodes.append(Node(node.op, tuple(inner[a] for a in node.args)))
-        at[part.result] = inner[graph.output]
-    return _without_unused_bands(SGraph(tuple(nodes), at[program.graph.output]))
+        for result, found in zip((part.result, *part.further), graph.outputs, strict=True):
+            at[result] = inner[found]
+    return _without_unused_bands(program.graph.moved(tuple(nodes), at))
 
 
 def _without_unused_bands(graph: SGraph) -> SGraph:
     """The graph without bands that no node reads, because kernels of parts have their own."""
-    read = {graph.output, *(a for n in graph.nodes for a in n.args)}
+    read = {*graph.outputs, *(a for n in graph.nodes for a in n.args)}
     kept = [p for p, n in enumerate(graph.nodes) if p in read or not isinstance(n.op, Band)]
     at = {p: k for k, p in enumerate(kept)}
     nodes = tuple(Node(graph.nodes[p].op, tuple(at[a] for a in graph.nodes[p].args)) for p in kept)
-    return SGraph(nodes, at[graph.output])
+    return graph.moved(nodes, at)
 
 
 def canonical_text(part: TensorProgram) -> str:
@@ -163,7 +186,7 @@ def canonical_text(part: TensorProgram) -> str:
     nodes = tuple(
         Node(Input(f"i{next(numbered)}", n.op.type)) if isinstance(n.op, Input) else n for n in part.graph.nodes
     )
-    return show(SGraph(nodes, part.graph.output))
+    return show(replace(part.graph, nodes=nodes))
 
 
 def rename_inputs(graph: SGraph, part: TensorProgram) -> SGraph:
@@ -172,7 +195,7 @@ def rename_inputs(graph: SGraph, part: TensorProgram) -> SGraph:
         raise ShapeError(f"a kernel for {part.name} reads {len(graph.inputs)} of its {len(part.inputs)} inputs")
     order = {op: n for n, op in enumerate(graph.inputs)}
     nodes = tuple(Node(part.inputs[order[n.op]], n.args) if isinstance(n.op, Input) else n for n in graph.nodes)
-    return SGraph(nodes, graph.output)
+    return replace(graph, nodes=nodes)
 
 
 def _names(program: TensorProgram) -> dict[int, str]:
@@ -191,7 +214,7 @@ def _part(
     program: TensorProgram,
     types: Sequence[TensorType],
     positions: Sequence[int],
-    result: int,
+    results: Sequence[int],
     names: Mapping[int, str],
     *,
     searched: bool,
@@ -212,5 +235,6 @@ def _part(
         part_nodes.append(Node(nodes[n].op, tuple(at[a] for a in nodes[n].args)))
     name = f"{program.name}_{positions[0]}_{positions[-1]}"
     lines = tuple(program.lines[n] for n in (*operands, *bands, *positions)) if program.lines else ()
-    part = TensorProgram(name, SGraph(tuple(part_nodes), at[result]), lines)
-    return Part(part, tuple(positions), result, operands, searched)
+    *further, result = results
+    graph = SGraph(tuple(part_nodes), at[result], tuple(at[n] for n in further))
+    return Part(TensorProgram(name, graph, lines), tuple(positions), result, operands, searched, tuple(further))

@@ -38,7 +38,8 @@ def reassociate_matmuls(program: TensorProgram, below: Below) -> TensorProgram:
 
 def _reassociate_one(graph: SGraph, below: Below) -> SGraph | None:
     """The graph with the first pair of products reassociated that costs less in the other order."""
-    types, readers = graph.types(), consumers(graph.nodes)
+    types = graph.types()
+    readers = [(*r, *([len(graph.nodes)] if n in graph.outputs else [])) for n, r in enumerate(consumers(graph.nodes))]
     for outer, node in enumerate(graph.nodes):
         if not isinstance(node.op, MatMul):
             continue

@@ -81,7 +81,7 @@ def _without_guards(module: Any) -> Any:
         elif node.op == "output":
             (results,) = node.args
             if isinstance(results, tuple | list):
-                node.args = (results[0],)
+                node.args = (results[0] if len(results) == 1 else tuple(results),)
     module.graph.set_codegen(CodeGen())
     module.recompile()
     return module

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from prism_explore.ir.interpreter.reference import Array, evaluate
+from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
@@ -27,16 +28,23 @@ PLAIN_FACTOR = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceCase:
-    """Inputs, the reference result for them, and the tolerance."""
+class ReferenceResult:
+    """One result of the program in float64, and the tolerance."""
 
-    name: str
-    inputs: tuple[Array, ...]
     expected: npt.NDArray[np.float64]
     is_finite: npt.NDArray[np.bool_]
     """Where the program has a finite value, in float64 and in its own dtype."""
     tolerance: float
     """Relative to the largest magnitude of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceCase:
+    """Inputs, and the reference results for them."""
+
+    name: str
+    inputs: tuple[Array, ...]
+    results: tuple[ReferenceResult, ...]
 
 
 def reference_cases(program: TensorProgram, shapes: Mapping[str, int], seed: int) -> tuple[ReferenceCase, ...]:
@@ -73,19 +81,22 @@ def _with_zero_rows(array: Array) -> Array:
 
 
 def _case(name: str, program: TensorProgram, inputs: Mapping[str, Array]) -> ReferenceCase:
-    dtype = program.graph.output_type.dtype
+    results: list[ReferenceResult] = []
     with np.errstate(all="ignore"):
-        expected = np.asarray(evaluate(program, {k: a.astype(np.float64) for k, a in inputs.items()}), dtype=np.float64)
-        plain = _plain_numpy(program, inputs)
-        comparable = np.isfinite(expected) & np.isfinite(plain.astype(numpy_dtype(dtype)))
-    tolerance = TOLERANCE[dtype] + PLAIN_FACTOR * row_error(plain, expected, comparable)
-    return ReferenceCase(name, tuple(inputs.values()), expected, comparable, tolerance)
+        exact = evaluate_results(program, {k: a.astype(np.float64) for k, a in inputs.items()})
+        for wanted, plain, t in zip(exact, _plain_numpy(program, inputs), program.graph.output_types, strict=True):
+            expected = np.asarray(wanted, dtype=np.float64)
+            comparable = np.isfinite(expected) & np.isfinite(plain.astype(numpy_dtype(t.dtype)))
+            tolerance = TOLERANCE[t.dtype] + PLAIN_FACTOR * row_error(plain, expected, comparable)
+            results.append(ReferenceResult(expected, comparable, tolerance))
+    return ReferenceCase(name, tuple(inputs.values()), tuple(results))
 
 
-def _plain_numpy(program: TensorProgram, inputs: Mapping[str, Array]) -> Array:
-    """The program in NumPy, in the precision that kernels compute in: float32 for 16-bit inputs."""
+def _plain_numpy(program: TensorProgram, inputs: Mapping[str, Array]) -> tuple[Array, ...]:
+    """The program's results in NumPy, in the precision that kernels compute in: float32 for 16-bit inputs."""
     short = {i.name for i in program.inputs if i.type.dtype in ("f16", "bf16")}
-    return np.asarray(evaluate(program, {k: a.astype(np.float32) if k in short else a for k, a in inputs.items()}))
+    given = {k: a.astype(np.float32) if k in short else a for k, a in inputs.items()}
+    return tuple(map(np.asarray, evaluate_results(program, given)))
 
 
 def row_error(found: Array, expected: Array, comparable: npt.NDArray[np.bool_]) -> float:
@@ -104,25 +115,41 @@ def row_error(found: Array, expected: Array, comparable: npt.NDArray[np.bool_]) 
 
 
 def check_results(run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0) -> CheckPassed | Failure:
-    """Run a kernel on every case; stop at the first whose deviation exceeds its tolerance times `roundings`."""
+    """Run a kernel on every case; stop at the first whose deviation exceeds its tolerance times `roundings`.
+
+    The error that is reported is the largest of all results on the first case.
+    """
     error = 0.0
     for case in cases:
-        result = run(*case.inputs)
-        as_numpy = result.detach().double().cpu().numpy() if hasattr(result, "double") else result
-        found = np.array(as_numpy, dtype=np.float64)
-        if found.shape != case.expected.shape:
-            return Failure("tune.wrong", f"{case.name}: shape {found.shape}, expected {case.expected.shape}")
-        deviation = row_error(found, case.expected, case.is_finite)
-        tolerance = roundings * case.tolerance
-        if deviation > tolerance:
-            if np.isnan(found[case.is_finite]).any():
-                return Failure("tune.wrong", f"{case.name}: the result holds NaN where the program has a number")
-            return Failure(
-                "tune.wrong",
-                f"{case.name}: a row deviates by {deviation:.1e} of its magnitude, {tolerance:.1e} is forgiven",
-            )
-        if case is cases[0]:
-            largest = float(np.abs(case.expected[case.is_finite]).max(initial=0.0)) or 1.0
-            gap = np.abs(found - case.expected)[case.is_finite]
-            error = float(gap.max(initial=0.0)) / largest
+        found = as_arrays(run(*case.inputs))
+        if len(found) != len(case.results):
+            return Failure("tune.wrong", f"{case.name}: {len(found)} results, expected {len(case.results)}")
+        for number, (array, wanted) in enumerate(zip(found, case.results, strict=True)):
+            where = case.name if len(found) == 1 else f"{case.name}, result {number + 1}"
+            if failure := _failure(array, wanted, roundings * wanted.tolerance, where):
+                return Failure("tune.wrong", failure)
+            if case is cases[0]:
+                largest = float(np.abs(wanted.expected[wanted.is_finite]).max(initial=0.0)) or 1.0
+                gap = np.abs(array - wanted.expected)[wanted.is_finite]
+                error = max(error, float(gap.max(initial=0.0)) / largest)
     return CheckPassed(error)
+
+
+def as_arrays(found: Any) -> tuple[npt.NDArray[np.float64], ...]:
+    """What a kernel or torch code returned, as float64 arrays: one result, or a tuple of them."""
+    results = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
+    return tuple(
+        np.array(r.detach().double().cpu().numpy() if hasattr(r, "double") else r, dtype=np.float64) for r in results
+    )
+
+
+def _failure(found: Array, wanted: ReferenceResult, tolerance: float, where: str) -> str:
+    """Why a result is not the expected one; empty if it is."""
+    if found.shape != wanted.expected.shape:
+        return f"{where}: shape {found.shape}, expected {wanted.expected.shape}"
+    deviation = row_error(found, wanted.expected, wanted.is_finite)
+    if deviation <= tolerance:
+        return ""
+    if np.isnan(found[wanted.is_finite]).any():
+        return f"{where}: the result holds NaN where the program has a number"
+    return f"{where}: a row deviates by {deviation:.1e} of its magnitude, {tolerance:.1e} is forgiven"

@@ -39,7 +39,8 @@ class LocalBench:
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
         self.cases = reference_cases(program, shapes, seed)
-        self.roundings = 1 + len(program.graph.nodes) if program.graph.output_type.dtype in ("f16", "bf16") else 1
+        is_16_bit = any(t.dtype in ("f16", "bf16") for t in program.graph.output_types)
+        self.roundings = 1 + len(program.graph.nodes) if is_16_bit else 1
         """How often a baseline may round: torch rounds each intermediate value to 16 bits, a kernel its result only."""
         self.ring = InputRing(program, shapes, seed, COLD_FACTOR * target.last_cache_bytes, most_bytes)
         self.last_cache_bytes = target.last_cache_bytes

@@ -1,4 +1,4 @@
-"""Certificates: one lemma for every tensor, and a last one that the two results are equal.
+"""Certificates: one lemma for every tensor, and a last one per result that both sides are equal.
 
 Input is a verified candidate; output is the same candidate with lemmas. The lemma of a tensor states that its operator,
 applied to the normal forms of its operands, gives the normal form of its result; egglog derives it from the axioms
@@ -36,11 +36,11 @@ from prism_explore.verify.certificate.expressions import Expr, FreshAxes, from_n
 from prism_explore.verify.certificate.lemma import TOO_DEEP, CannotState, Statement, expression_text, make_statement
 from prism_explore.verify.certificate.readable import equation_chain
 from prism_explore.verify.certificate.saturation import iteration_events, replay_problem, search_problem
-from prism_explore.verify.checker.check import check
+from prism_explore.verify.checker.check import check, goal_name, is_goal
 from prism_explore.verify.egraph.client import EgglogClient, Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Proved, Saturation, explain
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
-from prism_explore.verify.normal_form.cut_points import find_equal_forms
+from prism_explore.verify.normal_form.cut_points import find_equal_forms, results_equal
 from prism_explore.verify.normal_form.forms import NormalForm, Read, show
 from prism_explore.verify.normal_form.index import position, var
 from prism_explore.verify.normal_form.lower_graph import Lowered, lower, lower_tensor
@@ -157,7 +157,7 @@ def _prove_statement(
 
 # ---------------------------------------------------------------- obligations
 def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligation]:
-    """One obligation for every tensor of both graphs except inputs, and a last one for the two results.
+    """One obligation for every tensor of both graphs except inputs, and at last one per pair of results.
 
     Tensors are named program.%5, k3 (kernel level) and k3.b7 (inside the custom kernel k3).
 
@@ -168,9 +168,9 @@ def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligatio
     algebra = Algebra(integers=(*candidate.conditions(), *program.graph.conditions()))
     yield from _graph_obligations(program.graph, wanted, "program.%", algebra)
     yield from _graph_obligations(candidate, found, "k", algebra)
-    left, right = found.values[candidate.output], wanted.values[program.graph.output]
-    results = f"k{candidate.output} = program.%{program.graph.output}"
-    yield _make_obligation("goal", results, right, partial(from_normal_form, left), algebra.integers)
+    for number, (a, b) in enumerate(zip(candidate.outputs, program.graph.outputs, strict=True)):
+        goal, left = partial(from_normal_form, found.values[a]), wanted.values[b]
+        yield _make_obligation(goal_name(number), f"k{a} = program.%{b}", left, goal, algebra.integers)
 
 
 def _lower_both(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
@@ -185,7 +185,7 @@ def _lower_both(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
         if equal_forms is None:
             raise
         return equal_forms
-    if wanted.values[program.output] == found.values[candidate.output]:
+    if results_equal(program, wanted, candidate, found):
         return wanted, found
     return find_equal_forms(program, candidate, algebra.budget, with_cuts=False) or (wanted, found)
 
@@ -339,8 +339,8 @@ def derivation(verified: Verified) -> str:
             lines += [f"  {x.tensor.removeprefix('program.')} = {x.operation}", f"    = {x.value}"]
             lines += _derivation_lines(x)
         lines.append("")
-    lines.append("Both results are equal")
-    lines += [line for x in proof.lemmas if x.tensor == "goal" for line in (f"  {x.operation}", *_derivation_lines(x))]
+    lines.append("Both results are equal" if not candidate.sgraph.further else "The results are equal, one by one")
+    lines += [line for x in proof.lemmas if is_goal(x.tensor) for line in (f"  {x.operation}", *_derivation_lines(x))]
     used = {name for x in proof.lemmas for name in x.axioms}
     lines += ["", "Axioms used"]
     width = max((len(name) for name in used), default=0)
@@ -373,4 +373,4 @@ def _justification(x: Lemma) -> str:
         return f"by {', '.join(x.axioms)}" + (f" ({x.note})" if x.note else "")
     if x.operation.startswith(("load(", "store(")):
         return "by definition: the same elements, at other indices"
-    return "by definition" if x.tensor != "goal" else "both are the same expression"
+    return "by definition" if not is_goal(x.tensor) else "both are the same expression"

@@ -5,8 +5,8 @@ prover only the graphs and the table of axioms, and for a lemma without steps al
 
 A report without errors establishes:
 
-1.  There is exactly one lemma for every tensor that program and candidate compute, in order, and a last one about the
-    two results. (By counting.)
+1.  There is exactly one lemma for every tensor that program and candidate compute, in order, and a last one for each
+    pair of results. (By counting.)
 2.  left = right follows from the listed axioms. Where the lemma has steps, each is an instance of its axiom, side
     conditions included, and together they lead from left to right (`replay`, without egglog). Where it has none,
     egglog derives the equation again, with axes, digits, extents and independence computed from the text by this
@@ -57,6 +57,16 @@ TOLERANCE = 1e-7
 """The relative difference up to which values are equal; sums have up to a few thousand terms."""
 
 
+def goal_name(number: int) -> str:
+    """The name of the lemma that both sides of a result are equal; `number` is that of the result, from 0."""
+    return "goal" if not number else f"goal{number + 1}"
+
+
+def is_goal(tensor: str) -> bool:
+    """Whether a lemma is about two results instead of a tensor."""
+    return tensor.startswith("goal")
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The errors in a certificate, by tensor; the certificate is accepted if there are none."""
@@ -85,7 +95,11 @@ def check(
     """
     tensors = (*computations(program.graph, "program.%"), *computations(candidate, "k"))
     computed = tuple(c for c in tensors if not isinstance(c.op, ops.Input))
-    wanted = [*(c.tensor for c in computed), "goal"]
+    goals = {
+        goal_name(n): (f"k{a}", f"program.%{b}")
+        for n, (a, b) in enumerate(zip(candidate.outputs, program.graph.outputs, strict=True))
+    }
+    wanted = [*(c.tensor for c in computed), *goals]
     covered = [lemma.tensor for lemma in lemmas]
     if covered != wanted:
         missing = [t for t in wanted if t not in covered] or ["none"]
@@ -102,7 +116,6 @@ def check(
         if named:
             inputs_by_name.setdefault(str(named[1]), ops.Input(str(named[1]), TensorType(c.shape, "f32")))
             names.setdefault(str(named[1]), c.tensor)
-    results = f"k{candidate.output}", f"program.%{program.graph.output}"
     drawn: list[tuple[tuple[str, int], ...]] = []
     for trial in range(2):
         sizes = _choose_sizes(candidate, random, avoid=drawn)
@@ -112,11 +125,11 @@ def check(
         evaluation = Evaluation(sizes, seed + trial, random, parsed, inputs_by_name)
         values = TensorValues(evaluation, inputs, masks, shapes)
         wrong = {tensor for tensor, _ in errors}
-        for lemma, computation in zip(lemmas, (*computed, None), strict=True):
+        for lemma, computation in zip(lemmas, (*computed, *(None for _ in goals)), strict=True):
             if lemma.tensor not in wrong:
                 try:
                     with np.errstate(all="ignore"):
-                        _check_lemma(lemma, computation, values, results)
+                        _check_lemma(lemma, computation, values, goals.get(lemma.tensor, ("", "")))
                         _check_name(lemma.tensor, names, values)
                 except _READ_ERRORS as error:
                     errors.append((lemma.tensor, str(error)))

@@ -26,22 +26,24 @@ Method = Literal["normal form", "cleared denominators", "e-graph"]
 _COUNTEREXAMPLE = re.compile(
     r"seed (?P<seed>\d+), (?P<arithmetic>[\w ]+) from (?P<low>\S+) to (?P<high>\S+)\n"
     r"at (?P<sizes>.*)\n"
-    r"element (?P<index>.*): (?P<expected>\S+) wanted, (?P<found>\S+) found, off by (?P<error>\S+)"
+    r"(?:result (?P<result>\d+), )?element (?P<index>.*): "
+    r"(?P<expected>\S+) wanted, (?P<found>\S+) found, off by (?P<error>\S+)"
 )
 _CASE = re.compile(
     r"(?:disagreement of (?P<disagreement>\S+), proved by (?P<method>[\w -]+)|refutation of (?P<refutation>\S+))\n"
-    r"(?P<counterexample>seed .*\nat .*\nelement .*)\n"
+    r"(?P<counterexample>seed .*\nat .*\n.*element .*)\n"
     r"\n(?P<program>program (?s:.*?))\n(?P<sgraph>sgraph\n(?s:.*))"
 )
 
 
 def show_counterexample(c: Counterexample) -> str:
     """The text of a counterexample, three lines; `read_counterexample` parses it."""
+    result = f"result {c.result}, " if c.result else ""
     return "\n".join(
         (
             f"seed {c.seed}, {c.arithmetic} from {c.input_range[0]!r} to {c.input_range[1]!r}",
             f"at {', '.join(f'{s}={n}' for s, n in c.sizes)}",
-            f"element {', '.join(map(str, c.index))}: {c.expected!r} wanted, {c.found!r} found, "
+            f"{result}element {', '.join(map(str, c.index))}: {c.expected!r} wanted, {c.found!r} found, "
             f"off by {c.relative_error!r}",
         )
     )
@@ -67,6 +69,7 @@ def read_counterexample(text: str) -> Counterexample:
             float(found["error"]),
             (float(found["low"]), float(found["high"])),
             arithmetic,
+            int(found["result"] or 0),
         )
     except ValueError as error:
         raise ParseError(f"not a counterexample: {error}") from error

@@ -87,7 +87,7 @@ def is_trustworthy(recorded: list[Array], graph: SGraph) -> bool:
 def with_total_division(graph: SGraph) -> SGraph:
     """The same graph with a/b replaced by a b / max(b^2, tiny), which is 0 where b is 0."""
     nodes, place = _with_total_division(graph.nodes)
-    return SGraph(nodes, place[graph.output])
+    return graph.moved(nodes, place)
 
 
 def _with_total_division(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[int]]:

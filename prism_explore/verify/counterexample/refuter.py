@@ -228,6 +228,11 @@ class Refuter:
 
     def replay(self, counterexample: Counterexample, candidate: SGraph) -> Attempt:
         """Run a counterexample again."""
+        if self.program.graph.further:
+            number = counterexample.result
+            program = replace(self.program, graph=self.program.graph.for_result(number))
+            again = Refuter(program).replay(counterexample, candidate.for_result(number))
+            return replace(again, result=number) if isinstance(again, Counterexample) else again
         pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)

@@ -68,9 +68,15 @@ def find_equal_forms(
             )
         except NoNormalForm:
             continue
-        if wanted.values[program.output] == found.values[candidate.output]:
+        if results_equal(program, wanted, candidate, found):
             return wanted, found
     return None
+
+
+def results_equal(program: SGraph, wanted: Lowered, candidate: SGraph, found: Lowered) -> bool:
+    """Whether all results of two lowered graphs have equal forms."""
+    pairs = zip(program.outputs, candidate.outputs, strict=True)
+    return all(wanted.values[a] == found.values[b] for a, b in pairs)
 
 
 def _defined_functions(graph: SGraph) -> frozenset[str]:

@@ -264,8 +264,8 @@ def compare_lowered(
         class_of = {m: c.id for c in classes for m in c.members}
     full_tensors = {forms[m].key: c.id for c in classes for m in c.members if "." not in m.removeprefix("program.")}
     tiles = tuple(_tiles(sgraph, found, full_tensors, class_of, algebra))
-    goal = class_of.get(f"program.%{program.graph.output}")
-    equal = goal is not None and goal == class_of.get(f"k{sgraph.output}")
+    goals = [class_of.get(f"program.%{n}") for n in program.graph.outputs]
+    equal = None not in goals and goals == [class_of.get(f"k{n}") for n in sgraph.outputs]
     difference = None if equal else _first_difference(program, sgraph, classes, tiles)
     return Equalities(candidate, classes, tiles, difference, program, sgraph)
 

@@ -186,4 +186,4 @@ def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:
         block = custom.block
         inner = tuple(Node(changed.get(m, node.op), node.args) for m, node in enumerate(block.nodes))
         nodes[n] = Node(Custom(BlockGraph(block.grid, block.loop, inner)), nodes[n].args)
-    return SGraph(tuple(nodes), graph.output)
+    return replace(graph, nodes=tuple(nodes))

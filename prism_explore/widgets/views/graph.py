@@ -308,7 +308,7 @@ class _Drawing:
         return op.name if isinstance(op, Input) else f"%{position}"
 
     def _operator_card(self, i: int, node: Node, parent: str) -> _Card:
-        t, is_result = self.types[i], i == self.graph.output
+        t, is_result = self.types[i], i in self.graph.outputs
         names = {j: self._name(j) for j in range(i)}
         last = (("result", "small"),) if is_result else ()
         if isinstance(node.op, Input):
@@ -321,7 +321,7 @@ class _Drawing:
         return _Card(self.ref(i), kind, "rect", lines, f"%{i}", (), tip, parent, reserved_w=self._reserved_w(t))
 
     def _result_card(self, i: int, parent: str) -> _Card:
-        t, is_result = self.types[i], i == self.graph.output
+        t, is_result = self.types[i], i in self.graph.outputs
         last = (("result", "small"),) if is_result else ()
         lines = ((self._name(i), "label"), *self._shape_lines(t, "mono"), *last)
         kind, tip = "result" if is_result else "tensor", f"%{i}\n{t}\n{t.bytes} bytes"
@@ -354,7 +354,7 @@ class _Drawing:
             (shorten(grid, MAX_SHAPE_CHARACTERS), "mono"),
             *(((shorten(loop, MAX_SHAPE_CHARACTERS), "mono"),) if loop else ()),
             *self._shape_lines(self.types[i], "mono-muted"),
-            *((("result", "small"),) if i == self.graph.output else ()),
+            *((("result", "small"),) if i in self.graph.outputs else ()),
         )
         tip = f"%{i}: {grid}, {loop or 'no loop'}\n{self.types[i]}\nexpand it to see its block graph"
         reserved = self._reserved_w(self.types[i])

@@ -129,5 +129,6 @@ def describe(graph: SGraph) -> str:
     others = [op_name(n.op) for n in graph.nodes if not isinstance(n.op, Input | Custom | Result)]
     if others:
         sentences.append(f"Kernel-level operators: {', '.join(others)}.")
-    sentences.append(f"Result: %{graph.output}, {shape_text(graph.output_type)}.")
+    for n, t in zip(graph.outputs, graph.output_types, strict=True):
+        sentences.append(f"Result: %{n}, {shape_text(t)}.")
     return " ".join(sentences)

@@ -35,7 +35,10 @@ def loops_listing(graph: SGraph) -> Listing:
                 pass
             case _:
                 lines.append(Line(f"k{i} = {show_node(node, names)}", (tensor_name(i),)))
-    lines += [Line(""), Line(f"return {names[graph.output]}", (tensor_name(graph.output),))]
+    lines += [
+        Line(""),
+        Line(f"return {', '.join(names[n] for n in graph.outputs)}", tuple(map(tensor_name, graph.outputs))),
+    ]
     return Listing(tuple(lines), note="maps are unbound" if graph.is_open else "")
 
 

@@ -44,11 +44,11 @@ def run(program: LoopProgram, inputs: dict[str, np.ndarray]) -> np.ndarray:
     for b in program.inputs:
         memory[b] = np.full(b.elements, np.nan)
         np.lib.stride_tricks.as_strided(memory[b], b.shape, [8 * s for s in b.strides])[...] = inputs[b.name]
-    for b in (*program.temporaries, program.output):
+    for b in (*program.temporaries, *program.outputs):
         memory[b] = np.full(b.elements, np.nan)
     for nest in program.nests:
         _run_nest(nest, memory)
-    out = program.output
+    (out,) = program.outputs
     return np.lib.stride_tricks.as_strided(memory[out], out.shape, [8 * s for s in out.strides])
 
 

@@ -386,7 +386,7 @@ def test_a_wrong_kernel_is_found(interpreter):
     inputs = {name: array.astype("float32") for name, array in inputs.items()}
     types = {i.name: i.type for i in graph.inputs}
 
-    good, bad = (interpreter.run(m, inputs, types) for m in (module, wrong))
+    (good,), (bad,) = (interpreter.run(m, inputs, types) for m in (module, wrong))
 
     wanted = evaluate(graph, inputs, {"gx": 3, "f": 4})
     np.testing.assert_allclose(wanted, good, rtol=1e-4, atol=1e-5)
@@ -417,7 +417,7 @@ def test_after_a_crash_and_a_hang_the_interpreter_is_there_again():
     with Interpreter() as running:
         crashed = running.run(crash, inputs, types)
         hung = running.run(hang, inputs, types, timeout_s=0.5)
-        fine = running.run(module, inputs, types)
+        (fine,) = running.run(module, inputs, types)
 
     assert "crash" == crashed.code and "SIGABRT" in crashed.reason
     assert Failure("hang", "no answer within 0.5 s; the process was ended") == hung
