@@ -132,6 +132,19 @@ def test_nothing_moves_when_a_row_changes_and_nothing_is_alive_without_its_kerne
     expect(row).not_to_contain_text("rejected")
     assert (accept.bounding_box(), reject.bounding_box()) == before
 
+    # Keys inside the explorer are no shortcuts of the notebook: `d` twice deletes no cell, and an arrow moves a slider.
+    row.focus()
+    for key in ("d", "d", "y", "ArrowDown"):
+        page.keyboard.press(key)
+    assert page.locator(".jp-CodeCell").count() == len(CELLS)
+    explorer.get_by_role("tab", name="Sizes").click()
+    slider = explorer.get_by_label("b: size of the program")
+    slider.focus()
+    value = slider.input_value()
+    page.keyboard.press("ArrowRight")
+    assert slider.input_value() == str(int(value) + 1)
+    explorer.get_by_role("tab", name="Families").click()
+
     # Looking back, a click on reject does nothing and says why; one click leads back.
     explorer.get_by_label("show an earlier state").fill(lab_page.python("print(len(sess.journal) - 1, end='')"))
     banner = explorer.locator(".pe-banner")

@@ -10,6 +10,7 @@ import { Layout } from "./layout.ts";
 import { h, mark } from "./lib/dom.ts";
 import type { Direction } from "./lib/draw.ts";
 import { icon } from "./lib/glyph.ts";
+import { keepKeys } from "./lib/keys.ts";
 import { Press } from "./lib/press.ts";
 import { familyOf, isNode } from "./lib/refs.ts";
 import { Relations } from "./lib/related.ts";
@@ -82,7 +83,6 @@ export class App implements Host {
       {
         class: "prism-explore pxe prism-scene",
         tabindex: 0,
-        "data-lm-suppress-shortcuts": "true",
         role: "application",
         "aria-label": "Prism explorer; press ? for the keys",
       },
@@ -97,6 +97,7 @@ export class App implements Host {
       this.help.element,
     );
     this.bar.element.append(this.result.element);
+    keepKeys(this.element);
     this.lock.follow(this.element);
     this.element.addEventListener("keydown", (event) => onKey(event, keys, this));
     this.layout.follow(this.element);
@@ -196,7 +197,8 @@ export class App implements Host {
 
   bookmark(): void {
     this.layout.show("bookmarks");
-    const done = (this.panels.get("bookmarks") as BookmarksPanel | undefined)?.bookmark();
+    const panel = this.panels.get("bookmarks") as BookmarksPanel | undefined;
+    const done = panel?.bookmark(this.selection, this.bar.cursor);
     if (!done) this.announce("select something to bookmark it");
   }
 

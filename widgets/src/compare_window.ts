@@ -2,6 +2,7 @@
 
 import styles from "./explorer.css";
 import { h } from "./lib/dom.ts";
+import { keepKeys } from "./lib/keys.ts";
 import { Press } from "./lib/press.ts";
 import { ComparePanel } from "./panels/compare.ts";
 import type { Host } from "./panels/panel.ts";
@@ -23,7 +24,6 @@ export class CompareWindow implements Host {
       {
         class: "prism-explore pxe prism-scene pe-window",
         tabindex: 0,
-        "data-lm-suppress-shortcuts": "true",
         role: "region",
         "aria-label": "two searches side by side",
       },
@@ -31,6 +31,7 @@ export class CompareWindow implements Host {
       this.panel.element,
       h("footer", { class: "pe-foot" }, this.status.element),
     );
+    keepKeys(this.element);
     this.press = new Press(this.element, (changed) => this.receive(changed));
     this.wire = new Wire(model, {
       sections: (changed) => this.press.take(changed),

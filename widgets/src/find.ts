@@ -36,6 +36,8 @@ export class FindField {
   /** Whether the requested match is still to be shown. */
   private isAwaited = false;
   private item: FoundItem | null = null;
+  /** What was said because nothing was found. */
+  private note = "";
 
   constructor(
     private readonly panels: Panels,
@@ -92,7 +94,9 @@ export class FindField {
       this.dim();
     }
     this.request = data?.request ?? 0;
-    if (data?.note && data.text === this.text) this.host.announce(data.note);
+    const note = data?.text === this.text ? data.note : "";
+    if (note !== this.note) this.host.announce(note || (data?.count ?? ""));
+    this.note = note;
     if (data && data.text === this.text && data.position > 0 && this.isAwaited) {
       this.position = data.position;
       this.go(data.item);

@@ -492,6 +492,16 @@ describe("the keyboard", () => {
     expect(root.hasAttribute("data-lm-suppress-shortcuts")).toBe(true);
   });
 
+  it("keeps the keys of what has the focus inside it, too", () => {
+    const { root } = shown(paused());
+    const tab = root.querySelector<HTMLElement>("[role=tab]:not([hidden])");
+    tab?.dispatchEvent(new FocusEvent("focusin", { bubbles: true }));
+    expect(tab?.hasAttribute("data-lm-suppress-shortcuts")).toBe(true);
+    tab?.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
+    expect(tab?.hasAttribute("data-lm-suppress-shortcuts")).toBe(false);
+    expect(root.hasAttribute("data-lm-suppress-shortcuts")).toBe(true);
+  });
+
   it("does nothing while something is typed", () => {
     const { python, root } = shown(paused());
     press(root.querySelector(".pe-foot .pe-search") as Element, "x");

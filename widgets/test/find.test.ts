@@ -212,11 +212,13 @@ describe("bookmarks", () => {
   };
   const row = (root: Element) => root.querySelector<HTMLElement>('[data-bookmark="b1"]');
 
-  it("are made with b", () => {
+  it("are made with b, of what is selected now", () => {
     const { python, root } = show();
+    const row = root.querySelectorAll<HTMLElement>('[data-panel="families"] tr[data-ref]')[1];
+    row?.click();
     root.dispatchEvent(new KeyboardEvent("keydown", { key: "b", bubbles: true }));
     expect(visible(root, "bookmarks")).toBe(true);
-    expect(python.commands.at(-1)?.[0]).toBe("bookmark");
+    expect(python.commands.at(-1)).toEqual(["bookmark", { id: row?.dataset.ref }]);
   });
 
   it("lead back to the moment and the id", () => {

@@ -1,5 +1,7 @@
 // The keyboard: the type of a key binding, and tests of key events.
 
+import { mark } from "./dom.ts";
+
 export interface Key {
   /** Names as in `KeyboardEvent.key`, with the prefix Ctrl+ if Ctrl is held. */
   readonly keys: readonly string[];
@@ -18,6 +20,22 @@ export function isTyping(target: EventTarget | null): boolean {
 /** Whether Space and Enter press the target of the event. */
 export function isPressable(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest("button, a, summary") !== null;
+}
+
+/** An element with it, or inside of it, takes keys that are shortcuts of JupyterLab elsewhere. */
+const NO_SHORTCUTS = "data-lm-suppress-shortcuts";
+
+/**
+ * Keep the keys that are pressed inside an element from JupyterLab, whose `x` cuts a cell. It compares a shortcut with
+ * the focused element first and with those around it afterwards, so the focused element has the attribute too.
+ */
+export function keepKeys(root: HTMLElement): void {
+  mark(root, NO_SHORTCUTS, "true");
+  const follow = (event: FocusEvent, value: string | null) => {
+    if (event.target instanceof Element && event.target !== root) mark(event.target, NO_SHORTCUTS, value);
+  };
+  root.addEventListener("focusin", (event) => follow(event, "true"));
+  root.addEventListener("focusout", (event) => follow(event, null));
 }
 
 export function nameOf(event: KeyboardEvent): string {

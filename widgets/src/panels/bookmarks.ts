@@ -28,7 +28,10 @@ export class BookmarksPanel implements Panel<BookmarksSection> {
 
   constructor(private readonly host: Host) {
     this.frame = new Frame("bookmarks", "Bookmarks", host);
-    this.make.addEventListener("click", () => this.bookmark());
+    this.make.addEventListener("click", () => {
+      const { id, at } = (this.data?.add.args ?? {}) as { readonly id?: string; readonly at?: number };
+      this.bookmark(id ?? "", at ?? 0);
+    });
     this.frame.body.append(
       h(
         "div",
@@ -43,12 +46,11 @@ export class BookmarksPanel implements Panel<BookmarksSection> {
     this.element = this.frame.element;
   }
 
-  /** Bookmark what is selected and, in an earlier state, the moment; false if there is nothing to bookmark. */
-  bookmark(): boolean {
-    const action = this.data?.add;
-    if (!action?.enabled) return false;
+  /** Bookmark an id and, in an earlier state, the moment; false if there is neither. */
+  bookmark(ref: string, at: number): boolean {
+    if (!ref && !at) return false;
     this.awaited = (this.data?.bookmarks.length ?? 0) + 1;
-    this.host.command(action.command, action.args as Record<string, string>);
+    this.host.command("bookmark", at ? { id: ref, at } : { id: ref });
     return true;
   }
 

@@ -84,6 +84,11 @@ export class TransportBar {
     );
   }
 
+  /** The number of events that are shown; 0 for all of them. */
+  get cursor(): number {
+    return this.data?.cursor ?? 0;
+  }
+
   step(): void {
     if (this.can("step")) this.host.command("step", { n: 1, grain: this.grain.value });
   }
