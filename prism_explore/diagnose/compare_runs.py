@@ -351,9 +351,9 @@ def _prunings(book: Ledger) -> dict[str, str]:
 def _pair_families(one: Sequence[FamilyRow], other: Sequence[FamilyRow]) -> tuple[FamilyPair, ...]:
     """The families of both searches by canonical graph; several with one graph in their order."""
     table = ExpressionNumbers()
-    found: dict[tuple[int, int], list[FamilyRow | None]] = {}
+    found: dict[tuple[tuple[int, ...], int], list[FamilyRow | None]] = {}
     for side, families in enumerate((one, other)):
-        seen: Counter[int] = Counter()
+        seen: Counter[tuple[int, ...]] = Counter()
         for row in families:
             number = table.number_graph(parse(row.sgraph))
             found.setdefault((number, seen[number]), [None, None])[side] = row

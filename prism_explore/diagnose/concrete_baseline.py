@@ -110,7 +110,7 @@ def compare_with_concrete(
     table = ExpressionNumbers()
     journal = Journal()
     watch = WorkTimer(float("inf"), clock)
-    ours: set[int] = set()
+    ours: set[tuple[int, ...]] = set()
     maps = 0
     with watch:
         for family in generate(program, space, machine, journal):

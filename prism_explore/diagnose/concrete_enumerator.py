@@ -62,7 +62,7 @@ class Counts:
     """Output maps that were tried at complete graphs."""
     graphs: int = 0
     """Complete graphs that may compute the program."""
-    families: dict[int, SGraph] = field(default_factory=dict[int, SGraph])
+    families: dict[tuple[int, ...], SGraph] = field(default_factory=dict[tuple[int, ...], SGraph])
     """One graph per structure (maps and sizes removed), by canonical number; see `canonical_order.Expressions`."""
     out_of_budget: bool = False
     """Whether a budget ended it."""

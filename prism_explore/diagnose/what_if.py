@@ -297,7 +297,7 @@ def _compare_searches(other: Task, events: Sequence[Event], tick: Callable[[], N
     known = {table.number_graph(parse(e.sgraph)): e.family for e in _families(events) if e.family in proved}
     journal, prover = Journal(), Prover(other.program)
     watch = WorkTimer(other.space.time_s)
-    found: dict[int, str] = {}
+    found: dict[tuple[int, ...], str] = {}
     growing = enumerate_families(other, journal, watch.is_over, lambda: bool(found))
     for family in watch.during(growing):
         tick()

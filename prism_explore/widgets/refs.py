@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 PROGRAM = "program."
 """Prefix of the name of a tensor of the program."""
 GOAL = "goal"
-"""Name of the last lemma of a certificate: the results of program and candidate are equal."""
+"""Name of the last lemma of a certificate: the results of program and candidate are equal; goal2 is about the second
+of several results, and so on."""
 _TENSOR = re.compile(r"(?:(?P<owner>f[\w.]*)/)?(?:program\.%(?P<program>\d+)|k(?P<kernel>\d+)(?:\.b(?P<block>\d+))?)")
 _FRAME = re.compile(r"(?P<candidate>f\d+\.c\d+)/(?:(?P<tensor>[\w.%]+)@(?P<number>\d+)(?:\.(?P<eclass>e\d+))?|goal)")
 _ECLASS = re.compile(r"(?:(?P<candidate>f\d+\.c\d+)/)?(?P<name>c\d+)")
@@ -130,7 +131,7 @@ def is_of_program(name: str) -> bool:
 
 def member_ref(owner: str, name: str) -> str:
     """The id of a tensor that an e-class or lemma of a candidate names, or of a tensor of a family."""
-    return f"{owner}/{GOAL}@0" if name == GOAL else f"{owner}/{name}"
+    return f"{owner}/{name}@0" if name.startswith(GOAL) else f"{owner}/{name}"
 
 
 def lemma_ref(subject: str) -> str:

@@ -28,7 +28,9 @@ from prism_explore.tune.runner.correctness import check_results, reference_cases
 from prism_explore.verify.certificate.certify import certify, derivation
 from prism_explore.verify.counterexample.case import read_counterexample, show_counterexample
 from prism_explore.verify.counterexample.refuter import replay
+from prism_explore.verify.normal_form.equalities import equalities
 from prism_explore.verify.prover import verify
+from prism_explore.widgets.refs import FrameRef, frame_ref, member_ref
 from tests.session.test_session import QUICK, machine
 
 B, D = 8, 32
@@ -145,6 +147,8 @@ def test_a_certificate_has_a_lemma_per_result():
     assert ["k9 = program.%9", "k3 = program.%3"] == [x.operation for x in goals]
     assert all(x.replayed for x in certified.proof.lemmas)
     assert "k3 = program.%3" in derivation(certified)
+    assert ("goal", "goal2") == equalities(PROGRAM, PROGRAM.graph).tensors[-2:]
+    assert FrameRef("f1.c1", "goal2", 0) == frame_ref(member_ref("f1.c1", "goal2"))
 
 
 def test_the_worst_result_decides_in_floating_point():
@@ -225,6 +229,18 @@ def test_a_graph_with_one_result_is_its_own_only_choice_of_stores():
     one = PROGRAM.graph.for_result(0)
 
     assert [one] == [*store_further_results(one, one)]
+
+
+def test_keys_and_values_are_stored_by_the_kernel_of_the_attention_that_reads_them():
+    def attention(x, wk, wv):
+        k, v = x @ wk, x @ wv
+        return torch.softmax(x @ k.transpose(-1, -2), -1) @ v, k, v
+
+    program = trace(attention, {"x": px.T("b", D), "wk": px.T(D, D), "wv": px.T(D, D)}).program
+    (part,) = partition(program, lambda _: True)
+
+    assert 2 == len(part.further)
+    assert program.graph.outputs == (part.result, *part.further)
 
 
 # ---------------------------------------------------------------- the user's view

@@ -114,7 +114,10 @@ class Equalities:
 
     @property
     def tensors(self) -> tuple[str, ...]:
-        """Every tensor that has a lemma, in order; the last is `goal`. None where a side has no normal form."""
+        """Every tensor that has a lemma, in order; none where a side has no normal form.
+
+        The last is `goal`, followed by `goal2` and so on for further results.
+        """
         return () if isinstance(self._obligations, NoNormalForm) else tuple(x.tensor for x in self._obligations)
 
     @cached_property

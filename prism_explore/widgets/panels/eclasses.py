@@ -129,7 +129,9 @@ def _lemmas(candidate: str, context: Context) -> tuple[Choice, ...]:
     return tuple(
         Choice(
             FrameRef(candidate, tensor, 0).id_of(0),
-            "goal: equal results" if tensor == GOAL else f"{short_name(tensor)} = {labels.get(tensor, '')}",
+            f"{tensor}: equal results"
+            if tensor.startswith(GOAL)
+            else f"{short_name(tensor)} = {labels.get(tensor, '')}",
         )
         for tensor in found.tensors
     )
