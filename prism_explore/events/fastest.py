@@ -26,6 +26,9 @@ CALLABLE = (EAGER, LIBRARY, COMPILED)
 The other torch baseline, with frozen weights, cannot be called: each call has its own weights.
 """
 
+NOT_WAITED_FOR = "not waited for"
+"""The beginning of the note of a baseline that was still compiled when the final race began."""
+
 
 @dataclass(frozen=True, slots=True)
 class FasterBaseline:

@@ -20,6 +20,7 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     TIME_SPENT,
+    BaselineMeasured,
     Event,
     ExplorationFinished,
     ExplorationStarted,
@@ -44,6 +45,7 @@ from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence, Outcome, Timed, Verified
 from prism_explore.search import replay
+from prism_explore.search.early_start import EarlyStart, start_early
 from prism_explore.search.kernel_sequence import SequenceTimeToBeat, kernel_sequences
 from prism_explore.search.library_calls import Library
 from prism_explore.search.worker_pool import WorkerPool, adopt_verdict
@@ -98,6 +100,10 @@ class Task:
         require_known_rules(self.space.rules_off, RULES)
 
 
+LEAST_WAIT_S = 20.0
+"""A baseline that is still compiled when tuning has ended is waited for as long as everything before took, and at least
+this long."""
+
 Restriction: TypeAlias = tuple[tuple[str, tuple[int, int]], ...]
 """The user's ranges of tuning parameters."""
 
@@ -125,6 +131,12 @@ class Progress:
     """Per family that may win, the family that dominates it."""
     floats: list[FloatsAssessed] = field(default_factory=list[FloatsAssessed])
     """The assessments as events."""
+    runs_to_end: bool = False
+    """Whether the user let the search run to its end, so that what tuning needs is started at once."""
+    waits_for_all: bool = False
+    """Whether the race waits for baselines that take long to compile."""
+    early: EarlyStart | None = None
+    """What was started for tuning."""
 
 
 def explore(
@@ -143,6 +155,36 @@ def explore(
         progress: the state of the search.
         stop: called within long steps, which are those that time kernels; the search ends where it returns True.
     """
+    try:
+        for _ in _explore(task, journal, steering, progress, stop):
+            _start_early(task, journal, progress, stop)
+            yield
+    finally:
+        if progress.early is not None:
+            progress.early.close()
+            progress.early = None
+
+
+def _start_early(task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]) -> None:
+    """Start what tuning needs, if the search runs to its end on this machine and does not repeat a saved one."""
+    if progress.early is not None or not progress.runs_to_end or progress.compared or journal.next_saved is not None:
+        return
+    if task.target.kind == "cpu" and not why_untimed(task.target) and min(task.budget.trials, task.budget.seconds) > 0:
+        progress.early = start_early(
+            task.program,
+            task.shapes,
+            task.target,
+            task.reference,
+            baselines=task.baselines,
+            seed=task.seed,
+            stop=stop,
+        )
+
+
+def _explore(
+    task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, stop: Callable[[], bool]
+) -> Iterator[None]:
+    """The search; see `explore`."""
     if progress.enumeration is None:
         journal.append(started_event(task))
         if task.time_to_beat_s == "baselines":
@@ -303,6 +345,7 @@ def _trials(
             deferred={v.candidate.id for v in verifieds if v.candidate.family.id in progress.dominated},
             stop=stop,
             executor=task.executor,
+            bench=progress.early.bench if progress.early is not None else None,
         )
     )
 
@@ -364,7 +407,8 @@ def _certify_and_compare(
         saved = replay.replay_certificate(journal, verified.candidate.id)
         progress.certified[verified.candidate.id] = verified if saved else certify(verified, journal)
         yield
-    if best not in progress.compared:
+    is_repeated = isinstance(journal.next_saved, BaselineMeasured)  # it waited for more baselines the second time
+    if best not in progress.compared or progress.waits_for_all or is_repeated:
         progress.compared.append(best)
         if replay.replay_race(journal) or task.reference is None:
             return
@@ -377,8 +421,17 @@ def _certify_and_compare(
             library=task.library.call,
             seed=task.seed,
             stop=stop,
+            started=progress.early.before_the_race() if progress.early is not None else None,
+            wait_s=inf if progress.waits_for_all else max(LEAST_WAIT_S, _spent_s(journal)),
         )
+        progress.waits_for_all = False
         yield
+
+
+def _spent_s(journal: Journal) -> float:
+    """Seconds from the start of the search to its last event."""
+    last = journal.since(len(journal) - 1)
+    return last[0].at_s if last else 0.0
 
 
 def _time_baselines(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:

@@ -10,15 +10,12 @@ arithmetic. How a baseline is prepared in the worker is in `baseline_serve.py`.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from math import inf
 
 from prism_explore.cost.roofline import time_bound_of
-from prism_explore.events.fastest import COMPILED, LIBRARY, OURS
+from prism_explore.events.fastest import LIBRARY, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.frontend import LibraryCall, Traced
@@ -28,18 +25,15 @@ from prism_explore.targets import Target, host
 from prism_explore.tune.runner.backend import CPU_LOADER, backend_of
 from prism_explore.tune.runner.baseline_rows import Ceilings, baseline_row, comparison_rows, with_measured_rates
 from prism_explore.tune.runner.baseline_serve import FMA_KEY
-from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, DEFAULT_BASELINES, LIBRARY_CALL, Baseline
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples, no_samples
-from prism_explore.tune.runner.torch_code import export_function
+from prism_explore.tune.runner.baseline_table import BASELINES, DEFAULT_BASELINES, LIBRARY_CALL, Baseline
+from prism_explore.tune.runner.baseline_worker import BaselineWorker, Code
+from prism_explore.tune.runner.bench import Failure, Samples, no_samples
 from prism_explore.tune.runner.worker import Worker
 
 ROUNDS_PER_REQUEST = 8
 """The worker times this many rounds per request, so that its time limit detects a hanging kernel."""
 
 CEILINGS_LIMIT_S = 60.0
-
-Code: TypeAlias = Callable[..., Any] | Traced
-"""Torch code: a traced function, or a function of the program's inputs in their order."""
 
 
 def compare_with_baselines(
@@ -56,6 +50,8 @@ def compare_with_baselines(
     loader: str = "",
     store_rates: Callable[[Target], None] = host.store_higher_rates,
     stop: Callable[[], bool] = lambda: False,
+    started: BaselineWorker | None = None,
+    wait_s: float = inf,
 ) -> tuple[BaselineMeasured, ...]:
     """Time a kernel and the baselines in one run; note the rows in the journal.
 
@@ -72,6 +68,9 @@ def compare_with_baselines(
         loader: `module:function` that makes the kernel callable; the target's own if empty.
         store_rates: receives a target with the measured rates.
         stop: called while waiting.
+        started: a worker that prepares the same baselines since earlier; the caller closes it.
+        wait_s: seconds to wait for baselines that are still compiled; those that are not ready then are not timed, and
+            their rows say so.
 
     Returns:
         Rows for the kernel, the baselines, the library call and the roofline. `ratio` is the median over the rounds of
@@ -83,12 +82,13 @@ def compare_with_baselines(
     paired_dtypes = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
     is_16_bit = all(i.type.dtype in paired_dtypes for i in program.inputs if i.type.dtype != "bool")
     kernel_loader = loader or backend_of(target).loader
-    with _prepare_in_worker(codes, program, shapes, target, kernel_loader, seed, stop, kernel) as prepared:
+    worker = BaselineWorker(codes, program, shapes, target, kernel_loader, seed=seed, stop=stop)
+    with worker if started is None else nullcontext(started) as prepared:
+        ready, failures = prepared.prepare(codes, kernel, wait_s)
         request = {"do": "ceilings", "bytes": bound.bytes, "flops": bound.flops, "is_16_bit": is_16_bit}
         found = prepared.worker.request(request, CEILINGS_LIMIT_S)
         ceilings = Ceilings() if isinstance(found, Failure) else Ceilings(found["readers"], found["scale"])
-        keys = [*prepared.ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
-        failures = prepared.failures
+        keys = [*ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
         samples = _time(prepared.worker, keys, rounds) if OURS in keys else Failure("tune.wrong", failures[OURS])
     notes = {b.name: b.description for b in more} | ({LIBRARY: library.call_text} if library is not None else {})
     rows = comparison_rows(samples, [OURS, *(b.name for b in codes)], failures, notes, ceilings, bound)
@@ -128,8 +128,8 @@ def time_baselines(
         One row per baseline; rows of those that could not be timed have 0 samples and the reason.
     """
     codes = _select_code(reference, baselines, library)
-    with _prepare_in_worker(codes, program, shapes, target, CPU_LOADER, seed, stop) as prepared:
-        ready, failures = prepared.ready, prepared.failures
+    with BaselineWorker(codes, program, shapes, target, CPU_LOADER, seed=seed, stop=stop) as prepared:
+        ready, failures = prepared.prepare(codes)
         samples = _time(prepared.worker, ready, rounds) if ready else Failure("tune.wrong", "no rival was ready")
     rows: list[RivalTimed] = []
     for baseline in codes:
@@ -159,92 +159,42 @@ def why_not_equal(
         target: this machine.
         seed: of the inputs.
     """
-    with _prepare_in_worker({LIBRARY_CALL: code}, program, shapes, target, CPU_LOADER, seed) as prepared:
-        return prepared.failures.get(LIBRARY, "")
+    codes = {LIBRARY_CALL: code}
+    with BaselineWorker(codes, program, shapes, target, CPU_LOADER, seed=seed) as prepared:
+        return prepared.prepare(codes)[1].get(LIBRARY, "")
 
 
-# ---------------------------------------------------------------- preparing baselines in a worker
-@dataclass(frozen=True, slots=True)
-class _PreparedBaselines:
-    """A worker with the baselines that it could prepare."""
-
-    worker: Worker
-    ready: list[str]
-    failures: dict[str, str]
-    """Reasons of those that it could not prepare."""
-
-
-@contextmanager
-def _prepare_in_worker(
-    codes: Mapping[Baseline, Code],
+def baseline_worker(
+    reference: Traced,
     program: TensorProgram,
     shapes: Mapping[str, int],
     target: Target,
-    loader: str,
-    seed: int,
+    *,
+    baselines: Sequence[str],
+    seed: int = 0,
     stop: Callable[[], bool] = lambda: False,
-    kernel: Kernel | None = None,
-) -> Generator[_PreparedBaselines]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Worker(program, shapes, target, loader, seed=seed, stop=stop, imports=_slow_imports(codes)) as worker,
-    ):
-        paths, failures = _export_all(codes, program, shapes, Path(folder))
-        yield _PreparedBaselines(worker, _prepare_all(worker, kernel, paths, failures), failures)
+) -> BaselineWorker:
+    """A worker that can prepare baselines before there is a kernel, for a later `compare_with_baselines`.
+
+    Args:
+        reference: torch code of the program.
+        program: the program.
+        shapes: values of its symbols.
+        target: this machine.
+        baselines: names of rows of `BASELINES`.
+        seed: of the inputs.
+        stop: called while waiting.
+
+    Returns:
+        The worker; nothing is started, and the caller closes it.
+    """
+    codes = _select_code(reference, baselines, None)
+    return BaselineWorker(codes, program, shapes, target, backend_of(target).loader, seed=seed, stop=stop)
 
 
 def _select_code(reference: Code | None, baselines: Sequence[str], library: LibraryCall | None) -> dict[Baseline, Code]:
     codes = {b: reference for b in BASELINES if b.name in baselines and reference is not None}
     return codes | ({LIBRARY_CALL: library.traced} if library is not None else {})
-
-
-def _slow_imports(codes: Mapping[Baseline, object]) -> tuple[str, ...]:
-    """Modules that a worker needs for these baselines and that take long to import."""
-    compiles = any(b.name in (COMPILED, AUTOTUNED) for b in codes)
-    return (*(("torch.export.pt2_archive",) if codes else ()), *(("torch._inductor.compile_fx",) if compiles else ()))
-
-
-def _export_all(
-    codes: Mapping[Baseline, Code], program: TensorProgram, shapes: Mapping[str, int], folder: Path
-) -> tuple[dict[Baseline, Path], dict[str, str]]:
-    """The files with the exported code of each baseline, and reasons of those that could not be exported."""
-    paths: dict[Baseline, Path] = {}
-    failures: dict[str, str] = {}
-    for baseline, code in codes.items():
-        paths[baseline] = folder / ("library.pt2" if baseline is LIBRARY_CALL else "reference.pt2")
-        reason = "" if paths[baseline].exists() else export_function(code, program, shapes, paths[baseline])
-        failures |= {baseline.name: reason} if reason else {}
-    return paths, failures
-
-
-def _prepare_all(
-    worker: Worker, kernel: Kernel | None, paths: Mapping[Baseline, Path], failures: dict[str, str]
-) -> list[str]:
-    """Prepare all baselines, and the kernel, in one process; add reasons to `failures`.
-
-    If a baseline ends the process, it is left out, and the others are prepared again in a new one.
-    """
-    while True:
-        ready: list[str] = []
-        for baseline, path in paths.items():
-            if baseline.name in failures:
-                continue
-            request = {"do": "baseline", "key": baseline.name, "path": str(path), "maker": baseline.maker}
-            found = worker.request(request, baseline.limit_s)
-            if not isinstance(found, Failure):
-                ready.append(baseline.name)
-                continue
-            failures[baseline.name] = found.reason
-            if worker.pid is None and ready:
-                break
-        else:
-            if kernel is None:
-                return ready
-            checked = worker.check(OURS, kernel)
-            if isinstance(checked, CheckPassed):
-                return [OURS, *ready]
-            failures[OURS] = checked.reason
-            return ready
 
 
 def _time(worker: Worker, keys: Sequence[str], rounds: int) -> Samples | Failure:

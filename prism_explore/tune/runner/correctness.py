@@ -18,7 +18,7 @@ from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
-from prism_explore.tune.runner.inputs import copies_in_layout, random_inputs
+from prism_explore.tune.runner.inputs import in_layout, random_inputs
 
 TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7}
 """Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
@@ -47,13 +47,21 @@ class ReferenceCase:
     results: tuple[ReferenceResult, ...]
 
 
-def reference_cases(program: TensorProgram, shapes: Mapping[str, int], seed: int) -> tuple[ReferenceCase, ...]:
+def reference_cases(
+    program: TensorProgram, shapes: Mapping[str, int], seed: int, drawn: Mapping[str, Array] | None = None
+) -> tuple[ReferenceCase, ...]:
     """Random inputs, rows of very different magnitude, and rows of zeros.
 
     Magnitudes range from 1e-4 to 1e3. So an eps of 1e-6 under a root is decisive in some rows, and a sum that mixes
     rows is detected in others.
+
+    Args:
+        program: the program.
+        shapes: values of its symbols.
+        seed: of the inputs.
+        drawn: what `random_inputs` draws with this seed, if it is known.
     """
-    plain = random_inputs(program, shapes, seed)
+    plain = random_inputs(program, shapes, seed) if drawn is None else drawn
     spread = {name: _scaled_rows(a, np.random.default_rng(seed + 1)) for name, a in plain.items()}
     zeros = {name: _with_zero_rows(a) for name, a in plain.items()}
     named = (("random", plain), ("rows of very different magnitude", spread), ("rows of zeros", zeros))
@@ -62,7 +70,7 @@ def reference_cases(program: TensorProgram, shapes: Mapping[str, int], seed: int
 
 def laid_out(program: TensorProgram, inputs: Mapping[str, Array], shapes: Mapping[str, int]) -> dict[str, Array]:
     """The inputs in the memory layout of their types; elements that share memory get one value."""
-    return {i.name: copies_in_layout(inputs[i.name], i.type.strides_at(shapes), 1)[0] for i in program.inputs}
+    return {i.name: in_layout(inputs[i.name], i.type.strides_at(shapes)) for i in program.inputs}
 
 
 def _scaled_rows(array: Array, rng: np.random.Generator) -> Array:

@@ -10,6 +10,10 @@ in the same state as a new process, but starts within milliseconds.
 The server reaps a worker only when the parent requests it, so the process id of a worker that is to be killed is not
 reused. The server ends with its parent, when their socket closes. It is used on Linux only: elsewhere a fork is unsafe
 with system libraries, and for a GPU the driver does not survive a fork; workers are then started as new processes.
+
+There are two: one for workers that import nothing, which are forked at once, and one for the others. The second and its
+workers can be stopped for a moment (`stopped`) while a kernel is timed. If the parent dies meanwhile, the first server
+lets them continue, so that they notice it and end.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -102,7 +106,7 @@ class ForkServer:
                 while (answer := self._receive()) is None:
                     if give_up():
                         raise OSError("stopped waiting for the fork server")
-                if not answer:
+                if answer == b"":
                     raise OSError("the fork server has ended")
             except BaseException:
                 self.close()  # a late answer would be taken for that of the next request
@@ -115,6 +119,11 @@ class ForkServer:
             return self._socket.recv(_MESSAGE_BYTES)
         except TimeoutError:
             return None
+
+    @property
+    def pid(self) -> int:
+        """The id of its process, which leads a process group."""
+        return self._process.pid
 
     def fork(self, imports: Sequence[str], stderr: IO[bytes], give_up: Callable[[], bool]) -> Child:
         """Fork a worker that has imported these modules.
@@ -146,8 +155,10 @@ class ForkServer:
 
 
 _lock = threading.Lock()
-_current: tuple[object, ForkServer] | None = None
-"""The fork server of this process, with the process, folder and environment that it was started for."""
+_key: object = None
+"""The process, folder and environment that the fork servers of this process were started for."""
+_servers: dict[bool, ForkServer] = {}
+"""The fork servers: whether they import anything."""
 
 
 def fork(
@@ -167,44 +178,96 @@ def fork(
     Raises:
         OSError: no worker could be started, or `give_up` returned True.
     """
-    global _current
+    for may_retry in (True, False):
+        server = _server(environment, bool(imports))
+        try:
+            if imports:
+                _continue_at_the_end(environment, server.pid)
+            child = server.fork(imports, stderr, give_up)
+            if imports:
+                _continue_at_the_end(environment, child.pid)
+            return child
+        except OSError:  # something else ended the server, such as the out-of-memory killer
+            with _lock:
+                if _servers.get(bool(imports)) is server:
+                    del _servers[bool(imports)]
+            if not may_retry or give_up():
+                raise
+    raise AssertionError("returned or raised")
+
+
+def _server(environment: Mapping[str, str], with_imports: bool) -> ForkServer:
+    global _key
     key = os.getpid(), Path.cwd(), dict(environment)  # a forked process does not use its parent's socket
     with _lock:
-        for may_retry in (True, False):
-            if _current is None or _current[0] != key:
-                if _current is not None:
-                    _current[1].close()
-                _current = key, ForkServer(environment)
-            try:
-                return _current[1].fork(imports, stderr, give_up)
-            except OSError:  # something else ended the server, such as the out-of-memory killer
-                _current = None
-                if not may_retry or give_up():
-                    raise
-    raise AssertionError("returned or raised")
+        if _key != key:
+            for server in _servers.values():
+                server.close()
+            _servers.clear()
+            _key = key
+        if with_imports not in _servers:
+            _servers[with_imports] = ForkServer(environment)
+        return _servers[with_imports]
+
+
+def _continue_at_the_end(environment: Mapping[str, str], pid: int) -> None:
+    """Let the first server continue this process group when this process has ended."""
+    with contextlib.suppress(OSError):  # it has ended; the group is then not stopped in the moment that this one dies
+        _server(environment, False).request({"do": "continue at the end", "pid": pid})
+
+
+@contextlib.contextmanager
+def stopped(pid: int | None) -> Generator[None]:
+    """Stop the server that imports, and the process group of its worker `pid` if there is one.
+
+    They get no processor time meanwhile. Workers that import nothing are not affected.
+    """
+    with _lock:
+        server = _servers.get(True)
+    groups = [p for p in (None if server is None else server.pid, pid) if p is not None]
+    try:
+        for group in groups:
+            signal_group(group, signal.SIGSTOP)
+        yield
+    finally:
+        for group in groups:
+            signal_group(group, signal.SIGCONT)
+
+
+def signal_group(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process group, if it still exists."""
+    with contextlib.suppress(OSError):  # it has ended
+        os.killpg(pid, number)
 
 
 @atexit.register
 def end() -> None:
-    """End the fork server of this process; the time of its workers then counts as time of this process's children."""
-    global _current
-    ended, _current = _current, None
-    if ended is not None:
-        ended[1].close()
+    """End the fork servers; the time of their workers then counts as that of this process's children."""
+    with _lock:
+        ended = tuple(_servers.values())
+        _servers.clear()
+    for server in ended:
+        server.close()
 
 
 # ---------------------------------------------------------------- in the fork server
 def main(descriptor: int) -> None:
     """Fork and reap for the parent until it closes the socket."""
+    to_continue: set[int] = set()
     with socket.socket(fileno=descriptor) as parent:
         while True:
             text, files, _, _ = socket.recv_fds(parent, _MESSAGE_BYTES, 3)
             if not text:
+                for pid in to_continue:
+                    signal_group(pid, signal.SIGCONT)
                 return
             request = json.loads(text)
             if request["do"] == "wait":
                 _, status = os.waitpid(int(request["pid"]), 0)
                 answer = {"status": os.waitstatus_to_exitcode(status)}
+            elif request["do"] == "continue at the end":
+                to_continue.add(int(request["pid"]))
+                answer = {}
             else:
                 for name in request["imports"]:
                     with contextlib.suppress(ImportError):  # the worker reports it, if it needs the module

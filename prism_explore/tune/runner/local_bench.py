@@ -16,7 +16,7 @@ from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import check_results, reference_cases
-from prism_explore.tune.runner.inputs import COLD_FACTOR, RING_BYTES, InputRing
+from prism_explore.tune.runner.inputs import COLD_FACTOR, RING_BYTES, InputRing, random_inputs
 from prism_explore.tune.runner.timing import InterleavedTimer
 
 
@@ -33,16 +33,31 @@ class LocalBench:
         seed: int = 0,
         timer: InterleavedTimer | None = None,
         most_bytes: int = RING_BYTES,
+        fill: bool = True,
     ) -> None:
-        """Compute inputs and reference results; see `reference_cases` and `InputRing` for exceptions."""
+        """Compute inputs and reference results; see `reference_cases` and `InputRing` for exceptions.
+
+        Args:
+            program: the reference for the kernels.
+            shapes: values of its symbols.
+            target: the machine.
+            load: makes a kernel callable.
+            seed: of the inputs, and of the order of the kernels in each round.
+            timer: times rounds.
+            most_bytes: largest size of the ring of inputs.
+            fill: whether the ring is filled from now on, in the background, or when kernels are first timed.
+        """
         self._load = load
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
-        self.cases = reference_cases(program, shapes, seed)
+        drawn = random_inputs(program, shapes, seed)
+        self.ring = InputRing(program, shapes, drawn, COLD_FACTOR * target.last_cache_bytes, most_bytes)
+        if fill:
+            self.ring.start_filling()
+        self.cases = reference_cases(program, shapes, seed, drawn)
         is_16_bit = any(t.dtype in ("f16", "bf16") for t in program.graph.output_types)
         self.roundings = 1 + len(program.graph.nodes) if is_16_bit else 1
         """How often a baseline may round: torch rounds each intermediate value to 16 bits, a kernel its result only."""
-        self.ring = InputRing(program, shapes, seed, COLD_FACTOR * target.last_cache_bytes, most_bytes)
         self.last_cache_bytes = target.last_cache_bytes
         self.weights = tuple(n for n, i in enumerate(program.inputs) if not any(d.symbols for d in i.type.dims))
         """Positions of the inputs without symbols in their shape: weights, which a baseline may pack in advance."""

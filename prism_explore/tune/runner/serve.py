@@ -111,7 +111,7 @@ def _start(request: Request) -> LocalBench:
         from prism_explore.tune.runner.gpu_bench import DeviceBench
 
         return DeviceBench(program, shapes, target, load, seed=seed)
-    return LocalBench(program, shapes, target, load, seed=seed)
+    return LocalBench(program, shapes, target, load, seed=seed, fill=bool(request["fill"]))
 
 
 def _limit_memory(most_bytes: int) -> None:

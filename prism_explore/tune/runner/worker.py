@@ -24,7 +24,8 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -76,6 +77,8 @@ class Worker:
         stop: Callable[[], bool] = lambda: False,
         threads: Mapping[str, str] | None = None,
         imports: Sequence[str] = (),
+        fill: bool = True,
+        undisturbed: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
         """Describe the worker; no process starts yet.
 
@@ -89,6 +92,8 @@ class Worker:
             stop: called while waiting; if it returns True, the worker is ended at once.
             threads: environment variables that set the threads of libraries; `thread_env.AT_IMPORT` if None.
             imports: modules that the worker needs and that take long to import.
+            fill: whether the copies of the inputs are made at the start, or when kernels are first timed.
+            undisturbed: entered while kernels are timed, such as `stopped` of a worker that compiles meanwhile.
         """
         self._imports = tuple(imports)
         self._start_request = {
@@ -98,10 +103,16 @@ class Worker:
             "target": target_to_plain(target),
             "loader": loader,
             "seed": seed,
+            "fill": fill,
         }
+        self._undisturbed = undisturbed
+        self._starting: threading.Thread | None = None
+        self._may_run = threading.Lock()
+        """Held while the process is stopped."""
         self._on_gpu = target.kind == "gpu"
         self._limits = limits or WorkerLimits()
         self._stop = stop
+        self._is_closed = False
         self._threads = AT_IMPORT if threads is None else dict(threads)
         self._process: subprocess.Popen[bytes] | fork_server.Child | None = None
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
@@ -141,7 +152,8 @@ class Worker:
                 reloaded = self.check(key, self._kernels[key])
                 if isinstance(reloaded, Failure):
                     return reloaded
-        found = self.request({"do": "time", "keys": list(keys), "rounds": rounds}, self._limits.time_s)
+        with self._undisturbed():
+            found = self.request({"do": "time", "keys": list(keys), "rounds": rounds}, self._limits.time_s)
         if isinstance(found, Failure):
             return found
         times = {str(k): tuple(float(t) for t in v) for k, v in found["times_s"].items()}
@@ -156,8 +168,28 @@ class Worker:
 
     def close(self) -> None:
         """End the process."""
+        self._is_closed = True
+        self._await_start()
         self._end()
+        self._is_closed = False
         _RUNNING.discard(self)
+
+    def start(self) -> None:
+        """Start the process in the background, so that the first request need not wait for it."""
+        if self._process is None and self._starting is None:
+            self._starting = threading.Thread(target=self._start, name="prism-worker", daemon=True)
+            self._starting.start()
+
+    def _await_start(self) -> None:
+        starting, self._starting = self._starting, None
+        if starting is not None and starting is not threading.current_thread():
+            starting.join()
+
+    @contextlib.contextmanager
+    def stopped(self) -> Generator[None]:
+        """Stop the process, or what it is forked from, so that it does not disturb a timing."""
+        with self._may_run, fork_server.stopped(self.pid):
+            yield
 
     # ------------------------------------------------------------ requests
     def request(self, message: Mapping[str, Any], limit_s: float) -> dict[str, Any] | Failure:
@@ -165,6 +197,7 @@ class Worker:
 
         A worker that dies or does not answer in time is ended, and the answer is a `Failure`.
         """
+        self._await_start()  # where it failed, another one starts below
         if self._process is None:
             started = self._start()
             if isinstance(started, Failure):
@@ -188,7 +221,7 @@ class Worker:
             except BaseException:
                 self._end()  # interrupted while waiting: a late answer would be taken for that of the next request
                 raise
-            if self._stop():
+            if self._stop() or self._is_closed:
                 self._end()
                 return Failure("tune.cancelled", f"stopped while {activity}")
             if time.monotonic() > deadline_s:
@@ -218,7 +251,9 @@ class Worker:
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_COMPILE_THREADS": "1",
         }
-        self._process = process = self._start_process(environment, stderr)
+        process = self._start_process(environment, stderr)
+        with self._may_run:  # while it is held, no process of this worker runs
+            self._process = process
         _RUNNING.add(self)
         threading.Thread(target=_read_answers, args=(process, answers), daemon=True).start()
         memory_bytes = 0 if self._on_gpu else self._limits.memory_bytes or _default_memory_bytes()
@@ -237,7 +272,10 @@ class Worker:
             deadline_s = time.monotonic() + self._limits.start_s
             with contextlib.suppress(OSError):  # then start a new process below, which reacts to `stop` at once
                 return fork_server.fork(
-                    environment, self._imports, stderr, lambda: self._stop() or time.monotonic() > deadline_s
+                    environment,
+                    self._imports,
+                    stderr,
+                    lambda: self._stop() or self._is_closed or time.monotonic() > deadline_s,
                 )
         return subprocess.Popen(
             [sys.executable, "-c", "from prism_explore.tune.runner.serve import main; main()"],

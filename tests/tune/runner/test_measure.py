@@ -68,9 +68,13 @@ def bench(clock: Clock | None = None) -> LocalBench:
     return LocalBench(PROGRAM, {"b": 4}, TOY, load, timer=watch)
 
 
+def ring_of_one_row() -> InputRing:
+    return InputRing(PROGRAM, {"b": 1}, random_inputs(PROGRAM, {"b": 1}, 0), 1)
+
+
 # ---------------------------------------------------------------- the ring
 def test_the_ring_is_larger_than_the_cache_and_turns() -> None:
-    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
+    ring = InputRing(PROGRAM, {"b": 4}, random_inputs(PROGRAM, {"b": 4}, 0), cold_bytes=50_000)
     each = 4 * (4 * 16 + 16 + 16 * 24)
     seen = [ring.next()[2].ctypes.data for _ in range(ring.slots)]
 
@@ -81,7 +85,7 @@ def test_the_ring_is_larger_than_the_cache_and_turns() -> None:
 
 
 def test_a_ring_without_memory_for_a_cold_cache_is_not_cold() -> None:
-    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000, most_bytes=10_000)
+    ring = InputRing(PROGRAM, {"b": 4}, random_inputs(PROGRAM, {"b": 4}, 0), cold_bytes=50_000, most_bytes=10_000)
 
     assert not ring.is_cold
     assert 5 == ring.slots
@@ -92,7 +96,7 @@ def test_copies_are_equal_aligned_and_lie_in_their_storage_order() -> None:
     x, w = b.input("x", "b", 16), b.input("w", 16, 24, order=(1, 0))
     program = b.build(b.matmul(x, w))
     wanted = random_inputs(program, {"b": 3}, 7)
-    ring = InputRing(program, {"b": 3}, 7, cold_bytes=1)
+    ring = InputRing(program, {"b": 3}, random_inputs(program, {"b": 3}, 7), cold_bytes=1)
     for found in ring.all:
         np.testing.assert_array_equal(wanted["x"], found[0])
         np.testing.assert_array_equal(wanted["w"], found[1])
@@ -177,7 +181,7 @@ def test_the_tolerance_includes_the_float32_error_of_the_program() -> None:
 # ---------------------------------------------------------------- timing
 def test_every_round_times_everybody_once_after_an_untimed_call() -> None:
     clock = Clock()
-    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
+    ring = InputRing(PROGRAM, {"b": 4}, random_inputs(PROGRAM, {"b": 4}, 0), cold_bytes=50_000)
     found = InterleavedTimer(clock, clock.sleep, gap_s=0.004).time(
         {"slow": clock.work(3.0), "fast": clock.work(2.0)}, ring, 5, random.Random(0)
     )
@@ -198,7 +202,7 @@ def test_threads_that_queue_for_longer_than_waking_takes_were_disturbed(queued_s
         queued += queued_s
 
     watch = InterleavedTimer(clock, clock.sleep, core_wait_s=lambda: queued)
-    found = watch.time({"a": run}, InputRing(PROGRAM, {"b": 1}, 0, 1), 3, random.Random(0))
+    found = watch.time({"a": run}, ring_of_one_row(), 3, random.Random(0))
 
     assert found.waits == pytest.approx((waited / cores(),) * 3)
 
@@ -215,7 +219,7 @@ def test_the_order_is_shuffled_but_the_same_for_the_same_seed() -> None:
             return run
 
         runs = {key: noting(key) for key in "abc"}
-        InterleavedTimer(clock, clock.sleep).time(runs, InputRing(PROGRAM, {"b": 1}, 0, 1), 8, random.Random(seed))
+        InterleavedTimer(clock, clock.sleep).time(runs, ring_of_one_row(), 8, random.Random(seed))
         return seen[::2]
 
     assert order(1) == order(1)
@@ -236,7 +240,10 @@ def test_a_drifting_machine_does_not_decide_a_race() -> None:
         return run
 
     found = InterleavedTimer(clock, clock.sleep).time(
-        {"a": work(1.0), "b": work(0.9)}, InputRing(PROGRAM, {"b": 1}, 0, 1), 20, random.Random(0)
+        {"a": work(1.0), "b": work(0.9)},
+        ring_of_one_row(),
+        20,
+        random.Random(0),
     )
 
     assert 0.9 == pytest.approx(median(ratios(found.times_s["b"], found.times_s["a"])), rel=0.01)

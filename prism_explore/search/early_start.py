@@ -1,0 +1,78 @@
+"""Start what tuning needs while the search grows: the worker that times kernels, and the one with the baselines.
+
+A search that runs to its end will need both, and each takes seconds to start. They do not touch the journal, so the
+events are the same without them. While a kernel is timed, the worker with the baselines is stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from prism_explore.frontend import Traced
+from prism_explore.ir.program import TensorProgram
+from prism_explore.targets import Target
+from prism_explore.tune.runner.backend import backend_of
+from prism_explore.tune.runner.baseline_worker import BaselineWorker
+from prism_explore.tune.runner.baselines import baseline_worker
+from prism_explore.tune.runner.worker import Worker
+
+
+@dataclass(slots=True)
+class EarlyStart:
+    """The workers of one search; the caller closes them."""
+
+    bench: Worker
+    """Times kernels."""
+    baselines: BaselineWorker | None
+    """None where there is no torch code."""
+
+    def before_the_race(self) -> BaselineWorker | None:
+        """The worker with the baselines; the process of the bench ends.
+
+        Both fill memory with copies of the inputs, the second one in the race.
+        """
+        self.bench.close()
+        return self.baselines
+
+    def close(self) -> None:
+        """End the processes."""
+        self.bench.close()
+        if self.baselines is not None:
+            self.baselines.close()
+
+
+def start_early(
+    program: TensorProgram,
+    shapes: Mapping[str, int],
+    target: Target,
+    reference: Traced | None,
+    *,
+    baselines: Sequence[str],
+    seed: int,
+    stop: Callable[[], bool],
+) -> EarlyStart:
+    """Start both workers in the background.
+
+    Args:
+        program: the program.
+        shapes: values of its symbols.
+        target: this machine.
+        reference: torch code of the program; None if there is only a program.
+        baselines: names of baselines.
+        seed: of the inputs.
+        stop: called while the workers are waited for.
+
+    Returns:
+        The workers.
+    """
+    rivals = None
+    if reference is not None:
+        rivals = baseline_worker(reference, program, shapes, target, baselines=baselines, seed=seed, stop=stop)
+    undisturbed = contextlib.nullcontext if rivals is None else rivals.stopped
+    bench = Worker(program, shapes, target, backend_of(target).loader, seed=seed, stop=stop, undisturbed=undisturbed)
+    bench.start()
+    if rivals is not None:
+        rivals.start()
+    return EarlyStart(bench, rivals)

@@ -1,0 +1,184 @@
+"""A worker process with baselines: torch code that is exported, loaded, compiled, and compared with the reference.
+
+It can prepare them in the background, while the search grows and kernels are timed: `stopped` stops it for as long as
+a kernel is timed. A baseline that is not ready when all others are is not waited for longer than the caller allows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from prism_explore.events.fastest import OURS
+from prism_explore.frontend import Traced
+from prism_explore.ir.program import TensorProgram
+from prism_explore.pipeline.stages import Kernel
+from prism_explore.targets import Target
+from prism_explore.tune.runner import fork_server
+from prism_explore.tune.runner.baseline_table import LIBRARY_CALL, Baseline, not_waited_for
+from prism_explore.tune.runner.bench import CheckPassed, Failure
+from prism_explore.tune.runner.fork_server import POLL_S
+from prism_explore.tune.runner.torch_code import export_function
+from prism_explore.tune.runner.worker import Worker
+
+Code: TypeAlias = Callable[..., Any] | Traced
+"""Torch code: a traced function, or a function of the program's inputs in their order."""
+
+
+class BaselineWorker:
+    """Prepares baselines in one process, in which they are then timed together with a kernel."""
+
+    def __init__(
+        self,
+        codes: Mapping[Baseline, Code],
+        program: TensorProgram,
+        shapes: Mapping[str, int],
+        target: Target,
+        loader: str,
+        *,
+        seed: int = 0,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Describe the worker; nothing starts yet.
+
+        Args:
+            codes: the torch code of each baseline.
+            program: what they compute.
+            shapes: values of its symbols.
+            target: the machine.
+            loader: `module:function` that makes a kernel callable.
+            seed: of the inputs.
+            stop: called while waiting.
+        """
+        self._codes, self._program, self._shapes = dict(codes), program, shapes
+        self._folder = tempfile.TemporaryDirectory()
+        self._paths: dict[Baseline, Path] = {}
+        self._failures: dict[str, str] = {}
+        """Reasons of the baselines that could not be prepared."""
+        self._ready: list[str] = []
+        self._compiled: set[Baseline] = set()
+        """Those that were ready once."""
+        self._deadline_s, self._is_closed = inf, False
+        self._may_be_late = False
+        """Whether the baseline that is prepared may be left out because it takes too long."""
+        self._thread: threading.Thread | None = None
+        self._exporting = threading.Lock()
+        self.worker = Worker(
+            program,
+            shapes,
+            target,
+            loader,
+            seed=seed,
+            stop=lambda: stop() or self._is_closed or (self._may_be_late and time.monotonic() > self._deadline_s),
+            imports=_slow_imports(codes),
+            fill=False,
+        )
+
+    def __enter__(self) -> BaselineWorker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        self._is_closed = True
+        if self._thread is not None:
+            self._thread.join()
+        self.worker.close()
+        self._folder.cleanup()
+
+    def start(self) -> None:
+        """Prepare the baselines in the background, where the process can be stopped while kernels are timed."""
+        if fork_server.IS_SUPPORTED and self._codes:
+            self._thread = threading.Thread(target=self._prepare_all, name="prism-baselines", daemon=True)
+            self._thread.start()
+
+    @contextmanager
+    def stopped(self) -> Generator[None]:
+        """Stop everything that prepares baselines for a moment."""
+        with self._exporting, self.worker.stopped():
+            yield
+
+    def prepare(
+        self, codes: Mapping[Baseline, Code], kernel: Kernel | None = None, wait_s: float = inf
+    ) -> tuple[list[str], dict[str, str]]:
+        """Prepare the baselines, and a kernel, in one process.
+
+        Args:
+            codes: the baselines; those that were not known before are added.
+            kernel: it is compared with the reference, too.
+            wait_s: seconds after which those that are not ready are left out.
+
+        Returns:
+            The names of those that are ready, the kernel's first, and the reasons of the others.
+        """
+        began_s = time.monotonic()
+        self._await_background(began_s + wait_s)
+        self._codes.update(codes)
+        while True:
+            self._prepare_all(began_s + wait_s)
+            if kernel is None:
+                return self._ready, self._failures
+            checked = self.worker.check(OURS, kernel)
+            if isinstance(checked, CheckPassed):
+                return [OURS, *self._ready], self._failures
+            if self.worker.pid is not None or not self._ready:
+                self._failures[OURS] = checked.reason
+                return self._ready, self._failures
+            self._ready, kernel = [], None  # it ended the process, which has no baselines any more
+            self._failures[OURS] = checked.reason
+
+    def _await_background(self, deadline_s: float) -> None:
+        """Wait for the thread; at the deadline, leave out what it prepares."""
+        if self._thread is not None:
+            self._deadline_s = deadline_s
+            self._thread.join()
+            self._thread, self._deadline_s = None, inf
+
+    def _prepare_all(self, deadline_s: float = inf) -> None:
+        """Prepare every baseline that is neither ready nor failed.
+
+        If a baseline ends the process, it is left out, and the others are prepared again in a new one; torch then
+        finds their compiled code in its own cache.
+        """
+        with self._exporting:
+            self._export_all()
+        while (baseline := self._next()) is not None and not self._is_closed:
+            began_s, path = time.monotonic(), str(self._paths[baseline])
+            request = {"do": "baseline", "key": baseline.name, "path": path, "maker": baseline.maker}
+            self._may_be_late = baseline.compiles and baseline not in self._compiled
+            left_s = max(POLL_S, deadline_s - began_s) if self._may_be_late else inf
+            found = self.worker.request(request, min(baseline.limit_s, left_s))
+            if not isinstance(found, Failure):
+                self._ready.append(baseline.name)
+                self._compiled.add(baseline)
+                continue
+            is_late = self._may_be_late and time.monotonic() > min(deadline_s, self._deadline_s)
+            self._failures[baseline.name] = not_waited_for(time.monotonic() - began_s) if is_late else found.reason
+            if self.worker.pid is None:
+                self._ready.clear()
+
+    def _next(self) -> Baseline | None:
+        done = {*self._ready, *self._failures}
+        return next((b for b in self._codes if b.name not in done), None)
+
+    def _export_all(self) -> None:
+        """Write the exported code of each baseline to a file, or the reason why it could not be exported."""
+        for baseline, code in self._codes.items():
+            path = Path(self._folder.name) / ("library.pt2" if baseline is LIBRARY_CALL else "reference.pt2")
+            self._paths[baseline] = path
+            reason = "" if path.exists() else export_function(code, self._program, self._shapes, path)
+            self._failures |= {baseline.name: reason} if reason else {}
+
+
+def _slow_imports(codes: Mapping[Baseline, object]) -> tuple[str, ...]:
+    """Modules that a worker needs for these baselines and that take long to import."""
+    compiles = any(b.compiles for b in codes)
+    return (*(("torch.export.pt2_archive",) if codes else ()), *(("torch._inductor.compile_fx",) if compiles else ()))
