@@ -276,8 +276,10 @@ def _deciding(event: Event) -> object:
         case (
             kinds.ExplorationStarted()
             | kinds.SearchForked()
+            | kinds.SearchRepeated()
             | kinds.Bookmarked()
             | kinds.PlayedOff()
+            | kinds.TuningEnded()
             | kinds.SaturationStepped()
         ):
             return None

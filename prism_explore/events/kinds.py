@@ -331,6 +331,21 @@ class PlayedOff:
 
 
 @dataclass(frozen=True, slots=True)
+class TuningEnded:
+    """A run of trials ended before the parameters were exhausted."""
+
+    why: Literal["patience", "bound", "trials", "seconds"]
+    """`patience` consecutive trials without a gain; the time near the lower bound; the budget of trials or seconds."""
+    trials: int
+    """Trials of the run."""
+    limit: float
+    """The value of the limit: a number of trials, a share of the bound, or seconds."""
+    strategy: str = ""
+    gain: float = 0.0
+    """For `patience`, the share by which the incumbent had to become faster to count as a gain."""
+
+
+@dataclass(frozen=True, slots=True)
 class BaselineMeasured:
     """The time of a baseline in the final race, in the same rounds as the best kernel."""
 
@@ -376,6 +391,16 @@ class SearchForked:
     """The moment that was requested, if it lay within a step; the fork is at the end of the step before it."""
     changes: tuple[str, ...] = ()
     """What differs from the settings of the other search, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRepeated:
+    """The events before this one repeat a finished search out of the cache: verdicts and times are those of then."""
+
+    events: int
+    """How many events."""
+    stored: str
+    """When that search ended, as an ISO date and time in UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,9 +453,11 @@ Event: TypeAlias = (
     | TrialFailed
     | IncumbentImproved
     | PlayedOff
+    | TuningEnded
     | BaselineMeasured
     | Steered
     | SearchForked
+    | SearchRepeated
     | Bookmarked
     | ExplorationFinished
 )

@@ -28,10 +28,12 @@ from prism_explore.events.kinds import (
     RivalTimed,
     SaturationStepped,
     SearchForked,
+    SearchRepeated,
     SpaceCounted,
     Steered,
     TrialFailed,
     TrialMeasured,
+    TuningEnded,
     VerdictReached,
 )
 
@@ -58,10 +60,19 @@ def phase_of(event: Event) -> Phase | None:
             | TrialFailed()
             | IncumbentImproved()
             | PlayedOff()
+            | TuningEnded()
             | BaselineMeasured()
         ):
             return "tune"
-        case ExplorationStarted() | RivalTimed() | Steered() | SearchForked() | Bookmarked() | ExplorationFinished():
+        case (
+            ExplorationStarted()
+            | RivalTimed()
+            | Steered()
+            | SearchForked()
+            | SearchRepeated()
+            | Bookmarked()
+            | ExplorationFinished()
+        ):
             return None
 
 

@@ -19,6 +19,7 @@ from prism_explore.events.kinds import (
     PlayedOff,
     TrialFailed,
     TrialMeasured,
+    TuningEnded,
 )
 from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Parameters, Timed
@@ -124,6 +125,13 @@ class SavedTrials:
                 return _timed(point, shapes, floor_s, generated, event), improved
             case _:
                 return None
+
+    def replay_end(self) -> bool:
+        """Whether it was saved why the run ended; the event is then replayed."""
+        if not isinstance(self._upcoming, TuningEnded) or self._journal is None:
+            return False
+        self._journal.replay_next()
+        return True
 
     @property
     def play_off(self) -> PlayedOff | None:

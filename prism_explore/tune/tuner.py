@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -18,6 +19,7 @@ from prism_explore.events.kinds import (
     PlayedOff,
     TrialFailed,
     TrialMeasured,
+    TuningEnded,
 )
 from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Parameters, Timed
@@ -36,6 +38,9 @@ from prism_explore.tune.space.pool import Key, Point, Pool, within
 from prism_explore.tune.space.time_model import model_of
 from prism_explore.tune.strategies.ranked import WarmStart
 from prism_explore.tune.strategies.strategy import Strategy
+
+WhyEnded: TypeAlias = Literal["patience", "bound", "trials", "seconds"]
+"""See `TuningEnded.why`."""
 
 RERACED = 3
 """The number of fastest trials of a database that are raced again: the fastest of many times are biased low."""
@@ -166,11 +171,17 @@ class Tuner:
 
     def run(self) -> Iterator[Outcome]:
         """Run trials until the budget or the space is exhausted, then the play-off."""
-        yield from self._run_trials()
+        first = self._trials
+        why = yield from self._run_trials()
+        if not self._saved.replay_end() and not self._saved.is_open and why is not None and not self._stop():
+            limits = {"patience": self._budget.patience, "bound": self._budget.near, "trials": self._budget.trials}
+            limit, gain = limits.get(why, self._budget.seconds), self._budget.gain if why == "patience" else 0.0
+            self._journal.append(TuningEnded(why, self._trials - first, limit, self._budget.strategy, gain))
         yield from self._play_off()
         self._runner.keep_only(*(t.name for t in (self._best,) if t is not None))
 
-    def _run_trials(self) -> Iterator[Outcome]:
+    def _run_trials(self) -> Generator[Outcome, None, WhyEnded | None]:
+        """Run trials; returns which limit was reached, None if none was or the run was stopped."""
         self._start_s, first, idle, mark_s = self._request.clock(), self._trials - self._stored_trials, 0, math.inf
         if self._request.incumbent is not None:
             self._adopt_incumbent(self._request.incumbent)
@@ -178,17 +189,19 @@ class Tuner:
             self._start_s += self._load_incumbent()
             self._drop_bounded()
             if self._saved.is_open and self._saved.proposed is None:
-                return
-            if self._spent_s >= self._budget.seconds or self._is_near_bound():
-                return
+                return None
+            if self._is_near_bound():
+                return "bound"
+            if self._spent_s >= self._budget.seconds:
+                return "seconds"
             room = min(self._budget.trials - (self._trials - first), self._budget.patience - idle)
             incumbent = self._best
             batch = self._propose_batch(min(room, 1 if incumbent is None else self._budget.at_once))
             if not batch:
-                return
+                return "seconds" if self._pool.candidates and self._spent_s >= self._budget.seconds else None
             for place, proposal in enumerate(batch, 1):
                 if (place > 1 and self._stop()) or (self._saved.is_open and not self._saved.is_next(proposal.point)):
-                    return
+                    return None
                 if proposal.kernel is None:
                     outcome = self._replay(proposal.point)
                     self._start_s = self._request.clock() - self._saved.spent_s
@@ -198,12 +211,15 @@ class Tuner:
                 needed = (self._best, incumbent if place < len(batch) else None)
                 self._runner.keep_only(*(t.name for t in needed if t is not None))
                 if outcome is None:
-                    return
+                    return None
                 self._strategy.observe(self._pool, proposal.point, outcome)
                 best_s = math.inf if self._best is None else self._best.timed.time_s
                 gained = best_s < mark_s * (1 - self._budget.gain)
                 idle, mark_s = (0, best_s) if gained else (idle + 1, mark_s)
                 yield outcome
+        if self._stop():
+            return None
+        return "patience" if idle >= self._budget.patience else "trials"
 
     @property
     def _spent_s(self) -> float:

@@ -19,6 +19,7 @@ from prism_explore.events.kinds import (
     ParametersProposed,
     TrialFailed,
     TrialMeasured,
+    TuningEnded,
 )
 from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed, Verified
 from prism_explore.targets import GPUS, Target
@@ -152,7 +153,7 @@ def test_events_of_every_trial_are_in_order() -> None:
     _, events = run(strategy=Exhaustive(), budget=replace(LONG, trials=1))
     kinds = [type(e) for e in events]
 
-    assert [ParametersProposed, KernelGenerated, TrialMeasured, IncumbentImproved] == kinds
+    assert [ParametersProposed, KernelGenerated, TrialMeasured, IncumbentImproved, TuningEnded] == kinds
     proposed, _, measured, _ = events
     assert isinstance(proposed, ParametersProposed)
     assert isinstance(measured, TrialMeasured)

@@ -32,10 +32,12 @@ from prism_explore.events.kinds import (
     RivalTimed,
     SaturationStepped,
     SearchForked,
+    SearchRepeated,
     SpaceCounted,
     Steered,
     TrialFailed,
     TrialMeasured,
+    TuningEnded,
     VerdictReached,
 )
 from prism_explore.events.ledger.funnel import Funnel, PruneCount, PruneCounter
@@ -93,6 +95,8 @@ class Fold:
         self._initial_baselines: dict[str, RivalTimed] = {}
         self._races: dict[str, dict[str, BaselineMeasured]] = {}
         """Per trial that was raced against the baselines, the rows by name."""
+        self._tuning_ended: TuningEnded | None = None
+        self._repeated: SearchRepeated | None = None
         self._steering = Steering()
         self._floats: dict[str, FloatsAssessed] = {}
         self._dominated: dict[str, FamilyDominated] = {}
@@ -172,6 +176,10 @@ class Fold:
             case IncumbentImproved():
                 number = len(self._ended)
                 self._incumbents.append(Improvement(number, event.trial, event.candidate, event.time_s))
+            case SearchRepeated():
+                self._repeated = event
+            case TuningEnded():
+                self._tuning_ended = event
             case BaselineMeasured():
                 raced = self._fastest()
                 key = raced.trial if raced else ""
@@ -273,6 +281,8 @@ class Fold:
             "families": self._family_rows(trials),
             "trials": trials,
             "incumbents": tuple(self._incumbents),
+            "tuning_ended": self._tuning_ended,
+            "repeated": self._repeated,
             "final_race": tuple(self._races.get(best.trial if best else "", {}).values()),
             "verdicts": dict(self._verdicts),
             "steering": self._steering,

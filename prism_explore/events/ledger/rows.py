@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from prism_explore.events.fastest import FasterBaseline, find_faster_baseline
+from prism_explore.events.fastest import NOT_WAITED_FOR, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import (
     BaselineMeasured,
     CandidateBounded,
@@ -18,7 +18,9 @@ from prism_explore.events.kinds import (
     FloatsWord,
     Reason,
     RivalTimed,
+    SearchRepeated,
     Soundness,
+    TuningEnded,
     VerdictReached,
 )
 from prism_explore.events.ledger.funnel import Funnel, PruneCount, SpaceBreakdown, What
@@ -151,6 +153,10 @@ class Ledger:
     incumbents: tuple[Improvement, ...] = ()
     final_race: tuple[BaselineMeasured, ...] = ()
     """The rows of the race of the best kernel against the baselines."""
+    tuning_ended: TuningEnded | None = None
+    """Why the last run of trials ended; None where it tried everything, or has not ended."""
+    repeated: SearchRepeated | None = None
+    """Where the events repeat a search out of the cache."""
     verdicts: Mapping[str, VerdictReached] = field(default_factory=dict[str, VerdictReached])
     """Per candidate, its last verdict."""
     steering: Steering = field(default_factory=Steering)
@@ -190,6 +196,11 @@ class Ledger:
     def faster_baseline(self) -> FasterBaseline | None:
         """The torch baseline that beat the best kernel in the final race; None where none did."""
         return find_faster_baseline(self.final_race)
+
+    @property
+    def not_waited_for(self) -> tuple[BaselineMeasured, ...]:
+        """The baselines that were still compiled when the final race began."""
+        return tuple(row for row in self.final_race if row.note.startswith(NOT_WAITED_FOR))
 
     def prunings(self, soundness: Soundness | None = None, what: What | None = None) -> int:
         """How often something was pruned. All counts of prunings that are shown are this one.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, assert_never
 
 from prism_explore.events import kinds
-from prism_explore.events.format import fork_text, seconds_text, verdict_text
+from prism_explore.events.claim import tuning_end_text
+from prism_explore.events.format import count_text, fork_text, seconds_text, verdict_text
 from prism_explore.widgets.refs import lemma_ref, names_graph
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 from prism_explore.widgets.views.tuning import parameters_text
@@ -81,6 +82,8 @@ def log_line(event: kinds.Event) -> LogLine:
         case kinds.PlayedOff(order):
             text = f"{order[0]} is the fastest of {len(order)} trials with similar times, measured again in turns"
             return LogLine(text, order[0])
+        case kinds.TuningEnded():
+            return LogLine(f"tuning ended {tuning_end_text(event)}")
         case kinds.BaselineMeasured():
             return LogLine(f"baseline {event.name}: {seconds_text(event.time_s)}")
         case kinds.Steered():
@@ -90,6 +93,8 @@ def log_line(event: kinds.Event) -> LogLine:
             return LogLine(f"you: {event.action} {event.subject}{values}", ref, kind)
         case kinds.SearchForked():
             return LogLine(fork_text(event))
+        case kinds.SearchRepeated():
+            return LogLine(f"{count_text(event.events, 'event', 'events')} out of the cache, stored {event.stored}")
         case kinds.Bookmarked():
             action = "deleted the bookmark" if event.deleted else "bookmark"
             place = event.ref or f"event {event.at:,}"
