@@ -7,6 +7,7 @@ import functools
 import re
 import shutil
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ ALL_SERIAL = re.compile(r"^pytestmark = .*mark\.serial", re.MULTILINE)
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NO_BROWSER = f"no browser ({', '.join(BROWSERS)}): on Debian, apt-get install chromium"
+
+
+# ---------------------------------------------------------------- the user's cache
+@pytest.fixture(autouse=True, scope="session")
+def without_cache() -> Iterator[None]:
+    """No test is answered from the user's cache, or writes there; tests of the cache name a folder of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PRISM_EXPLORE_CACHE", "off")
+        yield
 
 
 # ---------------------------------------------------------------- goldens

@@ -5,6 +5,7 @@ prism-explore check graphs.json.gz --against qknorm
 prism-explore check a.py:f b.py:g --input x=b,64
 prism-explore show run.prism f1.c1
 prism-explore trials trials.sqlite
+prism-explore cache
 prism-explore doctor
 prism-explore list
 """
@@ -70,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(open_record(args.file).report(args.page or args.file.with_suffix(".html")))
             case "trials":
                 _trials_command(args)
+            case "cache":
+                _cache_command(args.what)
             case _:
                 _run(args)
     except OSError as error:
@@ -117,6 +120,14 @@ def _parser() -> argparse.ArgumentParser:
     trials.add_argument(
         "--import", type=Path, metavar="FILE", dest="taken", help="add the trials of a file that --export wrote"
     )
+    stored = commands.add_parser("cache", help="the finished searches that answer the same question again")
+    stored.add_argument(
+        "what",
+        nargs="?",
+        choices=("show", "clear", "path"),
+        default="show",
+        help="list them, delete them, or the folder",
+    )
     run = commands.add_parser("run", help="search, prove, tune, and print what was found")
     run.add_argument("workload", help="a name from `prism-explore list`")
     run.add_argument(
@@ -134,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--allow-unsafe", action="store_true", help="allow a best kernel that is unsafe in floating point")
     run.add_argument("--strategy", help="climbing, halving, ranked, exhaustive, or a sampler: tpe, gp, random")
     run.add_argument("--database", metavar="FILE", help="store trials here; stored ones are not timed again")
+    run.add_argument("--no-cache", action="store_true", help="search again, and do not store what is found")
     run.add_argument("--save", metavar="FILE", help="write the journal to a .prism file")
     run.add_argument("--triton", action="store_true", help="also compile Triton kernels for an A100 and an H100")
     run.add_argument("--json", action="store_true", help="print one JSON object")
@@ -191,6 +203,27 @@ def _trials_command(args: argparse.Namespace) -> None:
         print(f"{row.program}{sizes} on {row.machine}: {row.timed} timed, {row.failed} failed; {fastest}")
 
 
+def _cache_command(what: str) -> None:
+    from prism_explore.session.search_cache import FOLDER_VARIABLE, SearchCache, cache_folder
+
+    folder = cache_folder()
+    if folder is None:
+        print(f"the cache is off, because {FOLDER_VARIABLE} is set to off")
+        return
+    cache = SearchCache(folder)
+    match what:
+        case "path":
+            print(folder)
+        case "clear":
+            print(f"{cache.clear():,} files deleted in {folder}")
+        case _:
+            stored = cache.contents()
+            for search in stored:
+                used, name = search.used.astimezone().strftime("%Y-%m-%d %H:%M"), search.program or "damaged"
+                print(f"{name:<24} {search.bytes / 1024:>8,.0f} KB  used {used}  {search.path.name}")
+            print(f"{len(stored):,} searches, {sum(s.bytes for s in stored) / 1e6:.1f} MB, in {folder}")
+
+
 def _run(args: argparse.Namespace) -> None:
     from prism_explore.runtime.best import Best
     from prism_explore.session.session import Session
@@ -208,6 +241,7 @@ def _run(args: argparse.Namespace) -> None:
         budget=replace(BUDGETS[args.budget or ("thorough" if args.strategy else "quick")], **limits),
         allow_unsafe=args.allow_unsafe,
         database=args.database,
+        cache=not args.no_cache,
         inputs=row.inputs,
     )
     _search_with_progress(session, quiet=args.json)

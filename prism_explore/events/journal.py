@@ -103,7 +103,11 @@ class Journal:
 
     def page_element(self, manifest: Mapping[str, object] | None = None) -> str:
         """All entries as an element of an HTML page; `load` reads the page."""
-        return page_element(archive_bytes(FORMAT, self._members(), manifest))
+        return page_element(self.as_archive(manifest))
+
+    def as_archive(self, manifest: Mapping[str, object] | None = None) -> bytes:
+        """What `save` writes to a file."""
+        return archive_bytes(FORMAT, self._members(), manifest)
 
     def _members(self) -> Mapping[str, str]:
         return {_EVENTS: "".join(f"{line_of(e)}\n" for e in self.entries)}

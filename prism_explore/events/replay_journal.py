@@ -7,6 +7,7 @@ event is compared with the saved one; a difference is an error. Expensive stages
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 from prism_explore.errors import JournalVersionError
@@ -16,10 +17,12 @@ from prism_explore.events.kinds import (
     CandidateBounded,
     CertificateReplayed,
     Event,
+    ExplorationFinished,
     ExplorationStarted,
     KernelGenerated,
     ParametersProposed,
     SearchForked,
+    SearchRepeated,
     Steered,
 )
 
@@ -51,7 +54,8 @@ class ReplayedJournal(Journal):
     @property
     def next_saved(self) -> Event | None:
         """The saved event that has to come next; None after the last one."""
-        return None if self.is_replayed else self._saved[self._replayed].event
+        saved, place = self._saved, self._replayed  # another thread may cut them
+        return saved[place].event if place < len(saved) else None
 
     @property
     def is_replayed(self) -> bool:
@@ -80,7 +84,7 @@ class ReplayedJournal(Journal):
         if self.is_replayed or isinstance(event, Bookmarked):
             return super().append(event)
         expected = self._saved[self._replayed]
-        if event != expected.event and _plain(event) != _plain(expected.event):
+        if not _is_same(expected.event, event):
             raise JournalVersionError(_difference_message(expected, event))
         appended = self._append_saved(expected)
         self._replay_user_actions()
@@ -128,9 +132,55 @@ class ReplayedJournal(Journal):
         return appended
 
 
+class CachedJournal(ReplayedJournal):
+    """A journal that replays a finished search out of the cache, as far as the user lets it repeat.
+
+    What the user does makes the search continue on its own. So does an event that differs from the stored one.
+    """
+
+    def __init__(self, saved: Sequence[Entry], stored: str, differs: Callable[[str], None]) -> None:
+        """Nothing is replayed yet.
+
+        Args:
+            saved: the entries of the finished search.
+            stored: when it was stored.
+            differs: called with the difference if the search does not repeat the stored one.
+        """
+        self._stored, self._differs = stored, differs
+        self._cutting = threading.RLock()
+        super().__init__(saved)
+
+    def append(self, event: Event) -> Entry:
+        """Append an event; the first one that the stored search does not have next ends the replay."""
+        with self._cutting:
+            expected = None if isinstance(event, Bookmarked) else self.next_saved
+            if expected is not None and not _is_same(expected, event):
+                if not is_user_action(event):
+                    self._differs(_difference_message(self._saved[self._replayed], event))
+                self.cut()
+            elif isinstance(expected, ExplorationFinished):
+                self._note()
+            return super().append(event)
+
+    def cut(self) -> None:
+        """Continue without the rest of the stored search."""
+        with self._cutting:
+            if not self.is_replayed:
+                self._saved = self._saved[: self._replayed]
+                self._note()
+
+    def reject(self, why: str) -> None:
+        """Say that the stored search cannot be used, after it was replayed."""
+        self._differs(why)
+
+    def _note(self) -> None:
+        if self._replayed:
+            self._append_entry(Entry(0, self.replayed_s(), SearchRepeated(self._replayed, self._stored)))
+
+
 def is_user_action(event: Event) -> bool:
-    """Whether the user caused an event between two steps: steering, a bookmark, a fork, or a certificate."""
-    return isinstance(event, Steered | Bookmarked | SearchForked) or (
+    """Whether an event is no part of the search itself: steering, a bookmark, a fork, a request, a use of the cache."""
+    return isinstance(event, Steered | Bookmarked | SearchForked | SearchRepeated) or (
         isinstance(event, CertificateReplayed) and event.asked
     )
 
@@ -154,6 +204,10 @@ def _after_saved_events(saved: Sequence[Entry], count: int) -> dict[int, list[En
         else:
             before += 1
     return found
+
+
+def _is_same(one: Event, other: Event) -> bool:
+    return one == other or _plain(one) == _plain(other)
 
 
 def _plain(event: Event) -> dict[str, object]:

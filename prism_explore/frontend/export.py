@@ -46,6 +46,8 @@ class Exported:
     """Tensors that the code holds, by the names of their placeholders."""
     structure: Any
     """Of what the code returns, as torch's `TreeSpec`."""
+    operators: str
+    """All ATen operators as they are run, before any is decomposed, as text."""
 
 
 def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
@@ -66,7 +68,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         fixed[placeholder] = uniform_constant(tensor) or Unused(f"the constant tensor {placeholder!r} of the code")
     program, translation = translate(given.name, given.graph, given.sources, fixed, set(given.parameters))
     form = None if given.structure.is_leaf() else ResultForm(translation.results, given.structure)
-    return Traced(program, tuple(translation.bindings), code, given.arguments, given.parameters, form)
+    return Traced(program, tuple(translation.bindings), code, given.arguments, given.parameters, form, given.operators)
 
 
 def translate(
@@ -114,7 +116,7 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
                 if str(d) != s:
                     raise ShapeError(f"an argument's dim must be a number or one symbol, found {d}")
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
-    program = _export(code, [types[a] for a in arguments], symbols)
+    program, operators = _export(code, [types[a] for a in arguments], symbols)
     signature = program.graph_signature
     parameters: dict[str, Any] = {}
     constants: dict[str, Any] = {}
@@ -144,7 +146,14 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
             f"{program_name} writes into {', '.join(names)}; return the new value instead of writing in place"
         )
     return Exported(
-        program_name, tuple(arguments), program.graph, sources, parameters, constants, program.call_spec.out_spec
+        program_name,
+        tuple(arguments),
+        program.graph,
+        sources,
+        parameters,
+        constants,
+        program.call_spec.out_spec,
+        operators,
     )
 
 
@@ -265,9 +274,11 @@ def _strides_of(example: Any) -> tuple[int, ...]:
     return tuple(int(s) // int(example.itemsize) for s in example.strides)
 
 
-def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:
+def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> tuple[Any, str]:
+    """The exported program with known operators only, and all operators as they are run."""
     with TRACING:
-        return decomposed(_export_alone(code, types, symbols), BY_NAME)
+        exported = _export_alone(code, types, symbols)
+        return decomposed(exported, BY_NAME), str(exported.graph)
 
 
 def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:

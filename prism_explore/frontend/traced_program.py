@@ -116,6 +116,8 @@ class Traced:
     """The module's own tensors, by their dotted names."""
     form: ResultForm | None = None
     """The structure that the code returns; None where that is the program's result alone."""
+    operators: str = ""
+    """The ATen operators that the code runs, as text: codes of one program may differ in them, and so in their time."""
 
     @property
     def signature(self) -> Signature:

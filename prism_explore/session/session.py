@@ -13,20 +13,20 @@ from concurrent.futures import Executor, Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 from prism_explore.diagnose.audit import Audit, audit
 from prism_explore.diagnose.audit_sample import Sample, audit_sample
 from prism_explore.diagnose.compare_runs import Run, RunComparison
 from prism_explore.diagnose.jobs import Questions
 from prism_explore.diagnose.what_if import WhatIf, what_if
-from prism_explore.errors import ShapeError
+from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import Event, ExplorationFinished, SearchForked
-from prism_explore.events.ledger import Steering
+from prism_explore.events.ledger import Steering, ledger
 from prism_explore.events.phases import phase_of
-from prism_explore.events.replay_journal import ReplayedJournal
+from prism_explore.events.replay_journal import CachedJournal, ReplayedJournal
 from prism_explore.frontend import Traced, declare_symbols, trace
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
@@ -49,6 +49,7 @@ from prism_explore.session.progress_line import progress_line
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.record import Record
 from prism_explore.session.results import best_of, chosen_candidate, dispatch_over
+from prism_explore.session.search_cache import SearchCache, cache_folder
 from prism_explore.session.steering import SteeringLog
 from prism_explore.session.stepping import Grain, StepLog, after_steps, replay_saved, search_steps
 from prism_explore.support.caches import lease_for
@@ -57,6 +58,9 @@ from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
+
+When: TypeAlias = Literal["now", "end", "all rivals"]
+"""When `Session.best` answers."""
 
 
 class Session(Record):
@@ -85,6 +89,9 @@ class Session(Record):
             process enumerates; the events are the same with any executor. It pays off with many candidates. With
             `Budget(at_once=8)` the workers also compile, compare and time eight trials in parallel, if their machines
             are like this one; workers on one machine take turns while timing. The executor is not shut down.
+        cache: whether to answer from the cache where the same search ran to its end before, and to store it there. Its
+            times are then those of that search, and the proof of the best kernel is checked again. A search with a
+            `database` does neither. `prism-explore cache` shows and clears the folder.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 
@@ -124,6 +131,7 @@ class Session(Record):
         library: Callable[..., Any] | None = None,
         dominated: Dominated = "later",
         executor: Executor | None = None,
+        cache: bool = True,
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
@@ -146,9 +154,16 @@ class Session(Record):
             inputs=inputs,
             more_inputs=more_inputs,
         )
-        self._begin(task, Journal())
+        folder = cache_folder() if cache and database is None else None
+        self._cache = None if folder is None else SearchCache(folder)
+        found = None if self._cache is None else self._cache.find(task)
+        task, journal = (task, Journal()) if found is None else found
+        self._begin(task, journal)
         if is_notebook():
             self._save_from(None, 0)
+
+    _cache: SearchCache | None = None
+    """Where the search is stored when it has ended; None for a fork and for a loaded search."""
 
     def _begin(self, task: Task, journal: Journal, parent: Session | None = None) -> None:
         super().__init__(journal)
@@ -315,6 +330,7 @@ class Session(Record):
             raise ShapeError(
                 f"until= takes a function of the session, such as lambda s: len(s.families) > 2; found {until!r}"
             )
+        self._progress.runs_to_end |= until is None
         self._await(self._engine.advance((lambda: until(self)) if until else _never))
 
     def start(self) -> Job:
@@ -323,6 +339,7 @@ class Session(Record):
         Returns:
             The job.
         """
+        self._progress.runs_to_end = True
         return Job(self._engine, self._engine.advance(_never), lambda: self._engine.advance(_never))
 
     def pause(self) -> None:
@@ -631,7 +648,7 @@ class Session(Record):
 
     # ------------------------------------------------------------ results
 
-    def best(self) -> Best | NoImprovement | None:
+    def best(self, when: When = "end") -> Best | NoImprovement | None:
         """The fastest checked kernel, or torch where torch was faster; runs the search to its end first.
 
         Printing it says which of the two a call runs. Its time, the baselines' times and the machine's limit were
@@ -639,12 +656,32 @@ class Session(Record):
         `NoImprovement`, which runs torch. Where no kernel was timed for another reason, it is None, and `claim` says
         how far the search came.
 
+        Args:
+            when: "end", after the search. "now", the answer so far, which also works while the search runs in the
+                background; before the final race it has no baselines. "all rivals", after a race that waits for every
+                baseline, also for one that takes longer to compile than the search; its row says "not waited for"
+                otherwise.
+
         Returns:
             The kernel, a `NoImprovement`, or None.
+
+        Raises:
+            ShapeError: `when` is none of them.
         """
-        if self.state not in ("finished", "cancelled"):
+        if when not in get_args(When):
+            raise ShapeError(f"best(when=...) is one of {', '.join(map(repr, get_args(When)))}; found {when!r}")
+        if when == "all rivals":
+            self._progress.waits_for_all = self.state != "finished" or bool(ledger(self.journal.events).not_waited_for)
+            if self._progress.waits_for_all:
+                self._engine.reopen()
+        if when != "now" and self.state not in ("finished", "cancelled"):
             self.run()
-        return best_of(self.task, self.journal, self._progress, self.steering)
+        try:
+            return best_of(self.task, self.journal, self._progress, self.steering)
+        except JournalVersionError as error:
+            if isinstance(self.journal, CachedJournal):
+                self.journal.reject(str(error))
+            raise
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
         """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.
@@ -843,10 +880,14 @@ class Session(Record):
 
     def _state_changed(self) -> None:
         events = self.journal.events
+        if self.state == "cancelled" and isinstance(self.journal, CachedJournal):
+            self.journal.cut()
         is_replaying = isinstance(self.journal, ReplayedJournal) and not self.journal.is_replayed
         ended = not events or isinstance(events[-1], ExplorationFinished)
         if self.state == "cancelled" and not ended and not is_replaying:
             self.journal.append(ExplorationFinished("cancelled", claim(events, "cancelled")))
+        if self.state == "finished" and self._cache is not None and not isinstance(self.journal, ReplayedJournal):
+            self._cache.store(self.task, self.journal)
         if self._autosave is not None and self.state != "running":
             self._autosave.flush(sync=True)
         self._notify("state", self.state)

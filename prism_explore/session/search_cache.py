@@ -1,0 +1,215 @@
+"""The cache of finished searches: the same question a second time is answered from a file.
+
+A search that ran to its end without steering is stored as a saved search, in a folder of the user's cache. The name of
+the file is a digest of all that determines the answer: the program, what torch runs for it, shapes, space, budget,
+seed, baselines, machine, versions, and the code of this package. A later session replays the file like one that was
+loaded: enumeration and maps run again, verdicts and times are taken from the file, and the best kernel is proved again
+before it is offered. The event `SearchRepeated` says so.
+
+Files are written whole and replaced atomically, so several processes can use the folder. A file that cannot be used is
+set aside with a warning, and the search runs. A folder that cannot be written is reported once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import sys
+import threading
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import prism_explore
+from prism_explore.errors import PrismError
+from prism_explore.events.journal import Journal, read_manifest
+from prism_explore.events.kinds import ExplorationFinished, TrialMeasured
+from prism_explore.events.replay_journal import CachedJournal, is_user_action
+from prism_explore.frontend import Traced
+from prism_explore.search.explore import Task
+from prism_explore.session.persistence import manifest_of, read_search, task_to_plain
+from prism_explore.support.thread_env import AT_IMPORT
+from prism_explore.tune.database import machine_name
+
+FOLDER_VARIABLE = "PRISM_EXPLORE_CACHE"
+"""The environment variable that names another folder; `off` for no cache."""
+
+MOST_BYTES = 256 << 20
+"""Largest size of all files; those that were not used for the longest time are deleted first."""
+
+_STORED = "stored"
+"""The entry of a file's manifest with the date at which it was stored."""
+_SUFFIX, _SET_ASIDE = ".prism", ".unusable"
+
+log = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path | None:
+    """The folder of stored searches: PRISM_EXPLORE_CACHE, else by the rules of the system; None if it is off."""
+    if own := os.environ.get(FOLDER_VARIABLE):
+        return None if own == "off" else Path(own)
+    home = Path.home()
+    match sys.platform:
+        case "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+        case "darwin":
+            base = home / "Library" / "Caches"
+        case _:
+            # The XDG rules: a relative path is to be ignored.
+            given = os.environ.get("XDG_CACHE_HOME", "")
+            base = Path(given) if given and Path(given).is_absolute() else home / ".cache"
+    return base / "prism_explore" / "searches"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSearch:
+    """A file of the cache."""
+
+    path: Path
+    bytes: int
+    used: datetime
+    """When it was last written or read, in UTC."""
+
+    @property
+    def program(self) -> str:
+        """The name of the program; empty if the file is damaged."""
+        try:
+            return str(read_manifest(self.path).get("program", ""))
+        except (OSError, PrismError):
+            return ""
+
+
+class SearchCache:
+    """The finished searches in one folder."""
+
+    def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
+        """Nothing is read or created yet.
+
+        Args:
+            folder: of the files; it is created when the first search is stored.
+            most_bytes: largest size of all files.
+        """
+        self.folder, self._most_bytes = folder, most_bytes
+
+    def contents(self) -> tuple[StoredSearch, ...]:
+        """The stored searches, last used first; none if there is no folder."""
+        found: list[StoredSearch] = []
+        for path in self.folder.glob(f"*{_SUFFIX}"):
+            with contextlib.suppress(OSError):  # another process deleted it
+                state = path.stat()
+                found.append(StoredSearch(path, state.st_size, datetime.fromtimestamp(state.st_mtime, UTC)))
+        return tuple(sorted(found, key=lambda s: s.used, reverse=True))
+
+    def clear(self) -> int:
+        """Delete the stored searches, and the files that were set aside; return their number.
+
+        Raises:
+            OSError: a file cannot be deleted.
+        """
+        paths = [*self.folder.glob(f"*{_SUFFIX}"), *self.folder.glob(f"*{_SET_ASIDE}")]
+        for path in paths:
+            path.unlink(missing_ok=True)
+        return len(paths)
+
+    def find(self, task: Task) -> tuple[Task, CachedJournal] | None:
+        """The stored search of a task, to be replayed; None if there is none.
+
+        The figures of the machine become those of the stored search: they are measured again now and then, and its
+        events depend on them.
+        """
+        path = self._path(task)
+        try:
+            if path is None or not path.is_file():
+                return None
+            stored, journal = read_search(path)
+            date = str(read_manifest(path).get(_STORED, ""))
+            os.utime(path)
+        except OSError as error:
+            log.warning("the stored search %s cannot be read, so the search runs: %s", path, error)
+            return None
+        except PrismError as error:
+            self.set_aside(path, str(error))
+            return None
+        return replace(task, target=stored.target), CachedJournal(
+            journal.entries, date, lambda why: self.set_aside(path, why)
+        )
+
+    def store(self, task: Task, journal: Journal) -> None:
+        """Store a finished search, unless it was steered or timed nothing; delete what was not used for long."""
+        events = journal.events
+        is_whole = bool(events) and isinstance(events[-1], ExplorationFinished) and events[-1].stop != "cancelled"
+        if not is_whole or any(map(is_user_action, events)) or not any(isinstance(e, TrialMeasured) for e in events):
+            return
+        path = self._path(task)
+        if path is None:
+            return
+        part = path.with_name(f"{path.stem}.{os.getpid()}.{threading.get_ident()}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            manifest = {**manifest_of(task), _STORED: datetime.now(UTC).isoformat(timespec="seconds")}
+            part.write_bytes(journal.as_archive(manifest))
+            part.replace(path)
+            self._delete_old(path)
+        except OSError as error:
+            _warn_once(f"finished searches are not stored in {self.folder}: {error}")
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+    def set_aside(self, path: Path, why: str) -> None:
+        """Rename a file that cannot be used, and say so."""
+        aside = path.with_suffix(_SET_ASIDE)
+        log.warning("a stored search cannot be used and is set aside as %s; the search runs: %s", aside, why)
+        with contextlib.suppress(OSError):
+            path.replace(aside)
+
+    def _delete_old(self, newest: Path) -> None:
+        used = 0
+        for stored in self.contents():
+            used += stored.bytes
+            if used > self._most_bytes and stored.path != newest:
+                with contextlib.suppress(OSError):  # another process deleted it
+                    stored.path.unlink()
+
+    def _path(self, task: Task) -> Path | None:
+        """The file of a task; None if its torch code has no text, as where operators of it have no row."""
+        is_known = all(code.operators for code in _codes(task))
+        return self.folder / f"{_digest(task)}{_SUFFIX}" if is_known else None
+
+
+def _codes(task: Task) -> list[Traced]:
+    """The torch code that is timed beside the kernel."""
+    return [traced for traced in (task.reference, task.library.explicit and task.library.explicit.traced) if traced]
+
+
+def _digest(task: Task) -> str:
+    """A digest of all that determines the events of a search without steering."""
+    plain = task_to_plain(task)
+    if task.target.measured:
+        plain["target"] = machine_name(task.target)
+    identity = {
+        "task": plain,
+        "torch": [
+            [c.operators, c.arguments, [[b.name, b.source, b.permute] for b in c.bindings]] for c in _codes(task)
+        ],
+        "threads": dict(AT_IMPORT),
+        "code": _code_digest(),
+    }
+    text = json.dumps(identity, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@cache
+def _code_digest() -> str:
+    """A digest of the files of this package, by size and time: an edited package searches differently."""
+    root = Path(prism_explore.__file__).parent
+    files = sorted((str(p.relative_to(root)), p.stat().st_size, p.stat().st_mtime_ns) for p in root.rglob("*.py"))
+    return hashlib.blake2b(json.dumps(files).encode(), digest_size=16).hexdigest()
+
+
+@cache
+def _warn_once(message: str) -> None:
+    log.warning("%s", message)

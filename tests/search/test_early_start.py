@@ -1,0 +1,155 @@
+"""A search that runs to its end starts the workers of tuning at its first step, and ends them; the answer so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import prism_explore as px
+from prism_explore.events.fastest import COMPILED, EAGER, NOT_WAITED_FOR, OURS
+from prism_explore.events.journal import Journal
+from prism_explore.events.kinds import BaselineMeasured, TrialMeasured, TuningEnded
+from prism_explore.search import explore as search
+from prism_explore.session.session import Session
+from prism_explore.tune.runner.worker import Worker
+from tests.session.test_session import machine, rmsnorm_linear
+
+INPUTS = {"x": px.T("b", 64), "g": px.T(64), "w": px.T(64, 32)}
+
+
+def session(**more: Any) -> Session:
+    options: dict[str, Any] = {"target": machine(), "at": {"b": 4}, "budget": px.Budget(trials=3, seconds=8.0)}
+    return px.Session(rmsnorm_linear, inputs=INPUTS, baselines=(EAGER, COMPILED), **{**options, **more})
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[search.EarlyStart]]:
+    """What was started."""
+    found: list[search.EarlyStart] = []
+    start = search.start_early
+
+    def recorded(*args: Any, **options: Any) -> search.EarlyStart:
+        found.append(start(*args, **{**options, "baselines": ()}))
+        return found[-1]
+
+    monkeypatch.setattr(search, "start_early", recorded)
+    monkeypatch.setattr(search, "compare_with_baselines", lambda *_, **__: None)
+    yield found
+    assert not any(early.bench.pid for early in found)
+
+
+def test_one_worker_starts_at_the_first_step_of_a_run_and_times_all_kernels(
+    started: list[search.EarlyStart], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed_by: set[Worker] = set()
+    time = Worker.time
+    monkeypatch.setattr(Worker, "time", lambda self, *args: timed_by.add(self) or time(self, *args))
+    with session() as sess:
+        sess.run(until=lambda _: True)
+        assert not started
+        sess.run()
+
+    assert {started[0].bench} == timed_by
+    assert 1 == len(started)
+
+
+def test_steps_start_nothing(started: list[search.EarlyStart]) -> None:
+    with session() as sess:
+        sess.step(20)
+    assert not started
+
+
+def test_nothing_is_started_where_nothing_will_be_timed(started: list[search.EarlyStart]) -> None:
+    with session(target="h100") as gpu, session(budget=px.Budget(trials=0)) as untuned:
+        gpu.run()
+        untuned.run()
+    assert not started
+
+
+def test_the_events_are_those_of_a_search_that_starts_its_worker_when_it_needs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "compare_with_baselines", lambda *_, **__: None)
+    with session(budget=px.Budget(trials=1)) as early, session(budget=px.Budget(trials=1)) as late:
+        early.run()
+        while late.state != "finished":
+            late.step(500)
+
+    assert _without_times(early) == _without_times(late)
+
+
+def _without_times(sess: Session) -> list[Any]:
+    return [
+        replace(e, time_s=0.0, p20_s=0.0, p80_s=0.0, samples=0, waited=0.0) if isinstance(e, TrialMeasured) else type(e)
+        for e in sess.journal.events
+    ]
+
+
+# ---------------------------------------------------------------- the answer so far, and all rivals
+@pytest.fixture
+def races(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that each race was to wait; torch.compile is ready only where it waits for ever."""
+    asked: list[float] = []
+
+    def compare(_: Any, __: Any, ___: Any, journal: Journal, *, wait_s: float, **____: Any) -> None:
+        asked.append(wait_s)
+        for name, time_s in ((OURS, 1e-4), (EAGER, 3e-4), (COMPILED, 2e-4)):
+            is_late = name == COMPILED and wait_s < inf
+            times = (0.0, 0.0, 0.0, 0, f"{NOT_WAITED_FOR}: compiled") if is_late else (time_s, time_s, time_s, 24, "")
+            ratio = 0.0 if is_late else time_s / 1e-4
+            journal.append(BaselineMeasured(name, *times, ratio, ratio, ratio))
+
+    monkeypatch.setattr(search, "compare_with_baselines", compare)
+    return asked
+
+
+def test_the_answer_so_far_needs_no_end_of_the_search(races: list[float]) -> None:
+    with session() as sess:
+        assert sess.best("now") is None
+        sess.run(until=lambda s: any(isinstance(e, TrialMeasured) for e in s.journal.events))
+        count = len(sess.journal)
+        best = sess.best("now")
+
+        assert isinstance(best, px.Best)
+        assert () == best.baselines
+        assert (count, "paused") == (len(sess.journal), sess.state)
+
+
+def test_a_rival_that_was_not_waited_for_is_named_in_the_claim_and_raced_on_request(
+    races: list[float], tmp_path: Path
+) -> None:
+    with session() as sess:
+        first = sess.best()
+        assert "did not wait for torch.compile" in sess.claim
+        second = sess.best("all rivals")
+        sess.best("all rivals")
+        loaded = Session.load(sess.save(tmp_path / "run.prism"), rmsnorm_linear, inputs=INPUTS)
+
+    assert isinstance(first, px.Best) and isinstance(second, px.Best)
+    assert 2 == len(races)
+    assert search.LEAST_WAIT_S <= races[0] < races[1] == inf
+    assert {EAGER: 3.0, COMPILED: 2.0} == pytest.approx(second.ratios)
+    assert "did not wait" not in sess.claim
+    assert sess.journal.events == loaded.journal.events
+
+
+def test_another_moment_is_an_error() -> None:
+    with session() as sess, pytest.raises(px.ShapeError, match="'now', 'end', 'all rivals'; found 'later'"):
+        sess.best("later")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("budget", "why"),
+    [(px.Budget(trials=1), "the largest number that was allowed"), (px.Budget(patience=2, gain=0.9), "2 in a row")],
+)
+def test_the_claim_says_why_tuning_ended(races: list[float], budget: px.Budget, why: str) -> None:
+    with session(budget=budget) as sess:
+        sess.run()
+    (ended,) = (e for e in sess.journal.events if isinstance(e, TuningEnded))
+    assert f"Tuning ended after {ended.trials} trial" in sess.claim
+    assert why in sess.claim
