@@ -122,8 +122,10 @@ class SearchCache:
         events depend on them.
         """
         path = self._path(task)
+        if path is None:
+            return None
         try:
-            if path is None or not path.is_file():
+            if not path.is_file():
                 return None
             stored, journal = read_search(path)
             date = str(read_manifest(path).get(_STORED, ""))
