@@ -20,6 +20,8 @@ SCHEDULE_TEXT: Mapping[str, str] = {
     "kv": "dot micro-kernel: vectors along k per step",
     "panel": "dot micro-kernel: 1 to prefetch the next panel of columns, 2 every second line of it, 0 not to",
     "kc": "dot micro-kernel: multiply all columns with this many elements of k before the next; 0: with all of k",
+    "outer": "outer micro-kernel (rows of the target in the lanes): vectors of rows per register block; 0: not used",
+    "oc": "outer micro-kernel: columns of the right operand per register block",
     "short": "dot micro-kernel: 1 to round the left operand of a bfloat16 product to bfloat16 and multiply in pairs",
     "tiles": "dot micro-kernel: 1 to multiply bfloat16 pairs in the tile registers of AMX, 0 in vectors",
     "tn": "dot micro-kernel in tiles: tiles of 16 columns per block",

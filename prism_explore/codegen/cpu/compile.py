@@ -15,7 +15,7 @@ from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
 from prism_explore.codegen.cpu.llvm.jit import CpuModel, JitModule, compile_to_assembly
 from prism_explore.codegen.cpu.loop_ir import Buffer, LoopProgram, Statement
-from prism_explore.codegen.cpu.matmul_tiling import TileTiling, matmul_shape
+from prism_explore.codegen.cpu.matmul_tiling import OuterTiling, TileTiling, matmul_shape
 from prism_explore.codegen.cpu.schedule import Schedule, products_of, tiling_of
 from prism_explore.support.caches import memoize
 
@@ -81,8 +81,8 @@ def llvm_text(
 
 def _workspace_floats(program: LoopProgram, schedule: Schedule) -> int:
     """The largest workspace of a product of a thread, in float32 elements."""
-    tilings = ((tiling_of(c, schedule), matmul_shape(c)) for c in products_of(program))
-    return max((t.workspace_floats(shape) for t, shape in tilings if isinstance(t, TileTiling)), default=0)
+    tilings = [(tiling_of(c, schedule), matmul_shape(c)) for c in products_of(program)]
+    return max((t.workspace_floats(s) for t, s in tilings if isinstance(t, OuterTiling | TileTiling)), default=0)
 
 
 def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:

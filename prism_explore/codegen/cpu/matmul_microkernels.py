@@ -26,11 +26,13 @@ from prism_explore.codegen.cpu.llvm.builder import I32, FunctionBuilder, Memory,
 from prism_explore.codegen.cpu.matmul_tiling import (
     DotTiling,
     MatmulShape,
+    OuterTiling,
     StreamTiling,
     TileTiling,
     Tiling,
     balanced_blocks,
 )
+from prism_explore.codegen.cpu.outer_microkernel import OuterProduct
 from prism_explore.codegen.cpu.tile_microkernel import TileProduct
 
 STREAM_ROWS = 16
@@ -65,21 +67,23 @@ class MicroKernel:
     """Requests for other statements' tiles, spread over the arithmetic."""
     column_sum: ColumnSum | None = None
     workspace: Memory | None = None
-    """Memory of the thread; a product in tiles needs it."""
+    """Memory of the thread; needed where the tiling has a `workspace_floats`."""
 
     def emit(self) -> None:
         """Emit the code."""
         match self.tiling:
             case DotTiling():
                 _emit_dot(self, self.tiling)
-            case TileTiling():
-                assert self.workspace is not None, "tiles need workspace"
-                assert self.column_sum is None, "tiles compute no column sum"
+            case OuterTiling() | TileTiling():
+                assert self.workspace is not None, "the left operand is copied"
+                assert self.column_sum is None, "only a dot computes column sums"
                 operands = self.target, self.left, self.right
-                product = TileProduct(
-                    self.builder, self.shape, self.tiling, *operands, self.accumulates, self.workspace
-                )
-                product.emit(self.prefetch)
+                rest = *operands, self.accumulates, self.workspace
+                match self.tiling:
+                    case OuterTiling() as tiling:
+                        OuterProduct(self.builder, self.shape, tiling, *rest).emit(self.prefetch)
+                    case TileTiling() as tiling:
+                        TileProduct(self.builder, self.shape, tiling, *rest).emit(self.prefetch)
             case StreamTiling():
                 assert self.accumulates, "a stream adds to its target"
                 assert self.column_sum is None, "a stream computes no column sum"

@@ -5,6 +5,7 @@ row of the target is updated: one load and one store of the target per `k_unroll
 and few k, as memory is read in long runs.
 dot      columns of `right` are contiguous along k, as an nn.Linear stores its weight. `rows` x `columns` vectors
 of partial sums stay in registers and are summed across lanes at the end.
+outer    the same operands: rows of the target are in the lanes, and each element of `right` is read for all of them.
 tile     the same operands in bfloat16, on a CPU with AMX: tiles of 16 x 16 sums stay in tile registers.
 """
 
@@ -64,6 +65,30 @@ class DotTiling:
         return f"dot: {self.rows} rows x {self.columns} columns of partial sums in registers{pairs}{prefetch}"
 
 
+@dataclass(frozen=True, slots=True)
+class OuterTiling:
+    """How a product over columns along k is blocked with rows of the target in the lanes."""
+
+    vectors: int
+    """Vectors of rows per register block."""
+    columns: int
+    """Columns of `right` per register block."""
+    cache_level: int
+    """The cache that the next panel of columns is prefetched into; 0 for no prefetch."""
+    line_step: int = 1
+    """1 to prefetch every line of the panel, 2 every second one."""
+
+    def __str__(self) -> str:
+        lines = "every second line of " if self.line_step == 2 else ""
+        prefetch = f"; prefetch {lines}the next {self.columns} columns into L{self.cache_level}"
+        block = f"outer: {self.vectors} vectors of rows x {self.columns} columns of sums in registers"
+        return f"{block}{prefetch if self.cache_level else ''}"
+
+    def workspace_floats(self, shape: MatmulShape) -> int:
+        """Workspace of a product in float32 elements: the left operand with its rows padded to vectors of any width."""
+        return shape.k * -(-shape.m // 16) * 16
+
+
 TILE_ROWS, TILE_DEPTH = 16, 32
 """Rows of a tile register, and the bfloat16 elements of a row."""
 
@@ -88,7 +113,7 @@ class TileTiling:
         return shape.k // 2 * -(-shape.m // TILE_ROWS) * TILE_ROWS + TILE_ROWS * TILE_ROWS
 
 
-Tiling: TypeAlias = DotTiling | StreamTiling | TileTiling
+Tiling: TypeAlias = DotTiling | StreamTiling | OuterTiling | TileTiling
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +167,13 @@ def is_bf16_product(c: Contract) -> bool:
     shape = matmul_shape(c)
     along_k = shape.left_k == 1 and shape.right_k == 1 and shape.k > 1
     return along_k and c.left.buffer.dtype == "bf16" and c.right.buffer.dtype == "bf16"
+
+
+def is_outer_product(c: Contract) -> bool:
+    """Whether rows of the target can be in the lanes: both operands are float32 and contiguous along k."""
+    shape = matmul_shape(c)
+    along_k = shape.is_dot and shape.left_k == 1 and shape.right_k == 1
+    return along_k and c.left.buffer.dtype == "f32" and c.right.buffer.dtype == "f32"
 
 
 def is_tile_product(c: Contract) -> bool:

@@ -16,10 +16,12 @@ from prism_explore.codegen.cpu.loop_ir import Contract, LoopProgram, Statement
 from prism_explore.codegen.cpu.matmul_tiling import (
     TILE_ROWS,
     DotTiling,
+    OuterTiling,
     StreamTiling,
     TileTiling,
     Tiling,
     is_bf16_product,
+    is_outer_product,
     is_tile_product,
     matmul_shape,
 )
@@ -60,7 +62,7 @@ class Choice:
 def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
     """The schedule choices of a program; all products with the same micro-kernel have the same values."""
     products = sorted(products_of(program), key=_work, reverse=True)
-    dot = next((matmul_shape(c) for c in products if matmul_shape(c).is_dot), None)
+    main = next((c for c in products if matmul_shape(c).is_dot), None)
     has_stream = any(not matmul_shape(c).is_dot for c in products)
     paired = [c for c in products_of(with_bf16_operands(program)) if is_bf16_product(c)] if cpu.has_bf16_dot else []
     has_tiles = cpu.has_amx_bf16 and any(map(is_tile_product, paired))
@@ -69,15 +71,19 @@ def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
     if products:
         space.append(Choice("pack", (1, 0)))
         space.append(Choice("level", (2, 1)))
-    if dot:
-        rows, columns = register_block(dot.m, cpu.vector_registers)
+    if main:
+        rows, columns = register_block(main.m.extent, cpu.vector_registers)
         space += (
             Choice("mr", _with_default(rows, ROWS)),
             Choice("nr", _with_default(columns, COLUMNS)),
             Choice("kv", (1, 2)),
-            Choice("panel", (0, 1, 2) if has_tiles else (1, 0, 2), 1),
+            Choice("panel", (0, 1, 2) if has_tiles or _takes_outer(main, cpu) else (1, 0, 2), 1),
             Choice("kc", (0, 512, 1024)),
         )
+        if outer := _outer_block(main, cpu):
+            vectors, columns = outer
+            space.append(Choice("outer", (vectors, 0) if _takes_outer(main, cpu) else (0, vectors), 0))
+            space.append(Choice("oc", _with_default(columns, (4, 6, 8))))
     if paired:
         space.append(Choice("short", (1, 0)))
     if has_tiles:
@@ -122,6 +128,10 @@ def tiling_of(c: Contract, schedule: Schedule) -> Tiling:
         column_tiles = min(choice["tn"], shape.n // TILE_ROWS)
         row_tiles = min(-(-shape.m // TILE_ROWS), TILE_BLOCK_ROWS[column_tiles])
         return TileTiling(row_tiles, column_tiles, choice["level"] if choice["panel"] else 0)
+    if choice.get("outer") and is_outer_product(c):
+        columns = min(choice["oc"], shape.n)
+        cache_level = choice["level"] if choice["panel"] else 0
+        return OuterTiling(choice["outer"], columns, cache_level, max(1, choice["panel"]))
     if shape.is_dot:
         return DotTiling(
             rows=min(choice["mr"], shape.m),
@@ -157,6 +167,22 @@ def prefetch_streams(schedule: Schedule) -> int:
 def _unnamed(c: Choice, has_others: bool) -> int:
     """The value of a choice that a schedule does not name."""
     return c.values[0] if c.if_missing is None or not has_others else c.if_missing
+
+
+def _takes_outer(c: Contract, cpu: CpuModel) -> bool:
+    """Whether rows in the lanes come first: for two wide multiply-adds per cycle a dot reads too many operands."""
+    return cpu.has_two_wide_fmas and c.m.extent >= cpu.lanes and is_outer_product(c)
+
+
+def _outer_block(c: Contract, cpu: CpuModel) -> tuple[int, int] | None:
+    """Vectors of rows, and columns, of the micro-kernel with rows in the lanes; None where most lanes would be idle.
+
+    With 16 registers LLVM spills some of the sums.
+    """
+    vectors = min(4, -(-c.m.extent // cpu.lanes))
+    if 2 * c.m.extent <= cpu.lanes or cpu.vector_registers < 32 or not is_outer_product(c):
+        return None
+    return vectors, next(n for n in reversed(COLUMNS) if fits_registers(vectors, n, cpu.vector_registers))
 
 
 def _with_default(default: int, others: tuple[int, ...]) -> tuple[int, ...]:

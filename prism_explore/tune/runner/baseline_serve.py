@@ -28,7 +28,10 @@ from prism_explore.tune.runner.local_bench import LocalBench, one_line
 from prism_explore.tune.runner.torch_code import torch_compiled
 
 MOST_FROZEN = 48
-"""Freezing compiles once per copy of the weights in the ring, about a second each; more copies are not tried."""
+"""Freezing compiles once per copy of the weights, about a second each. A longer ring uses these copies in turn."""
+
+FROZEN_COLD_FACTOR = 2
+"""Least size of all frozen copies, in multiples of the last-level cache; with fewer bytes they would be warm."""
 
 CEILING_PREFIX = "ceiling: "
 FMA_KEY = f"{CEILING_PREFIX}multiply-add"
@@ -98,13 +101,22 @@ def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
-    """One compiled module per copy of the weights, which are packed in advance; without weights, one module."""
+    """One compiled module per copy of the weights, which are packed in advance; without weights, one module.
+
+    Raises:
+        ShapeError: `MOST_FROZEN` copies of the weights would stay in the last-level cache.
+    """
     import torch
     import torch._inductor.config as config
 
     weights = bench.weights
-    if weights and bench.ring.slots > MOST_FROZEN:
-        raise ShapeError(f"weights are frozen once per copy in the ring, and it has {bench.ring.slots} copies")
+    copies = min(bench.ring.slots, MOST_FROZEN)
+    frozen_bytes = copies * sum(bench.ring.all[0][i].nbytes for i in weights)
+    if weights and copies < bench.ring.slots and frozen_bytes < FROZEN_COLD_FACTOR * bench.last_cache_bytes:
+        raise ShapeError(
+            f"weights are frozen once per copy, at most {MOST_FROZEN} times; so many take {frozen_bytes >> 20} MiB and "
+            f"would stay in the last-level cache of {bench.last_cache_bytes >> 20} MiB"
+        )
 
     class Frozen(torch.nn.Module):
         def __init__(self, tensors: Mapping[int, Any]) -> None:
@@ -129,9 +141,15 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
     config.freezing, config.max_autotune = True, True
     config.max_autotune_gemm_backends = "CPP,ATEN"
     compiled: dict[int, Any] = {}
-    for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases)):
-        if copy_key(inputs) not in compiled:
-            compiled[copy_key(inputs)] = compile_with({i: tensor_of(inputs[i]) for i in weights})
+    for slot, inputs in enumerate(bench.ring.all):
+        # All copies have the same values, so a slot may use the frozen copy of another one.
+        first = copy_key(bench.ring.all[slot % copies])
+        if first not in compiled:
+            compiled[first] = compile_with({i: tensor_of(inputs[i]) for i in weights})
+        compiled[copy_key(inputs)] = compiled[first]
+    for case in bench.cases:
+        if copy_key(case.inputs) not in compiled:
+            compiled[copy_key(case.inputs)] = compile_with({i: tensor_of(case.inputs[i]) for i in weights})
 
     def run(*arrays: Any) -> Any:
         function = compiled[copy_key(arrays)]

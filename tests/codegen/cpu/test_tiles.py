@@ -22,7 +22,7 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Parameters
 
 WIDE = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512bf16,+fma,+f16c,+amx-tile,+amx-bf16"
-SAPPHIRE_RAPIDS = jit.CpuModel("sapphirerapids", WIDE, 16, 2, True, True, 32, True)
+SAPPHIRE_RAPIDS = jit.CpuModel("sapphirerapids", WIDE, 16, 2, True, True, 32, True, True)
 TEXT = """sgraph
   x = input bf16[b, {k}]
   g = input bf16[{k}]

@@ -17,10 +17,11 @@ from prism_explore.frontend import LibraryCall, trace
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
+from prism_explore.tune.runner import baseline_serve
 from prism_explore.tune.runner.baseline_serve import prepare_baseline
 from prism_explore.tune.runner.baseline_table import BASELINES, ROOFLINE, Baseline
 from prism_explore.tune.runner.baselines import compare_with_baselines
-from prism_explore.tune.runner.bench import CheckPassed
+from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.local_bench import LocalBench
 from prism_explore.tune.runner.torch_code import on_program_inputs
 from tests.tune.toys import TOY, WRONG, fused, kernel
@@ -206,28 +207,52 @@ def test_frozen_weights_are_packed_outside_the_clock_and_give_the_same_result() 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-@pytest.mark.parametrize("weights", [True, False])
-def test_every_copy_of_the_weights_is_compiled_and_without_weights_there_is_one(tmp_path: Path, weights: bool) -> None:
-    import torch
+@pytest.mark.parametrize(("weights", "most"), [(True, 48), (False, 48), (True, 3)])
+def test_every_copy_of_the_weights_is_compiled_up_to_a_limit_and_without_weights_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weights: bool, most: int
+) -> None:
     from torch._dynamo.utils import counters
-    from torch._inductor import config
 
-    shape = (16,) if weights else ("b", 16)
-    program = trace(lambda x, g: x * g, {"x": T("b", 16), "g": T(*shape)}, "scaled").program
+    monkeypatch.setattr(baseline_serve, "MOST_FROZEN", most)
+    monkeypatch.setattr(baseline_serve, "FROZEN_COLD_FACTOR", 0)
+    bench = scaled_bench(weights)
+    in_ring = {id(inputs[1]) for inputs in bench.ring.all}
+    in_cases = {id(case.inputs[1]) for case in bench.cases} - in_ring
+    before = counters["stats"]["unique_graphs"]
+    found = prepare_frozen(bench, tmp_path, weights)
+
+    assert isinstance(found, CheckPassed) and found.error < 1e-6, found
+    assert len(in_ring | in_cases) > 8  # as many as torch keeps of one function
+    wanted = min(len(in_ring), most) + len(in_cases) if weights else 1
+    assert counters["stats"]["unique_graphs"] - before == wanted
+
+
+@pytest.mark.slow
+def test_frozen_copies_that_would_stay_in_the_cache_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(baseline_serve, "MOST_FROZEN", 3)
+    found = prepare_frozen(scaled_bench(True), tmp_path, True)
+
+    assert isinstance(found, Failure)
+    assert "at most 3 times; so many take 0 MiB and would stay in the last-level cache" in found.reason
+
+
+def scaled_bench(weights: bool) -> LocalBench:
+    program = trace(lambda x, g: x * g, {"x": T("b", 16), "g": T(*((16,) if weights else ("b", 16)))}, "scaled").program
+    return LocalBench(program, {"b": 4}, TOY.replace(caches_bytes=(1024,)), load=lambda _: pytest.fail("not asked"))
+
+
+def prepare_frozen(bench: LocalBench, folder: Path, weights: bool) -> CheckPassed | Failure:
+    import torch
+    from torch._inductor import config
 
     class Scaled(torch.nn.Module):
         def forward(self, x: Any, g: Any) -> Any:
             return x * g
 
     examples = torch.ones(4, 16), torch.ones(16 if weights else (4, 16))
-    torch.export.save(torch.export.export(Scaled(), examples), tmp_path / "scaled.pt2")
-    bench = LocalBench(program, {"b": 4}, TOY.replace(caches_bytes=(1024,)), load=lambda _: pytest.fail("not asked"))
-    copies = {id(inputs[1]) for inputs in (*bench.ring.all, *(case.inputs for case in bench.cases))}
-    before = counters["stats"]["unique_graphs"]
+    torch.export.save(torch.export.export(Scaled(), examples), folder / "scaled.pt2")
     with config.patch(freezing=False, max_autotune=False, max_autotune_gemm_backends=""):
-        request = {"key": BASELINES[2].name, "path": str(tmp_path / "scaled.pt2"), "maker": ""}
-        found = prepare_baseline(bench, request)
-
-    assert isinstance(found, CheckPassed) and found.error < 1e-6, found
-    assert len(copies) > 8  # as many as torch keeps of one function
-    assert counters["stats"]["unique_graphs"] - before == (len(copies) if weights else 1)
+        request = {"key": BASELINES[2].name, "path": str(folder / "scaled.pt2"), "maker": ""}
+        return prepare_baseline(bench, request)

@@ -40,6 +40,8 @@ class CpuModel:
     """Whether it has `vdpbf16ps`: products of bfloat16 pairs, added to float32."""
     vector_registers: int = 16
     """How many vectors its registers hold."""
+    has_two_wide_fmas: bool = False
+    """Whether it is known to start two multiply-adds of 16 lanes per cycle: x86 cores with AMX do."""
     has_amx_bf16: bool = False
     """Whether it multiplies tiles of bfloat16 pairs (AMX), and this process may use the tile registers."""
 
@@ -54,10 +56,17 @@ def host_cpu() -> CpuModel:
     is_x86 = platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
     converts_f16 = bool(features.get("f16c")) or not is_x86
     has_bf16_dot = bool(features.get("avx512bf16") and features.get("avx512vl"))
-    registers = 32 if features.get("avx512f") or not is_x86 else 16
     has_amx = bool(has_bf16_dot and features.get("amx-tile") and features.get("amx-bf16")) and request_tiles()
     return CpuModel(
-        llvm.get_host_cpu_name(), features.flatten(), lanes, cores, converts_f16, has_bf16_dot, registers, has_amx
+        name=llvm.get_host_cpu_name(),
+        features=features.flatten(),
+        lanes=lanes,
+        threads=cores,
+        converts_f16=converts_f16,
+        has_bf16_dot=has_bf16_dot,
+        vector_registers=32 if features.get("avx512f") or not is_x86 else 16,
+        has_two_wide_fmas=bool(features.get("avx512f") and features.get("amx-tile")),
+        has_amx_bf16=has_amx,
     )
 
 

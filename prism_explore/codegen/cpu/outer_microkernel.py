@@ -1,0 +1,123 @@
+# pyright: basic
+# It writes llvmlite values, which have no types.
+"""The micro-kernel with rows of the target in the lanes of a vector: a sum of outer products.
+
+Input: a product whose operands are contiguous along k, and workspace of the thread. Output: LLVM code for
+`target (+)= left @ right`. `left`, which is small, is copied so that its rows are adjacent for each k. An element of
+`right`, a weight as an nn.Linear stores it, is read in place and multiplied with all rows. So no sum is taken across
+lanes, and fewer bytes come from the second cache: a dot of 6 x 4 sums reads all of `left` for four columns, and each
+column once per six rows; this one reads all of `left` for up to eight columns, and each column once per 64 rows. The
+sums are those of the transpose, and are turned when they are stored. Terms are added in the order of k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from prism_explore.codegen.cpu.emit_prefetch import PanelPrefetch
+from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
+from prism_explore.codegen.cpu.matmul_tiling import MatmulShape, OuterTiling
+from prism_explore.codegen.cpu.turned_operands import pack_by_k, store_turned
+
+UNROLL = 4
+"""Elements of k per iteration of the inner loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class OuterProduct:
+    """One product to emit with rows in the lanes."""
+
+    builder: FunctionBuilder
+    shape: MatmulShape
+    tiling: OuterTiling
+    target: Memory
+    left: Memory
+    right: Memory
+    accumulates: bool
+    workspace: Memory
+    """Of `tiling.workspace_floats` elements."""
+
+    def emit(self, prefetch: Callable[[Any, int], None]) -> None:
+        """Emit the product; `prefetch` requests other statements' tiles, as in `emit_prefetch`."""
+        builder, shape = self.builder, self.shape
+        pack_by_k(builder, shape, self.left, self._packed, self._width, builder.lanes)
+        columns = min(self.tiling.columns, shape.n)
+        whole = shape.n // columns * columns
+        with builder.loop(0, whole, columns) as n:
+            self._emit_panel(n, columns, builder.index_divmod(n, columns)[0], prefetch)
+        if whole < shape.n:
+            self._emit_panel(whole, shape.n - whole, whole // columns, prefetch)
+
+    @property
+    def _width(self) -> int:
+        """Rows of `left`, padded to vectors."""
+        return -(-self.shape.m // self.builder.lanes) * self.builder.lanes
+
+    @property
+    def _packed(self) -> Memory:
+        return Memory(self.workspace.pointer)
+
+    def _emit_panel(self, n: Any, columns: int, number: Any, prefetch: Callable[[Any, int], None]) -> None:
+        """The sums of some columns with all rows; it is panel `number`."""
+        builder, shape = self.builder, self.shape
+        height = builder.lanes * self.tiling.vectors
+        passes, steps = -(-shape.m // height), -(-shape.k // builder.lanes)
+        panels = -(-shape.n // self.tiling.columns)
+
+        def block(m: Any, this_pass: Any, rows: int) -> None:
+            next_panel = builder.index_sum(n, columns)
+            panel = PanelPrefetch(
+                builder, shape, self.right, self.tiling.cache_level, next_panel, columns, this_pass, passes,
+                self.tiling.line_step,
+            )  # fmt: skip
+            done = builder.index_sum(builder.index_product(number, passes), this_pass)
+
+            def request(k: Any) -> None:
+                step = builder.index_sum(builder.index_product(done, steps), builder.index_divmod(k, builder.lanes)[0])
+                prefetch(step, panels * passes * steps)
+                panel.emit(k, 0)
+
+            self._emit_block((m, n), rows, columns, request)
+
+        full = shape.m // height
+        if full:
+            with builder.loop(0, full) as this_pass:
+                block(builder.index_product(this_pass, height), this_pass, height)
+        if shape.m % height:
+            block(full * height, full, shape.m % height)
+
+    def _emit_block(self, place: tuple[Any, Any], rows: int, columns: int, prefetch: Callable[[Any], None]) -> None:
+        """The sums of some rows and columns, whose first ones are `place`, in registers."""
+        builder, shape, lanes = self.builder, self.shape, self.builder.lanes
+        m, n = place
+        vectors = -(-rows // lanes)
+        zero = builder.constant(0.0, lanes)
+        totals = [[builder.variable(zero) for _ in range(vectors)] for _ in range(columns)]
+
+        def step(k: Any) -> None:
+            row = builder.index_sum(builder.index_product(k, self._width), m)
+            xs = [builder.load(self._packed, builder.index_sum(row, v * lanes), lanes) for v in range(vectors)]
+            for j in range(columns):
+                column = builder.index_product(builder.index_sum(n, j), shape.right_n)
+                y = builder.splat(builder.load(self.right, builder.index_sum(column, k), 0), lanes)
+                for total, x in zip(totals[j], xs, strict=True):
+                    builder.set(total, builder.fma(x, y, builder.get(total)))
+
+        whole = shape.k // lanes * lanes
+        if whole:
+            with builder.loop(0, whole, lanes) as k:
+                prefetch(k)
+                with builder.loop(0, lanes, UNROLL) as within:
+                    for u in range(UNROLL):
+                        step(builder.index_sum(k, within, u))
+        if whole < shape.k:
+            with builder.loop(whole, shape.k) as k:
+                step(k)
+        for v in range(vectors):
+            found = [builder.get(total[v]) for total in totals]
+            for start in range(0, columns, lanes):
+                at = builder.index_sum(m, v * lanes), builder.index_sum(n, start)
+                part = found[start : start + lanes]
+                store_turned(builder, shape, self.target, part, at, rows - v * lanes, self.accumulates)
