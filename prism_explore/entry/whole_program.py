@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 from prism_explore.errors import ShapeError
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, run_mixed
 from prism_explore.frontend.mixed_trace import trace_mixed
-from prism_explore.frontend.opaque import OpaqueCall
+from prism_explore.frontend.opaque import OpaqueCall, assumption
 from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.ops import Band, Input, ViewOp, op_name
 from prism_explore.ir.program import TensorProgram
@@ -147,7 +147,7 @@ class WholeProgram:
         sentences = [
             f"Parts of {self.program.name}: {len(self._session_of)}; searched: {len(parts)} ({len(self.sessions)} "
             f"different); with a proved kernel: {proved}. Opaque calls: {len(calls)}.",
-            opaque_assumption([c.operator for c in calls]),
+            assumption([c.operator for c in calls]),
         ]
         if any(s.state not in ("finished", "cancelled") for s in self.sessions):
             sentences.append("The searches have not ended.")
@@ -221,16 +221,6 @@ class BestWhole:
         for part, kernel in zip(self.program.computations, self.kernels, strict=True):
             lines.append(f"  {part.result}: {kernel.implementation if kernel is not None else 'torch'}")
         return "\n".join(lines)
-
-
-def opaque_assumption(operators: Sequence[str]) -> str:
-    """What a proof assumes about opaque calls; empty where there are none."""
-    if not operators:
-        return ""
-    return (
-        f"Opaque: {', '.join(dict.fromkeys(operators))}. Assumed of each: equal arguments and attributes give equal "
-        "results; nothing else."
-    )
 
 
 def _key(part: Computation) -> str:

@@ -11,7 +11,7 @@ no data can name other code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -104,6 +104,20 @@ def _key(argument: Argument, class_of: Mapping[str, str]) -> str:
             return f"{kind} {name}"
         case _:  # the text tells 0.0 from -0.0, and 1 from 1.0 and True
             return repr(argument)
+
+
+def assumption(operators: Sequence[str]) -> str:
+    """What a proof assumes about opaque calls, as a sentence; empty where there are none.
+
+    >>> assumption(["aten.topk.default"])
+    'Opaque: aten.topk.default. Assumed of each: equal arguments and attributes give equal results; nothing else.'
+    """
+    if not operators:
+        return ""
+    return (
+        f"Opaque: {', '.join(dict.fromkeys(operators))}. Assumed of each: equal arguments and attributes give equal "
+        "results; nothing else."
+    )
 
 
 # ---------------------------------------------------------------- what qualifies

@@ -5,6 +5,7 @@
 | `sides` | which argument of one side is which of the other |
 | `execution` | runs a side: torch code, or a graph in the interpreter |
 | `programs` | traces a side to one program per result, over shared inputs |
+| `opaque` | operators without a row as unknown functions: one free input per class of congruent calls |
 | `draws` | sizes and random inputs of the trials |
 | `trials` | compares the results of both sides; finds a witness, and measures float differences |
 | `shrink` | sets elements of a witness's inputs to 0 |

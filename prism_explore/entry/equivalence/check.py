@@ -10,6 +10,7 @@ from typing import Any
 from prism_explore.diagnose.check import fit_to_program
 from prism_explore.entry.equivalence.decide import Programs, decide
 from prism_explore.entry.equivalence.execution import Leaf
+from prism_explore.entry.equivalence.opaque import Congruence
 from prism_explore.entry.equivalence.outcome import Equivalence, ResultCheck
 from prism_explore.entry.equivalence.programs import trace_result
 from prism_explore.entry.equivalence.sides import Code, Graph, Side, Sides, match_sides
@@ -169,12 +170,21 @@ def _decide_leaf(
     programs = single
     if len(log.leaves) > 1 or leaf.place in log.views:
         programs = tuple(trace_result(s, sides.variables, number, s.name) for s in (sides.left, sides.right))
+    opaque: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    if not all(isinstance(p, TensorProgram) for p in programs):
+        try:
+            congruence = Congruence((sides.left, sides.right), sides.variables, seed)
+            programs, opaque = congruence.programs(number), congruence.operators
+            conditions = congruence.conditions
+        except PrismError as failure:
+            programs = tuple(p if isinstance(p, TensorProgram) else str(failure) for p in programs)
     lines = tuple(p.lines if isinstance(p, TensorProgram) else () for p in programs)
     difference = log.differences.get(number)
     if difference is not None:
         witness = replace(difference.witness, agreeing=tuple(log.agreeing))
         difference = replace(difference, witness=witness)
-    found = Programs(programs[0], programs[1], (lines[0], lines[1]))
+    found = Programs(programs[0], programs[1], (lines[0], lines[1]), opaque, conditions)
     return decide(leaf.place, found, sides, difference, log.count, seed)
 
 

@@ -20,6 +20,7 @@ from prism_explore.entry.equivalence.outcome import ResultCheck, Witness
 from prism_explore.entry.equivalence.parting import Parting, part
 from prism_explore.entry.equivalence.sides import Graph, Sides
 from prism_explore.entry.equivalence.trials import Difference, largest_difference
+from prism_explore.frontend.opaque import assumption
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
@@ -51,6 +52,10 @@ class Programs:
     right: TensorProgram | SGraph | str
     lines: tuple[Sequence[str], Sequence[str]] = ((), ())
     """For each node the line of code that it comes from."""
+    opaque: tuple[str, ...] = ()
+    """Operators whose results are free inputs of both graphs."""
+    opaque_conditions: tuple[str, ...] = ()
+    """Conditions under which the operands of these operators were proved equal."""
 
 
 def decide(
@@ -86,7 +91,7 @@ def decide(
         case Verified():
             return _proved(place, programs, sides, verdict, difference)
         case Refuted(_, counterexample):
-            return _refuted(place, program, sides, verdict, counterexample, difference, flipped)
+            return _refuted(place, programs, program, sides, verdict, counterexample, difference, flipped)
         case Unknown():
             if difference is not None and not _is_rounding(programs, difference):
                 return ResultCheck(place, "refuted", _differ(difference), verdict, difference.witness)
@@ -110,6 +115,10 @@ def _proved(
     names = (sides.left.name, sides.right.name)
     of_candidate = RESULT_EQUALS.format(verdict.candidate.family.program.name)
     claim = verdict.proof.claim.replace(of_candidate, f"the results of {names[0]} and {names[1]} are equal")
+    if programs.opaque:
+        conditions = f" Conditions of equal arguments: {'; '.join(programs.opaque_conditions)}."
+        text = assumption(programs.opaque) + (conditions if programs.opaque_conditions else "")
+        claim = f"{claim}. {text.removesuffix('.')}"
     if difference is None:
         return ResultCheck(place, "proved", claim, verdict)
     witness = difference.witness
@@ -131,6 +140,8 @@ def _proved(
 
 def _torch_agrees_with_programs(programs: Programs, sides: Sides, witness: Witness, place: str) -> bool:
     """Whether each side gives what the interpreter computes from its program, on the inputs of the witness."""
+    if programs.opaque:
+        return False  # the interpreter has no numbers for the results of opaque operators
     for side, program in ((sides.left, programs.left), (sides.right, programs.right)):
         if isinstance(side, Graph) or isinstance(program, str):
             continue
@@ -147,6 +158,7 @@ def _torch_agrees_with_programs(programs: Programs, sides: Sides, witness: Witne
 # ---------------------------------------------------------------- refuted
 def _refuted(
     place: str,
+    programs: Programs,
     program: TensorProgram,
     sides: Sides,
     verdict: Refuted,
@@ -163,6 +175,15 @@ def _refuted(
     again = _in_torch(sides, witness, place) if witness is not None else None
     if again is not None:
         return ResultCheck(place, "refuted", reason, verdict, again)
+    if programs.opaque:
+        return ResultCheck(
+            place,
+            "unknown",
+            f"The two sides differ for some results of opaque operators ({', '.join(programs.opaque)}), "
+            "which these may never compute; no trial in torch differs",
+            verdict,
+            advice="Only calls with equal attributes and with operands that are proved equal have equal results.",
+        )
     sizes = ", ".join(f"{s}={n}" for s, n in counterexample.sizes)
     return ResultCheck(
         place,
@@ -213,7 +234,8 @@ def _in_torch(sides: Sides, witness: Witness, place: str) -> Witness | None:
     sizes = _declared_sizes(sides.variables, witness.inputs)
     if sizes is None:
         return None
-    inputs = {k: x.astype(bool) if sides.variables[k].dtype == "bool" else x for k, x in witness.inputs.items()}
+    given = {k: x for k, x in witness.inputs.items() if k in sides.variables}
+    inputs = {k: x.astype(bool) if sides.variables[k].dtype == "bool" else x for k, x in given.items()}
     both = [run_side(side, inputs) for side in (sides.left, sides.right)]
     values = [leaf.value for ran in both if isinstance(ran, Ran) for leaf in ran.leaves if leaf.place == place]
     if len(values) != 2 or values[0].shape != values[1].shape:
@@ -242,7 +264,7 @@ def _is_rounding(programs: Programs, difference: Difference) -> bool:
     """Whether 60 digits show that the two programs agree on the inputs of a difference in torch."""
     left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
     inputs = {name: np.asarray(x, float) for name, x in difference.witness.inputs.items()}
-    if isinstance(left, str) or isinstance(right, str) or difference.kind != "value":
+    if isinstance(left, str) or isinstance(right, str) or difference.kind != "value" or programs.opaque:
         return False
     if sum(x.size for x in inputs.values()) > MAX_PRECISE_ELEMENTS:
         return False

@@ -10,7 +10,7 @@ import numpy as np
 
 from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import INTEGERS, NAMES, TensorType
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
@@ -57,6 +57,11 @@ def draw(
                 value = rng.normal(0.0, how.high, shape)
             case "bits":
                 value = rng.integers(0, 2, shape).astype(float)
+        if t.dtype in INTEGERS:
+            # An index is below every dim that is no 1, so that most code can use it.
+            extents = [n for other in types.values() for d in other.dims if (n := d.value(sizes)) > 1]
+            made[name] = rng.integers(0, min(extents, default=1), shape).astype(NAMES[t.dtype])
+            continue
         if name in masks and value.ndim:
             kept = rng.random(value.shape) < 0.5
             rows = kept.reshape(-1, value.shape[-1])

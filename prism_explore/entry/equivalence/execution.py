@@ -91,7 +91,7 @@ def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DTyp
 
     def tensor(variable: str) -> Any:
         value = torch.tensor(inputs[variable])
-        if value.dtype == torch.bool:
+        if not value.is_floating_point():
             return value
         return value.to(getattr(torch, NAMES[dtypes[variable]] if dtypes is not None else "float64"))
 

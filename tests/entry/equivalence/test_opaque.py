@@ -1,0 +1,76 @@
+"""`px.check` on operators without a row: equal operators, attributes and operands give equal results, nothing else."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import prism_explore as px
+
+ASSUMED = "Assumed of each: equal arguments and attributes give equal results; nothing else"
+
+
+def sorted_softmax(x):
+    return torch.sort(torch.softmax(x, -1), -1)[0] * 2
+
+
+def sorted_stable_softmax(x):
+    e = (x - x.amax(-1, keepdim=True)).exp()
+    found = torch.sort(e / e.sum(-1, keepdim=True), -1)[0]
+    return found + found
+
+
+def looked_up(i, w):
+    return F.embedding(i, w) * 2
+
+
+def looked_up_twice(i, w):
+    return F.embedding(i, w) + F.embedding(i, w)
+
+
+X = {"x": px.T("b", 16)}
+LOOKUP = {"i": px.T("b", dtype="i64"), "w": px.T(20, 8)}
+CONVOLUTION = {"x": px.T(2, 3, 8), "w": px.T(4, 3, 3)}
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "inputs", "outcome"),
+    [
+        (sorted_softmax, sorted_stable_softmax, X, "proved"),
+        (sorted_softmax, lambda x: torch.sort(torch.softmax(x, -1), -1, descending=True)[0] * 2, X, "refuted"),
+        (sorted_softmax, lambda x: torch.sort(torch.softmax(2 * x, -1), -1)[0] * 2, X, "refuted"),
+        (lambda x: torch.cummax(torch.cummax(x, 0)[0], 0)[0], lambda x: torch.cummax(x, 0)[0], X, "unknown"),
+        (lambda x: torch.argmax(x * 2, -1), lambda x: torch.argmax(x + x, -1), X, "proved"),
+        (lambda x: torch.argmax(x * 2, -1), lambda x: torch.argmax(-x, -1), X, "refuted"),
+        (looked_up, looked_up_twice, LOOKUP, "proved"),
+        (looked_up, lambda i, w: F.embedding(i, w * 2), LOOKUP, "unknown"),
+        (lambda x, w: F.conv1d(2 * x, w), lambda x, w: F.conv1d(x + x, w), CONVOLUTION, "proved"),
+        (lambda x, w: F.conv1d(x, w, padding=1)[..., :6], lambda x, w: F.conv1d(x, w), CONVOLUTION, "refuted"),
+    ],
+)
+def test_calls_are_equal_only_where_operator_attributes_and_operands_are(f, g, inputs, outcome):
+    found = px.check(f, g, inputs=inputs)
+
+    assert found.outcome == outcome
+    if outcome == "proved":
+        assert ASSUMED in found.results[0].reason
+    if outcome == "unknown":
+        assert "which these may never compute; no trial in torch differs" in found.results[0].reason
+
+
+def test_each_of_several_results_is_judged():
+    def scaled(x, scale):
+        values, indices = torch.topk(x, 2)
+        return values * scale, indices
+
+    found = px.check(lambda x: scaled(x, 2), lambda x: scaled(x, 3), x=px.T("b", 16))
+
+    assert [r.outcome for r in found.results] == ["refuted", "proved"]
+
+
+def test_constants_of_the_code_are_equal_by_content():
+    def pick(*rows):
+        index = torch.tensor(rows)
+        return lambda x: torch.index_select(x, 1, index)
+
+    assert px.check(pick(0, 3), pick(0, 3), x=px.T("b", 16)).outcome == "proved"
+    assert px.check(pick(0, 3), pick(0, 2), x=px.T("b", 16)).outcome == "refuted"
