@@ -181,7 +181,6 @@ def _refuted(
             "unknown",
             f"The two sides differ for some results of opaque operators ({', '.join(programs.opaque)}), "
             "which these may never compute; no trial in torch differs",
-            verdict,
             advice="Only calls with equal attributes and with operands that are proved equal have equal results.",
         )
     sizes = ", ".join(f"{s}={n}" for s, n in counterexample.sizes)
