@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 PROGRAM = "program."
 """Prefix of the name of a tensor of the program."""
 GOAL = "goal"
-"""Name of the last lemma of a certificate: the results of program and candidate are equal; goal2 is about the second
+"""Name of the last lemma of a certificate: the results of program and candidate are equal; goal1 is about the second
 of several results, and so on."""
 _TENSOR = re.compile(r"(?:(?P<owner>f[\w.]*)/)?(?:program\.%(?P<program>\d+)|k(?P<kernel>\d+)(?:\.b(?P<block>\d+))?)")
 _FRAME = re.compile(r"(?P<candidate>f\d+\.c\d+)/(?:(?P<tensor>[\w.%]+)@(?P<number>\d+)(?:\.(?P<eclass>e\d+))?|goal)")

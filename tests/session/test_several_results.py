@@ -147,8 +147,8 @@ def test_a_certificate_has_a_lemma_per_result():
     assert ["k9 = program.%9", "k3 = program.%3"] == [x.operation for x in goals]
     assert all(x.replayed for x in certified.proof.lemmas)
     assert "k3 = program.%3" in derivation(certified)
-    assert ("goal", "goal2") == equalities(PROGRAM, PROGRAM.graph).tensors[-2:]
-    assert FrameRef("f1.c1", "goal2", 0) == frame_ref(member_ref("f1.c1", "goal2"))
+    assert ("goal", "goal1") == equalities(PROGRAM, PROGRAM.graph).tensors[-2:]
+    assert FrameRef("f1.c1", "goal1", 0) == frame_ref(member_ref("f1.c1", "goal1"))
 
 
 def test_the_worst_result_decides_in_floating_point():
@@ -197,7 +197,7 @@ def test_a_check_compares_every_result_and_says_which_is_wrong():
     assert isinstance(check_results(run, cases), CheckPassed)
     found = check_results(wrong, cases)
     assert isinstance(found, Failure)
-    assert found.reason.startswith("random, result 2: a row deviates")
+    assert found.reason.startswith("random, result 1: a row deviates")
     found = check_results(lambda *inputs: run(*inputs)[0], cases)
     assert Failure("tune.wrong", "random: 1 results, expected 2") == found
 

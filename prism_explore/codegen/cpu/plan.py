@@ -50,7 +50,7 @@ def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes
     """
     cpu = host_cpu() if lanes is None else replace(host_cpu(), lanes=lanes)
     stored = {i.name: i.type.dtype for i in graph.inputs}
-    stored |= {"the result" if not n else f"result {n + 1}": t.dtype for n, t in enumerate(graph.output_types)}
+    stored |= {"the result" if not n else f"result {n}": t.dtype for n, t in enumerate(graph.output_types)}
     for name, dtype in stored.items():
         if dtype == "f64":
             return f"{name} is f64; the CPU backend computes in float32 and stores f32, bf16 and f16"

@@ -133,7 +133,7 @@ def check_results(run: Run, cases: Sequence[ReferenceCase], roundings: float = 1
         if len(found) != len(case.results):
             return Failure("tune.wrong", f"{case.name}: {len(found)} results, expected {len(case.results)}")
         for number, (array, wanted) in enumerate(zip(found, case.results, strict=True)):
-            where = case.name if len(found) == 1 else f"{case.name}, result {number + 1}"
+            where = case.name if len(found) == 1 else f"{case.name}, result {number}"
             if failure := _failure(array, wanted, roundings * wanted.tolerance, where):
                 return Failure("tune.wrong", failure)
             if case is cases[0]:

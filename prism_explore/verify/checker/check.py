@@ -58,8 +58,8 @@ TOLERANCE = 1e-7
 
 
 def goal_name(number: int) -> str:
-    """The name of the lemma that both sides of a result are equal; `number` is that of the result, from 0."""
-    return "goal" if not number else f"goal{number + 1}"
+    """The name of the lemma that both sides of a result are equal: goal, goal1, ...; results count from 0."""
+    return "goal" if not number else f"goal{number}"
 
 
 def is_goal(tensor: str) -> bool:

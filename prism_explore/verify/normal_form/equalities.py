@@ -116,7 +116,7 @@ class Equalities:
     def tensors(self) -> tuple[str, ...]:
         """Every tensor that has a lemma, in order; none where a side has no normal form.
 
-        The last is `goal`, followed by `goal2` and so on for further results.
+        The last is `goal`, followed by `goal1` and so on for further results.
         """
         return () if isinstance(self._obligations, NoNormalForm) else tuple(x.tensor for x in self._obligations)
 

@@ -377,6 +377,34 @@ def test_any_kernel_equals_the_block_interpreter(interpreter, made, seed):
 
 
 # ---------------------------------------------------------------- wrong kernels are detected
+SEVERAL = """sgraph
+  x = input f32[b, 24]
+  g = input f32[24]
+  %2 = custom(x, g) grid[x=gx]
+    %0 = load(0, imap=[0])
+    %1 = load(1, imap=[-])
+    %2 = square(%0)
+    %3 = mul(%2, %1)
+    %4 = store(%3, omap=[0])
+    %5 = store(%2, omap=[0])
+  %3 = result(%2, index=1)
+  %4 = exp(%3)
+  return %4, %2, %3"""
+
+
+def test_each_of_several_results_is_compared(interpreter):
+    agrees(parse(SEVERAL), {"b": 6, "gx": 3}, interpreter)
+    module = write_triton(parse(SEVERAL), {"b": 6, "gx": 3}, NO_SCHEDULE)
+    types = {i.name: i.type for i in parse(SEVERAL).inputs}
+    x, g = np.ones((6, 24), "float32"), np.full(24, 2, "float32")
+
+    exponential, scaled, squared = interpreter.run(module, {"x": x, "g": g}, types)
+
+    assert {1.0} == set(squared.flat)
+    assert {2.0} == set(scaled.flat)
+    np.testing.assert_allclose(exponential, np.e, rtol=1e-6)
+
+
 def test_a_wrong_kernel_is_found(interpreter):
     graph = graphs.rmsnorm_linear()
     numbers = {"b": 5, "gx": 3, "f": 4}
