@@ -100,6 +100,9 @@ export class App implements Host {
     keepKeys(this.element);
     this.lock.follow(this.element);
     this.element.addEventListener("keydown", (event) => onKey(event, keys, this));
+    this.element.addEventListener("pointerdown", ({ target }) => {
+      if (target instanceof Node && !this.filter?.element.contains(target)) this.filter?.close();
+    });
     this.layout.follow(this.element);
     this.press = new Press(this.element, (changed) => this.receive(changed));
     this.wire = new Wire(model, {
@@ -215,7 +218,7 @@ export class App implements Host {
   /** Close what is open, clear what is set, or leave the widget. */
   leave(): void {
     if (this.help.open) this.help.toggle();
-    else if (this.layout.restore() || this.find.clear()) return;
+    else if (this.filter?.close() || this.layout.restore() || this.find.clear()) return;
     else if (this.selection) this.select("");
     else (document.activeElement as HTMLElement | null)?.blur();
   }

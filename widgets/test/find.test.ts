@@ -183,6 +183,22 @@ describe("the filter", () => {
     expect(dimmed()).toEqual([]);
   });
 
+  it("closes its form with Escape and with a click beside it", () => {
+    const { root } = show(filtered());
+    const form = root.querySelector<HTMLDetailsElement>("details.pe-filter");
+    const press = (key: string) => root.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    press("f");
+    expect(form?.open).toBe(true);
+    press("Escape");
+    expect(form?.open).toBe(false);
+
+    press("f");
+    form?.querySelector("input")?.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    expect(form?.open).toBe(true);
+    root.querySelector('[data-panel="map"]')?.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    expect(form?.open).toBe(false);
+  });
+
   it("adds the conditions of the form", () => {
     const { python, root } = show(filtered());
     const form = root.querySelector<HTMLFormElement>(".pe-filterform");
