@@ -198,7 +198,7 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
         "map_modes": to_data(PANELS["map"](context).modes),
         "compared": compared.data if compared is not None else None,
         "timeline": recorder.versions.of,
-        "pool": pool.to_data(),
+        "pool": pool.to_data(recorder.versions.by_name()),
     }
     sentences = _sentences(len(entries), len(at), (len(drawn), len(candidates)), frames)
     return data, (*sentences, *(_compared_sentences(compared) if compared is not None else ()))

@@ -84,6 +84,11 @@ class Versions:
         if not versions or versions[-1][1] != member:
             versions.append((moment, member))
 
+    def by_name(self) -> Iterator[int]:
+        """The numbers of the values, with those of one panel and subject side by side."""
+        for _, versions in sorted(self.of.items()):
+            yield from (member for _, member in versions)
+
 
 def moments(entries: Sequence[Entry], families: int) -> tuple[int, ...]:
     """The numbers of events at which panels are recorded; the last one is the number of all events."""
