@@ -148,13 +148,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as scratch, running_lab(Path(scratch)) as lab, sync_playwright() as playwright:
         search = f"{SEARCH}\nsess.step({args.events})\nsess.save({FILE!r})\nprint(len(sess.journal))"
         recorded = MADE_UP.format(events=args.events, file=FILE) if args.made_up else search
-        events = int(_python(recorded, lab.folder))
+        events = int(run_python(recorded, lab.folder))
         found["events"] = events
-        found["load_s"] = median(float(_python(LOAD, lab.folder)) for _ in range(args.repeat))
+        found["load_s"] = median(float(run_python(LOAD, lab.folder)) for _ in range(args.repeat))
         browser = playwright.chromium.launch(executable_path=path, args=list(CHROMIUM_FLAGS))
         found |= _saved_search(lab, browser, args.repeat, events)
         if not args.made_up:
-            found |= _report(lab.folder, browser, args.repeat, events)
+            found |= report_times(lab.folder, browser, args.repeat, events)
             found |= _running_search(lab, browser, args.repeat, args.events)
         browser.close()
     if args.json:
@@ -165,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(f"  {name:<24}" + ("not within 30 s" if value is None else f"{value:>12,.3f}"))
 
 
-def _python(code: str, folder: Path) -> str:
+def run_python(code: str, folder: Path) -> str:
     """What a fresh process prints that runs this code."""
     command = [sys.executable, "-c", code]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -201,9 +201,19 @@ def _saved_search(lab: Lab, browser: Browser, repeat: int, events: int) -> dict[
     return found
 
 
-def _report(folder: Path, browser: Browser, repeat: int, events: int) -> dict[str, float | None]:
-    """Writing a report, its size, and the page without Python."""
-    written_s, size_bytes = _python(REPORT, folder).split()
+def report_times(folder: Path, browser: Browser, repeat: int, events: int) -> dict[str, float | None]:
+    """The times of writing a report, and of its page without Python.
+
+    Args:
+        folder: has the saved search.
+        browser: opens the page.
+        repeat: clicks and looks back, of which the medians are taken.
+        events: number of events of the search.
+
+    Returns:
+        Per figure, its value. Units: as its name ends.
+    """
+    written_s, size_bytes = run_python(REPORT, folder).split()
     page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
     began_s = time.perf_counter()
     page.goto((folder / "large.html").as_uri())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from prism_explore.events.fastest import NOT_WAITED_FOR, FasterBaseline, find_faster_baseline
@@ -139,7 +140,7 @@ class Improvement:
     time_s: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ledger:
     """The result of all events of a search."""
 
@@ -171,7 +172,7 @@ class Ledger:
     nothing_faster: NothingFaster | None = None
     """Set where the time to beat excludes all proved candidates that may win."""
 
-    @property
+    @cached_property
     def best(self) -> Trial | None:
         """The fastest trial of a family that is neither rejected nor withheld; the first of equally fast ones."""
         return fastest_trial(self.trials, self.steering, self.withheld)
