@@ -1,12 +1,18 @@
-"""Torch's own operator database as judge of the frontend: is each operator traced whole, and does it stay right?
+"""Torch's own databases of operators and modules as judge of the frontend: is each traced whole, and is it right?
 
     .venv/bin/python benchmarks/torch_operators.py
     .venv/bin/python benchmarks/torch_operators.py --only softmax --samples 9
+    .venv/bin/python benchmarks/torch_operators.py --modules
 
-Source: `torch.testing._internal.common_methods_invocations.op_db`, with its sample inputs in float32. It needs the
-package `expecttest`. Each sample is traced to a tensor program, or, where an operator has no row, to tensor programs
-with opaque calls of torch between them. The reference interpreter computes the programs, torch the calls, and the
-results are compared with torch's. There is no search. Samples with a dim of size 0 are left out.
+Sources: `op_db` of `torch.testing._internal.common_methods_invocations` and, with `--modules`, `module_db` of
+`common_modules`, with their sample inputs in float32; modules are in evaluation mode. They need the package
+`expecttest`. Each sample is traced to a tensor program, or, where an operator has no row, to tensor programs with
+opaque calls of torch between them. The reference interpreter computes the programs, torch the calls, and the results
+are compared with torch's. There is no search.
+
+A sample that returns its inputs or views of them computes nothing that could be searched. It is judged with its results
+doubled, so that the view is part of a program. Samples are left out if a tensor of theirs has a dim of size 0, if they
+have no tensor, or if their result does not depend on one.
 
 An operator is one of:
 
@@ -16,18 +22,19 @@ partly      some samples are traced, and their results agree
 refused     no sample is traced; the reason of the first is kept
 export      torch.export cannot trace any sample
 WRONG       a traced sample disagrees with torch
-no floats   the operator has no float32 samples of one element or more
+left out    there is no float32 sample, or all are left out
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import re
 import sys
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -43,11 +50,12 @@ from prism_explore.errors import PrismError, UnsupportedOperator
 from prism_explore.frontend import trace
 from prism_explore.frontend.mixed_program import evaluate_mixed
 from prism_explore.frontend.mixed_trace import trace_mixed
-from prism_explore.ir.interpreter.reference import evaluate
+from prism_explore.ir.interpreter.reference import evaluate_results
 
-Kind = Literal["whole", "opaque", "partly", "refused", "export", "WRONG", "no floats"]
-KINDS: tuple[Kind, ...] = ("whole", "opaque", "partly", "refused", "export", "WRONG", "no floats")
+Kind = Literal["whole", "opaque", "partly", "refused", "export", "WRONG", "left out"]
+KINDS: tuple[Kind, ...] = ("whole", "opaque", "partly", "refused", "export", "WRONG", "left out")
 EXPORT_FAILED = "torch.export could not trace"
+NOTHING_COMPUTED = "there is nothing to search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,51 +68,105 @@ class Verdict:
     """Samples that were traced and agree."""
     tried: int
     reason: str = ""
-    """Why the first sample that was not taken was refused, or where it disagrees."""
+    """Why the first sample that is not one tensor program was refused or is opaque, or where it disagrees."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of an operator: a module of its tensors, and these tensors."""
+    """One call of a function or module: a graph of it, and the tensors that it is called with."""
 
-    module: torch.fx.GraphModule
-    tensors: tuple[torch.Tensor, ...]
+    function: Any
+    leaves: tuple[Any, ...]
+    """Its arguments, flattened."""
+    layout: Any
+    doubles: bool = False
+    """Whether each float result is doubled."""
+
+    @property
+    def tensors(self) -> tuple[torch.Tensor, ...]:
+        """The tensors among its arguments."""
+        return tuple(x for x in self.leaves if isinstance(x, torch.Tensor))
+
+    @property
+    def module(self) -> torch.fx.GraphModule:
+        """A graph of one node whose inputs are the tensors."""
+
+        graph = torch.fx.Graph()
+        inputs = tuple(graph.placeholder(f"x{n + 1}") for n in range(len(self.tensors)))
+        if isinstance(self.function, torch.nn.Module):
+            root = torch.nn.ModuleDict({"module": self.function})
+            args, kwargs = self._arguments(inputs)
+            found = graph.call_module("module", args, kwargs)
+        else:
+            root = torch.nn.Module()
+            found = graph.call_function(lambda *given: self._called(given), inputs)
+        graph.output(graph.call_function(_doubled, (found,)) if self.doubles else found)
+        return torch.fx.GraphModule(root, graph)
+
+    def _called(self, given: tuple[Any, ...]) -> Any:
+        args, kwargs = self._arguments(given)
+        return self.function(*args, **kwargs)
+
+    def _arguments(self, given: tuple[Any, ...]) -> Any:
+        """Positional and named arguments, with `given` in place of the tensors."""
+        rest = iter(given)
+        return _pytree.tree_unflatten(
+            [next(rest) if isinstance(x, torch.Tensor) else x for x in self.leaves], self.layout
+        )
+
+    def run(self) -> list[torch.Tensor]:
+        """The tensors that torch returns."""
+        found = self.module(*copy.deepcopy(self.tensors))
+        return [x for x in _pytree.tree_leaves(found) if isinstance(x, torch.Tensor)]
+
+
+def _doubled(found: Any) -> Any:
+    return _pytree.tree_map_only(torch.Tensor, lambda x: x * 2 if x.is_floating_point() else x, found)
 
 
 def call_of(function: Any, arguments: tuple[Any, ...], by_name: dict[str, Any]) -> Call:
-    """A call as a graph of one node whose inputs are the call's tensors."""
+    """A call with its arguments flattened."""
     leaves, layout = _pytree.tree_flatten((arguments, by_name))
-    tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
-
-    def code(*given: Any) -> Any:
-        rest = iter(given)
-        args, kwargs = _pytree.tree_unflatten(
-            [next(rest) if isinstance(x, torch.Tensor) else x for x in leaves], layout
-        )
-        return function(*args, **kwargs)
-
-    graph = torch.fx.Graph()
-    inputs = tuple(graph.placeholder(f"x{n + 1}") for n in range(len(tensors)))
-    graph.output(graph.call_function(code, inputs))
-    return Call(torch.fx.GraphModule(torch.nn.Module(), graph), tuple(tensors))
+    return Call(function, tuple(leaves), layout)
 
 
-def samples(entry: Any, count: int) -> Iterator[Call]:
-    """The first sample of an operator and others, evenly spaced over its list."""
+def spread(calls: Sequence[Call], count: int) -> Sequence[Call]:
+    """The first call and others, evenly spaced, of those whose tensors all have an element."""
+    calls = [call for call in calls if call.tensors and all(x.numel() for x in call.tensors)]
+    return calls[:: max(1, len(calls) // count)][:count]
+
+
+def operator_calls(entry: Any) -> list[Call]:
+    """The samples of an operator of `op_db`."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         found = list(islice(entry.sample_inputs("cpu", torch.float32), 200))
-    calls = [call_of(entry.op, (sample.input, *sample.args), sample.kwargs) for sample in found]
-    calls = [call for call in calls if all(x.numel() for x in call.tensors)]
-    yield from calls[:: max(1, len(calls) // count)][:count]
+    return [call_of(entry.op, (sample.input, *sample.args), sample.kwargs) for sample in found]
+
+
+def module_calls(entry: Any) -> list[Call]:
+    """The samples of a module of `module_db`, each a module of its own."""
+    found: list[Call] = []
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        kind = {"device": "cpu", "dtype": torch.float32, "requires_grad": False, "training": False}
+        for sample in entry.module_inputs_func(entry, **kind):
+            made, given = sample.constructor_input, sample.forward_input
+            if any(isinstance(x, torch.Tensor) and x.dtype == torch.float64 for x in made.kwargs.values()):
+                continue  # fractional pooling's random numbers, which fit no float32 input
+            module = entry.module_cls(*made.args, **made.kwargs).eval()
+            # A lazy module makes its parameters in its first call.
+            module(*given.args, **given.kwargs)
+            found.append(call_of(module.requires_grad_(False), tuple(given.args), given.kwargs))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of one sample that could be traced."""
 
-    is_whole: bool
-    """Whether it is one tensor program."""
+    opaque: str = ""
+    """Why it is not one tensor program; empty where it is."""
     wrong: str = ""
     """Where it differs from torch; empty where it agrees."""
 
@@ -118,20 +180,28 @@ def outcome(call: Call) -> Outcome:
     inputs = {f"x{n + 1}": x for n, x in enumerate(call.tensors)}
     try:
         made = trace(call.module, inputs, name="operator")
-    except PrismError:
+    except PrismError as failure:
+        if NOTHING_COMPUTED in str(failure):
+            raise
         mixed = trace_mixed(call.module, inputs, "operator")
         given = {name: x.numpy() for name, x in mixed.bind(*call.tensors).items()}
         with np.errstate(all="ignore"):
-            return Outcome(False, disagreement(call, evaluate_mixed(mixed, given, wide=False)))
+            found = evaluate_mixed(mixed, given, wide=False)
+        return Outcome(short_reason(failure), disagreement(call, found))
     bound = made.bind(*call.tensors)
     with np.errstate(all="ignore"):
-        results = evaluate(made.program, {b.name: x.numpy() for b, x in zip(made.bindings, bound, strict=True)})
-    return Outcome(True, disagreement(call, results if isinstance(results, tuple) else (results,)))
+        results = evaluate_results(made.program, {b.name: x.numpy() for b, x in zip(made.bindings, bound, strict=True)})
+    if made.form is None:
+        return Outcome(wrong=disagreement(call, results))
+    tensors = {**inputs, **made.parameters}
+    leaves = _pytree.tree_leaves(made.form.filled(results if len(results) > 1 else results[0], tensors))
+    found = [np.asarray(x) for x in leaves if isinstance(x, np.ndarray | torch.Tensor)]
+    return Outcome(wrong=disagreement(call, found))
 
 
 def disagreement(call: Call, found: Sequence[Any]) -> str:
     """Where results differ from torch's; empty where they agree."""
-    wanted = [x for x in _pytree.tree_leaves(call.module(*call.tensors)) if isinstance(x, torch.Tensor)]
+    wanted = call.run()
     for x, y in zip(wanted, found, strict=True):
         if tuple(x.shape) != y.shape:
             return f"shape {y.shape}, torch has {tuple(x.shape)}"
@@ -143,42 +213,77 @@ def disagreement(call: Call, found: Sequence[Any]) -> str:
     return ""
 
 
+def judged(call: Call) -> Outcome | None:
+    """As `outcome`, the results doubled where nothing else is computed; None for a sample to be left out.
+
+    Raises:
+        PrismError: it cannot be traced.
+    """
+    for tried in (call, replace(call, doubles=True)):
+        try:
+            return outcome(tried)
+        except PrismError as failure:
+            if NOTHING_COMPUTED in str(failure):
+                continue
+            if has_empty_result(call):
+                return None
+            raise
+    return None
+
+
+def has_empty_result(call: Call) -> bool:
+    """Whether torch returns a tensor without elements; False where torch cannot run the sample on this machine."""
+    try:
+        return any(not x.numel() for x in call.run())
+    except Exception:
+        return False
+
+
 def short_reason(failure: PrismError) -> str:
     """A message without line and list of operators."""
     return re.sub(r"\s+", " ", str(failure).partition("; used at")[0].partition(". Supported")[0])[:160]
 
 
+def name_of(entry: Any) -> str:
+    """The name of an entry of either database, with its variant."""
+    variant = getattr(entry, "variant_test_name", "")
+    return str(entry.name) + (f".{variant}" if variant else "")
+
+
 def judge(entry: Any, count: int) -> Verdict:
-    """One operator, on up to `count` samples."""
-    name = entry.name + (f".{entry.variant_test_name}" if entry.variant_test_name else "")
+    """One operator or module, on up to `count` samples."""
+    name, is_module = name_of(entry), hasattr(entry, "module_cls")
     if torch.float32 not in entry.dtypes:
-        return Verdict(name, "no floats", 0, 0)
+        return Verdict(name, "left out", 0, 0)
     taken, whole, tried, exported, reason = 0, 0, 0, 0, ""
-    for call in samples(entry, count):
-        tried += 1
+    for call in spread(module_calls(entry) if is_module else operator_calls(entry), count):
         try:
-            found = outcome(call)
+            found = judged(call)
         except PrismError as failure:
+            tried += 1
             exported += EXPORT_FAILED not in str(failure)
             reason = reason or short_reason(failure)
             continue
+        if found is None:
+            continue
+        tried += 1
         if found.wrong:
             return Verdict(name, "WRONG", taken, tried, found.wrong)
-        taken, whole, exported = taken + 1, whole + found.is_whole, exported + 1
+        taken, whole, exported = taken + 1, whole + (not found.opaque), exported + 1
+        reason = reason or found.opaque
     if not tried:
-        return Verdict(name, "no floats", 0, 0)
-    kind = (
-        "whole"
-        if whole == tried
-        else "opaque"
-        if taken == tried
-        else "partly"
-        if taken
-        else "refused"
-        if exported
-        else "export"
-    )
+        return Verdict(name, "left out", 0, 0)
+    kind: Kind = "refused" if exported else "export"
+    for possible, holds in (("partly", taken > 0), ("opaque", taken == tried), ("whole", whole == tried)):
+        kind = possible if holds else kind
     return Verdict(name, kind, taken, tried, reason)
+
+
+def modules(only: str = "") -> list[Any]:
+    """Torch's database of modules, or the entries whose names match."""
+    from torch.testing._internal.common_modules import module_db
+
+    return [e for e in module_db if re.search(only, e.name)]
 
 
 def operators(only: str = "") -> list[Any]:
@@ -206,20 +311,21 @@ def print_reasons(verdicts: Sequence[Verdict]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="a regular expression for names of operators")
-    parser.add_argument("--samples", type=int, default=4, help="number of samples per operator")
-    parser.add_argument("--list", action="store_true", help="print every operator")
+    parser.add_argument("--only", default="", help="a regular expression for names")
+    parser.add_argument("--samples", type=int, default=4, help="number of samples of each")
+    parser.add_argument("--modules", action="store_true", help="judge modules instead of operators")
+    parser.add_argument("--list", action="store_true", help="print each verdict")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     start, verdicts = perf_counter(), []
-    for entry in operators(options.only):
+    for entry in (modules if options.modules else operators)(options.only):
         began = perf_counter()
         try:
             verdicts.append(judge(entry, options.samples))
         except Exception as failure:  # a crash is a finding of its own
             if isinstance(failure, UnsupportedOperator):
                 raise
-            verdicts.append(Verdict(entry.name, "WRONG", 0, 0, f"crash: {type(failure).__name__}: {failure}"[:200]))
+            verdicts.append(Verdict(name_of(entry), "WRONG", 0, 0, f"crash: {type(failure).__name__}: {failure}"[:200]))
         if options.list:
             v = verdicts[-1]
             print(
@@ -227,7 +333,8 @@ def main() -> None:
                 flush=True,
             )
     print_reasons(verdicts)
-    print(f"\n{counts(verdicts)}{len(verdicts)} operators, {perf_counter() - start:.0f} s")
+    what = "modules" if options.modules else "operators"
+    print(f"\n{counts(verdicts)}{len(verdicts)} {what}, {perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

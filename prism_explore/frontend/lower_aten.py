@@ -134,7 +134,8 @@ class Translation:
         computed: list[int] = []
         for r in returned:
             value = self._values[r] if hasattr(r, "op") else None
-            match value:
+            unchanged = next((view for view, at in self._inputs.items() if at == value), value)
+            match unchanged:
                 case None:
                     self.results += (Constant(r),)
                 case View(placeholder, order):
@@ -230,6 +231,11 @@ class Translation:
         """The mask of where a tensor is not 0, or with `if_true=False` of where it is 0."""
         dims = self.build.type_of(tensor).dims
         return MaskedConstant(dims, NonZero(tensor), Fraction(if_true), Fraction(not if_true), is_boolean=True)
+
+    def truth_of(self, x: Any) -> MaskedConstant:
+        """A traced value as a mask; of numbers, where they are not 0."""
+        mask = self.mask(x)
+        return mask if mask is not None else self.nonzero_mask(self.tensor(x))
 
     def number(self, x: Any) -> Fraction | None:
         """A Python number as an exact rational, from its shortest decimal digits; None for anything else."""
@@ -475,6 +481,7 @@ class Translation:
             if bool(mask.if_true) == where:
                 raise self.unsupported("a mask that covers everything")
             return x
+        x = self.at(self.expanded(x, broadcast(self.dims_of(x), mask.dims, self.line)))
         if isinstance(mask.condition, NonZero):
             return self._filled_by_tensor(x, mask, value, bool(mask.if_true) != where)
         keep, is_inverted = self._keep_band(x, mask, not where)

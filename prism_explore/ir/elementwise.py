@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
-from math import erf, inf, pi, sqrt
+from math import copysign, erf, erfc, inf, nan, pi, sqrt
+from math import exp as math_exp
+from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -91,6 +93,8 @@ class ElementwiseFunction:
     monotone: Literal["", "increasing", "decreasing"] = ""
     degree: Fraction | None = None
     """d if f(a b) = f(a) f(b) up to a sign, so that f(c^n) is c^(d n)."""
+    is_step: bool = False
+    """Whether its values are integers, and constant between jumps."""
     derivative: str = ""
     """Its derivative as a formula in mpmath's functions; empty if it is not differentiable or not known."""
 
@@ -225,6 +229,25 @@ def _gelu_tanh(x: Any) -> Any:
     return 0.5 * x * (1.0 + np.tanh(sqrt(2.0 / pi) * (x + 0.044715 * x * x * x)))
 
 
+def _erfc(x: Any) -> Any:
+    return np.asarray(np.vectorize(erfc, otypes=[np.float64])(x)).astype(x.dtype)
+
+
+def _erfinv_of_number(x: float) -> float:
+    """Newton's method from the inverse of the normal distribution, which is near but not exact around 0."""
+    if not -1.0 < x < 1.0:
+        return copysign(inf, x) if abs(x) == 1.0 else nan
+    y = NormalDist().inv_cdf((1.0 + abs(x)) / 2.0) * sqrt(0.5) if abs(x) > 0.1 else abs(x) * sqrt(pi) / 2.0
+    for _ in range(4):
+        error = erf(y) - abs(x) if abs(x) < 0.5 else (1.0 - abs(x)) - erfc(y)
+        y -= error * sqrt(pi) / 2.0 * math_exp(y * y)
+    return copysign(y, x)
+
+
+def _erfinv(x: Any) -> Any:
+    return np.asarray(np.vectorize(_erfinv_of_number, otypes=[np.float64])(x)).astype(x.dtype)
+
+
 def _softplus(x: Any) -> Any:
     return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
 
@@ -269,6 +292,58 @@ _LOG1P = "tl.where(1.0 + ({0}) == 1.0, {0}, tl.log(1.0 + ({0})) * ({0}) / ((1.0 
 _SINH = "({0} * (1.0 + {0} * {0} * (1.0 / 6.0 + {0} * {0} * (1.0 / 120.0 + {0} * {0} / 5040.0))))"
 """The series up to 1/4; exp(x) - 1 is 2 exp(x/2) sinh(x/2)."""
 _SOFTPLUS = "tl.maximum({0}, 0.0) + " + _LOG1P.format("tl.exp(-tl.abs({0}))")
+
+
+def _triton_polynomial(x: str, coefficients: tuple[float, ...]) -> str:
+    """A polynomial by Horner's rule as a text in Triton, the highest coefficient first."""
+    text = repr(coefficients[0])
+    for a in coefficients[1:]:
+        text = f"({text} * {x} + {a!r})"
+    return text
+
+
+ATAN = (
+    0.0027856983, -0.0158660281, 0.0424722321, -0.0749753043, 0.1064487994, -0.1420703083, 0.1999345422, -0.3333314657,
+)  # fmt: skip
+"""(atan(t) / t - 1) / t² as a polynomial in t² for t up to 1."""
+ERFC_MIDDLE = (
+    2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1, -5.824733027278666e-1,
+    6.210004621745983e-1, -4.944515323274145e-1, 3.404879937665872e-1, -2.741127028184656e-1,
+    5.638259427386472e-1,
+)  # fmt: skip
+ERFC_TAIL = (
+    -1.047766399936249e1, 1.297719955372516e1, -7.495518717768503e0, 2.921019019210786e0,
+    -1.015265279202700e0, 4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1,
+)  # fmt: skip
+"""x exp(x²) erfc(x) as polynomials in 1/x² for x from 1 to 2, and beyond. Source: Moshier, Cephes, ndtrf.c."""
+ERFINV_NEAR = (
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
+    0.246640727, 1.50140941,
+)  # fmt: skip
+ERFINV_TAIL = (
+    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
+    1.00167406, 2.83297682,
+)  # fmt: skip
+"""erfinv(x) / x as polynomials in w - 2.5 for w = -log(1 - x²) below 5, and in sqrt(w) - 3 beyond.
+
+Source: Giles, Approximating the erfinv Function, GPU Computing Gems, 2011.
+"""
+_SLOPE = "tl.where(tl.abs({0}) > 1.0, 1.0 / tl.abs({0}), tl.abs({0}))"
+_ATAN_OF_SLOPE = f"({_SLOPE} + {_SLOPE} * {_SLOPE} * {_SLOPE} * {_triton_polynomial(f'({_SLOPE} * {_SLOPE})', ATAN)})"
+_ATAN = (
+    f"tl.where({{0}} < 0.0, -1.0, 1.0) * tl.where(tl.abs({{0}}) > 1.0, 1.5707963267948966 - {_ATAN_OF_SLOPE}, "
+    f"{_ATAN_OF_SLOPE})"
+)
+_INVERSE = "(1.0 / ({0} * {0}))"
+_ERFC = (
+    "tl.where({0} > 1.0, tl.exp(-{0} * {0}) / {0} * tl.where({0} < 2.0, "
+    f"{_triton_polynomial(_INVERSE, ERFC_MIDDLE)}, {_triton_polynomial(_INVERSE, ERFC_TAIL)}), 1.0 - tl.erf({{0}}))"
+)
+_W = "-tl.log((1.0 - {0}) * (1.0 + {0}))"
+_ERFINV = (
+    f"{{0}} * tl.where({_W} < 5.0, {_triton_polynomial(f'({_W} - 2.5)', ERFINV_NEAR)}, "
+    f"{_triton_polynomial(f'(tl.sqrt({_W}) - 3.0)', ERFINV_TAIL)})"
+)
 UNARY: dict[str, ElementwiseFunction] = {
     row.name: row
     for row in (
@@ -560,6 +635,119 @@ UNARY: dict[str, ElementwiseFunction] = {
             parity="even",
             parity_argument="Its series has even powers only.",
             derivative="-sin(x)",
+        ),
+        ElementwiseFunction(
+            name="atan",
+            numpy=np.arctan,
+            torch="torch.atan({0})",
+            triton=_ATAN,
+            llvm="atan(x)",
+            flops=1,
+            aten=("atan",),
+            exact="atan(x)",
+            range=Interval(-1.5707964, 1.5707964),
+            parity="odd",
+            parity_argument="It is the integral of an even function from 0 on.",
+            zero_at_zero=True,
+            monotone="increasing",
+            derivative="1 / (1 + x * x)",
+        ),
+        ElementwiseFunction(
+            name="floor",
+            numpy=np.floor,
+            torch="torch.floor({0})",
+            triton="tl.floor({0})",
+            llvm="floor(x)",
+            flops=1,
+            aten=("floor",),
+            exact="floor(x)",
+            zero_at_zero=True,
+            monotone="increasing",
+            is_step=True,
+        ),
+        ElementwiseFunction(
+            name="ceil",
+            numpy=np.ceil,
+            torch="torch.ceil({0})",
+            triton="tl.ceil({0})",
+            llvm="-floor(-x)",
+            flops=1,
+            aten=("ceil",),
+            exact="ceil(x)",
+            definition="-floor(-x)",
+            definition_is_a_theorem="The least integer above a is minus the greatest below −a.",
+            zero_at_zero=True,
+            monotone="increasing",
+            is_step=True,
+        ),
+        ElementwiseFunction(
+            name="trunc",
+            numpy=np.trunc,
+            torch="torch.trunc({0})",
+            triton="tl.where({0} < 0.0, tl.ceil({0}), tl.floor({0}))",
+            llvm="trunc(x)",
+            flops=1,
+            aten=("trunc", "fix"),
+            definition="sign(x) * floor(abs(x))",
+            parity="odd",
+            zero_at_zero=True,
+            monotone="increasing",
+            is_step=True,
+        ),
+        ElementwiseFunction(
+            name="round",
+            numpy=np.round,
+            torch="torch.round({0})",
+            triton="tl.where(tl.abs({0}) < 4194304.0, ({0} + 12582912.0) - 12582912.0, {0})",
+            llvm="round(x)",
+            flops=1,
+            exact="nint(x)",
+            parity="odd",
+            parity_argument="Halves are rounded to even numbers, on both sides of 0.",
+            zero_at_zero=True,
+            monotone="increasing",
+            is_step=True,
+        ),
+        ElementwiseFunction(
+            name="erfc",
+            numpy=_erfc,
+            torch="torch.erfc({0})",
+            triton=_ERFC,
+            llvm="erfc(x)",
+            flops=1,
+            aten=("erfc",),
+            exact="erfc(x)",
+            definition="1 - erf(x)",
+            range=Interval(0.0, 2.0),
+            monotone="decreasing",
+            derivative="-2 / sqrt(pi()) * exp(-x * x)",
+        ),
+        ElementwiseFunction(
+            name="erfinv",
+            numpy=_erfinv,
+            torch="torch.erfinv({0})",
+            triton=_ERFINV,
+            llvm="erfinv(x)",
+            flops=1,
+            aten=("erfinv",),
+            exact="erfinv(x)",
+            domain=Interval(-1.0, 1.0),
+            zero_at_zero=True,
+            monotone="increasing",
+            derivative="sqrt(pi()) / 2 * exp(erfinv(x) ** 2)",
+        ),
+        ElementwiseFunction(
+            name="is_nan",
+            numpy=_bit(lambda x: x != x),
+            torch="torch.isnan({0}).to({0}.dtype)",
+            triton="tl.where({0} != {0}, 1.0, 0.0)",
+            llvm="is_nan(x)",
+            flops=1,
+            exact="x - x",
+            range=BIT,
+            parity="even",
+            parity_argument="No real number is a NaN.",
+            zero_at_zero=True,
         ),
         ElementwiseFunction(
             name="sign",

@@ -1,4 +1,4 @@
-"""torch's own operator database: no traced operator disagrees with torch, and what is traced whole stays so."""
+"""torch's own databases: no traced operator or module disagrees with torch, and what is traced whole stays so."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ import pytest
 
 pytest.importorskip("expecttest")
 
-from benchmarks.torch_operators import judge, operators
+from benchmarks.torch_operators import judge, modules, operators
 
 PROBED = (
-    "__radd__|addbmm|addcmul|addmv|baddbmm|cdist|cumsum|dist|einsum|inner|kron|logsumexp|masked.softmax|narrow|norm|"
-    "prod|renorm|roll|std|tensordot|trapezoid|tril|unflatten|vsplit|xlogy|nn.functional.(cosine_similarity|gelu|"
-    "group_norm|instance_norm|layer_norm|linear|max_pool2d|mse_loss|normalize|pixel_shuffle|prelu|softmin|unfold)"
+    "__radd__|addbmm|addcmul|addmv|atan2|baddbmm|block_diag|cdist|copysign|cumsum|diag_embed|dist|einsum|erfinv|fmax|"
+    "heaviside|hypot|inner|kron|linalg.cross|logsumexp|masked.softmax|movedim|nan_to_num|narrow|norm|ones_like|prod|"
+    "remainder|renorm|roll|round|std|tensordot|trapezoid|tril|trunc|unflatten|vsplit|xlogy|nn.functional."
+    "(bilinear|cosine_similarity|gelu|group_norm|instance_norm|interpolate|layer_norm|linear|max_pool2d|mse_loss|"
+    "normalize|pdist|pixel_shuffle|prelu|softmin|softplus|unfold)"
 )
 """Names from each group of rows and decompositions; all operators together take minutes."""
+
+PROBED_MODULES = (
+    "AdaptiveAvgPool2d|BatchNorm1d|Bilinear|CELU|Conv1d|CosineEmbeddingLoss|CrossEntropyLoss|Embedding|GELU|GroupNorm|"
+    "HuberLoss|InstanceNorm2d|KLDivLoss|Linear|LPPool2d|LocalResponseNorm|LSTMCell|MaxPool2d|PReLU|ReflectionPad2d|"
+    "RMSNorm|SELU|Softplus|TransformerEncoderLayer|ZeroPad1d"
+)
 
 
 def test_probed_operators_of_torchs_database_are_right(golden):
@@ -21,3 +29,10 @@ def test_probed_operators_of_torchs_database_are_right(golden):
 
     assert [] == [v for v in verdicts if v.kind == "WRONG"]
     golden("frontend/torch_operators", "".join(f"{v.operator:40} {v.kind}\n" for v in verdicts))
+
+
+def test_probed_modules_of_torchs_database_are_right(golden):
+    verdicts = [judge(entry, count=1) for entry in modules(rf"^nn\.({PROBED_MODULES})$")]
+
+    assert [] == [v for v in verdicts if v.kind == "WRONG"]
+    golden("frontend/torch_modules", "".join(f"{v.operator:40} {v.kind}\n" for v in verdicts))

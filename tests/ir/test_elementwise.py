@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from prism_explore.ir.elementwise import COMPOSITE, REAL, UNARY, ElementwiseFunction, high_precision, in_mpmath
+from prism_explore.ir.elementwise import BIT, COMPOSITE, REAL, UNARY, ElementwiseFunction, high_precision, in_mpmath
 from prism_explore.ir.formulas import evaluate, formula, functions, without_quotients
 
 ROWS = list(UNARY.values())
@@ -103,6 +103,12 @@ def test_it_is_monotone_where_it_says_so(row):
         assert values == sorted(values)
     if row.monotone == "decreasing":
         assert values == sorted(values, reverse=True)
+
+
+@ids
+def test_a_step_function_alone_has_only_integers_as_values(row):
+    has_integers = all(value(row, x) == mp.nint(value(row, x)) for x in points(row))
+    assert row.is_step == (has_integers and row.name != "sign" and row.range != BIT)
 
 
 @ids

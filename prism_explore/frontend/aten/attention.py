@@ -97,7 +97,7 @@ def _masked_fill(t: Translation, x: Any, mask: Any, value: Any) -> Value:
         return t.filled(tensor, mask_value, None, where=True)
     constant = t.constant_of(value)
     if constant is None:
-        raise t.unsupported(f"masked_fill with {value}", "a number is supported; where takes a tensor")
+        return _select(t, mask_value, t.tensor(value), tensor)
     return t.filled(tensor, mask_value, constant.if_true, where=True)
 
 

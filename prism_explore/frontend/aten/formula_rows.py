@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from prism_explore.frontend.aten import constants
 from prism_explore.frontend.lower_aten import Row, Translation, Value
 from prism_explore.ir.elementwise import COMPOSITE, CompositeFunction
 from prism_explore.ir.formulas import evaluate, formula
@@ -33,6 +34,18 @@ LOG2 = "0.69314718055994530941723212145817656808"
 SINH_HALF, COSH_HALF = "(expm1(x * 0.5) - expm1(x * -0.5))", "(exp(x * 0.5) + exp(x * -0.5))"
 ASINH = "log1p({0} + {0} / (1 / {0} + sqrt(1 / {0} * (1 / {0}) + 1)))"
 """The inverse hyperbolic sine of a number that is not negative; its square does not overflow."""
+LARGER, SMALLER = "max(abs(x), abs(y))", "min(abs(x), abs(y))"
+SLOPE = f"keep({SMALLER} / {LARGER}, {LARGER})"
+"""The smaller one of two sizes over the larger, which cannot overflow; 0 where both are."""
+PI = "3.1415926535897932384626433832795"
+_ACUTE = f"(atan({SLOPE}) + keep({PI} / 2 - 2 * atan({SLOPE}), positive(abs(y) - abs(x))))"
+ANGLE = f"({_ACUTE} + keep({PI} - 2 * {_ACUTE}, positive(-x)))"
+"""The angle of (x, |y|), from 0 to a half turn."""
+SOFTPLUS_BELOW_THRESHOLD = (
+    "drop(softplus(x * beta) / beta, positive(x * beta - threshold)) + keep(x, positive(x * beta - threshold))"
+)
+"""torch's softplus is x beyond its threshold."""
+OTHER_IF_NAN = "(drop({0}, is_nan({0})) + keep({1}, is_nan({0})))"
 
 FORMULAS: tuple[FormulaRow, ...] = (
     FormulaRow("lerp", "x + weight * (end - x)", ("x", "end", "weight")),
@@ -57,6 +70,19 @@ FORMULAS: tuple[FormulaRow, ...] = (
     FormulaRow("acosh", "2 * " + ASINH.format("sqrt(0.5 * (x - 1))")),
     FormulaRow("atanh", "0.5 * (sign(x) * log1p(2 * abs(x) / (1 - abs(x))))"),
     FormulaRow("sgn", "sign(x)"),
+    FormulaRow("frac", "x - trunc(x)"),
+    FormulaRow("asin", "2 * atan(x / (1 + sqrt((1 - x) * (1 + x))))"),
+    FormulaRow("acos", "4 * atan(sqrt(1 - x) / (1.4142135623730950488 + sqrt(1 + x)))"),
+    FormulaRow("atan2", f"{ANGLE} * (2 * nonnegative(y) - 1)", ("y", "x")),
+    FormulaRow("hypot", f"{LARGER} * sqrt(1 + square({SLOPE}))", ("x", "y")),
+    FormulaRow("copysign", "abs(x) * (2 * nonnegative(y) - 1)", ("x", "y")),
+    FormulaRow("fmax", f"max({OTHER_IF_NAN.format('x', 'y')}, {OTHER_IF_NAN.format('y', 'x')})", ("x", "y")),
+    FormulaRow("fmin", f"min({OTHER_IF_NAN.format('x', 'y')}, {OTHER_IF_NAN.format('y', 'x')})", ("x", "y")),
+    FormulaRow("heaviside", "positive(x) + keep(values, is_zero(x))", ("x", "values")),
+    FormulaRow("xlogy", "keep(x * log(y), x)", ("x", "y")),
+    FormulaRow("special_xlog1py", "keep(x * log1p(y), x)", ("x", "y"), torch="special.xlog1py"),
+    FormulaRow("special_entr", "keep(-x * log(max(x, 0)), x)", torch="special.entr"),
+    FormulaRow("ldexp", f"x * exp(y * {LOG2})", ("x", "y")),
 )
 
 
@@ -72,14 +98,24 @@ def _identity(value: Fraction) -> int | Fraction:
     return value
 
 
-@dataclass(frozen=True, slots=True)
 class _Operation:
-    """Operators of formulas on tensors of the program (int positions) and on constants (Fraction)."""
+    """Operators of formulas on tensors of the program (int positions) and on constants (Fraction).
 
-    t: Translation
+    An operator of equal operands is computed once.
+    """
+
+    def __init__(self, t: Translation) -> None:
+        self._t = t
+        self._made: dict[tuple[str, tuple[int | Fraction, ...]], int | Fraction] = {}
 
     def __call__(self, fn: str, args: tuple[int | Fraction, ...]) -> int | Fraction:
-        b, line = self.t.build, self.t.line
+        key = fn, args
+        if key not in self._made:
+            self._made[key] = self._apply(fn, args)
+        return self._made[key]
+
+    def _apply(self, fn: str, args: tuple[int | Fraction, ...]) -> int | Fraction:
+        b, line = self._t.build, self._t.line
         match fn, args:
             case "neg", (int(a),):
                 return b.unary("neg", a, line)
@@ -87,7 +123,7 @@ class _Operation:
                 return -c
             case _, (int(a),):
                 return b.unary(fn, a, line)
-            case "add" | "sub" | "mul" | "div" | "max" | "min", (int(a), int(c)):
+            case "add" | "sub" | "mul" | "div" | "max" | "min" | "keep" | "drop", (int(a), int(c)):
                 return b.binary(fn, a, c, line)
             case "add" | "mul" | "max" | "min", (int(a), Fraction() as c):
                 return a if (fn, c) in (("add", 0), ("mul", 1)) else b.scalar(fn, a, c, line)
@@ -104,7 +140,10 @@ class _Operation:
             case "sub", (Fraction() as a, Fraction() as c):
                 return a - c
             case _:
-                raise self.t.unsupported(f"{fn} in a formula")
+                return self(fn, tuple(map(self._tensor, args)))
+
+    def _tensor(self, x: int | Fraction) -> int:
+        return x if isinstance(x, int) else self._t.at(constants.constant((), x))
 
 
 def _composite(row: CompositeFunction) -> Callable[..., Value]:
@@ -119,7 +158,7 @@ def _composite(row: CompositeFunction) -> Callable[..., Value]:
             parameters[name] = number
         least = row.parameters.get("threshold")
         if least is not None and parameters["threshold"] < least:
-            raise t.unsupported(f"{row.name} with a threshold below {least}")
+            return expressed(t, SOFTPLUS_BELOW_THRESHOLD, {"x": t.tensor(x), **parameters})
         return expressed(t, row.formula, {"x": t.tensor(x), **parameters})
 
     return lower

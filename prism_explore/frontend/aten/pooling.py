@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.rearrange import padded, steps_in, windows
-from prism_explore.frontend.aten.views import drop_dims, repeat_dim
+from prism_explore.frontend.aten.views import drop_dims
 from prism_explore.frontend.lower_aten import LARGEST, Row, Translation, Unused, Value
-from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.ops import ReduceFn
 
 
@@ -168,26 +168,23 @@ def _with_positions(lower: Callable[..., Value]) -> Callable[..., Value]:
     return both
 
 
-def _nearest(t: Translation, x: Any, sizes: Any, *scales: Any) -> Value:
-    """Each element repeated, where the new size is a multiple."""
-    dims = t.dims(x)
-    value, rank = t.value(x), len(dims)
-    factors: list[Dim] = []
-    if sizes is None:
-        given = cast("Sequence[float]", next(s for s in scales if s is not None))
-        if any(float(s) != int(s) for s in given):
-            raise t.unsupported(f"upsampling by {given}", "whole numbers are supported")
-        factors = [constants.integer_dim(int(s)) for s in given]
-    else:
-        factors = [t.size(s) / dims[rank - len(sizes) + n] for n, s in enumerate(sizes)]
-    for n, factor in enumerate(factors):
-        if any(c.denominator != 1 for _, c in factor.terms):
-            raise t.unsupported(f"upsampling by {factor}", "whole numbers are supported")
-        value = repeat_dim(t, value, rank - len(factors) + n, factor, each=True)
-    return value
+def _patches(t: Translation, x: Any, size: Any, dilation: Any, padding: Any, stride: Any) -> Value:
+    """torch.nn.Unfold: each window's elements as a column."""
+    sizes, gaps, pads, steps = (_per_dim(n, 2) for n in (size, dilation, padding, stride))
+    value, axes = t.value(x), _last_dims(t, x, 2)
+    for along, pad in zip(axes, pads, strict=True):
+        value = padded(t, value, along, pad, pad, Fraction(0)) if pad else value
+    parts: list[int] = []
+    for row in windows(t, value, axes[0], sizes[0], steps[0], gaps[0]):
+        for part in windows(t, row, axes[1], sizes[1], steps[1], gaps[1]):
+            *batch, channels, rows, columns = t.dims_of(part)
+            parts.append(t.at(t.reshaped(part, (*batch, channels, ONE, rows * columns))))
+    *batch, channels, _, places = t.dims_of(parts[0])
+    return t.reshaped(t.concatenated(parts, len(batch) + 1), (*batch, channels * prod(sizes), places))
 
 
 POOLING_ROWS: tuple[Row, ...] = (
+    Row("im2col", "nn.functional.unfold", _patches),
     *(Row(f"max_pool{n}d", f"nn.functional.max_pool{n}d", partial(_max_pool, rank=n)) for n in (1, 2, 3)),
     *(
         Row(f"max_pool{n}d_with_indices", f"nn.functional.max_pool{n}d", _with_positions(partial(_max_pool, rank=n)))
@@ -199,5 +196,4 @@ POOLING_ROWS: tuple[Row, ...] = (
         Row(f"adaptive_max_pool{n}d", f"nn.functional.adaptive_max_pool{n}d", _with_positions(_adaptive("max", n)))
         for n in (1, 2, 3)
     ),
-    *(Row(f"upsample_nearest{n}d", "nn.functional.interpolate", _nearest) for n in (1, 2, 3)),
 )

@@ -13,6 +13,7 @@ from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
 from prism_explore.frontend.lower_aten import Row, Translation, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.tensors import broadcast
 
 MOST_PIECES = 64
 """The largest number of slices that one dim is taken apart into."""
@@ -199,6 +200,53 @@ def _diagonal(t: Translation, x: Any, offset: int = 0, first: int = 0, second: i
     return drop_dims(t, t.sliced(columns_first, rank - 1, ZERO, ONE), [rank - 1])
 
 
+def on_diagonal(t: Translation, x: int, offset: int, first: int, second: int) -> Value:
+    """The last dim on a diagonal of a square of two dims."""
+    *rest, size = t.dims_of(x)
+    rank, shift = len(rest) + 2, int(offset)
+    wide = t.expanded(t.reshaped(x, (*rest, size, ONE)), (*rest, size, size))
+    diagonal = MaskedConstant((size, size), DiagonalBand(ZERO, ZERO), Fraction(1), Fraction(0), is_boolean=True)
+    value: Value = t.filled(t.at(wide), diagonal, Fraction(0), where=False)
+    value = padded(t, value, rank - 2, max(0, -shift), max(0, shift), Fraction(0))
+    value = padded(t, value, rank - 1, max(0, shift), max(0, -shift), Fraction(0))
+    places = [int(first) % rank, int(second) % rank]
+    others = iter(range(rank - 2))
+    order = [rank - 2 + places.index(d) if d in places else next(others) for d in range(rank)]
+    return t.permuted(value, order)
+
+
+def _diag_embed(t: Translation, x: Any, offset: int = 0, first: int = -2, second: int = -1) -> Value:
+    return on_diagonal(t, t.tensor(x), offset, first, second)
+
+
+def _diagflat(t: Translation, x: Any, offset: int = 0) -> Value:
+    return on_diagonal(t, t.at(t.reshaped(t.tensor(x), (prod(t.dims(x), start=ONE),))), offset, 0, 1)
+
+
+def _block_diag(t: Translation, parts: Sequence[Any]) -> Value:
+    """Matrices on the diagonal of one; a vector is a row."""
+    matrices = [t.reshaped(t.tensor(p), ((ONE, ONE, *t.dims(p))[-2:])) for p in parts]
+    widths = [t.dims_of(m)[1].constant for m in matrices]
+    if None in widths:
+        raise t.unsupported("block_diag of a symbolic number of columns", "give the dim a number")
+    before = [sum(w or 0 for w in widths[:n]) for n in range(len(widths) + 1)]
+    rows = [t.at(padded(t, m, 1, before[n], before[-1] - before[n + 1], Fraction(0))) for n, m in enumerate(matrices)]
+    return t.concatenated(rows, 0)
+
+
+def _cross(t: Translation, x: Any, y: Any, *, dim: Any = -1) -> Value:
+    """x1 y2 - x2 y1 and so on, by rolls of the dim of 3."""
+    dims = broadcast(t.dims(x), t.dims(y), t.line)
+    along = int(dim) % len(dims)
+    a, b = (t.at(t.expanded(t.tensor(v), dims)) for v in (x, y))
+
+    def product(shift_a: int, shift_b: int) -> int:
+        rolled = (t.at(_rolled(t, v, along, s)) for v, s in ((a, shift_a), (b, shift_b)))
+        return t.build.binary("mul", *rolled, t.line)
+
+    return t.build.binary("sub", product(-1, -2), product(-2, -1), t.line)
+
+
 def _slice_scatter(
     t: Translation, x: Any, part: Any, d: Any = 0, start: Any = None, stop: Any = None, step: Any = 1
 ) -> Value:
@@ -253,7 +301,7 @@ def _copy(t: Translation, x: Any, source: Any, *_: Any) -> Value:
 
 
 def _fill(t: Translation, x: Any, value: Any) -> Value:
-    number = t.number(value)
+    number = t.number(float(value) if isinstance(value, bool) else value)
     if number is None:
         raise t.unsupported(f"a tensor filled with {value}")
     return constants.constant(t.dims(x), number)
@@ -271,6 +319,15 @@ def _scalar_tensor(t: Translation, value: Any, **_: Any) -> Value:
     return constants.constant((), number)
 
 
+def _empty(t: Translation, sizes: Any, *_: Any, **__: Any) -> Value:
+    """Memory that has no value yet, so that any value is right."""
+    return constants.constant(tuple(t.size(s) for s in sizes), Fraction(0))
+
+
+def _empty_like(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
+    return constants.constant(t.dims(x), Fraction(0))
+
+
 def _same(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
     return t.value(x)
 
@@ -286,6 +343,12 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_pad, "nn.functional.pad", "pad"),
     *_rows(_constant_pad, "nn.functional.pad", "constant_pad_nd"),
     *_rows(_diagonal, "diagonal"),
+    *_rows(_diag_embed, "diag_embed"),
+    *_rows(_diagflat, "diagflat"),
+    *_rows(_block_diag, "block_diag"),
+    *_rows(_cross, "linalg.cross", "linalg_cross"),
+    *_rows(_empty, "empty"),
+    *_rows(_empty_like, "empty_like"),
     *_rows(_slice_scatter, "slice_scatter"),
     *_rows(_select_scatter, "select_scatter"),
     *_rows(_unfold, "Tensor.unfold", "unfold"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.formula_rows import expressed
 from prism_explore.frontend.aten.views import drop_dims
 from prism_explore.frontend.lower_aten import Row, Translation, Unused, Value
@@ -176,6 +178,29 @@ def _distances(t: Translation, x: Any, y: Any, order: float = 2.0, *_: Any) -> V
     return drop_dims(t, vector_norm(t, difference, float(order), [last]), [last])
 
 
+def _pairwise_distances(t: Translation, x: Any, order: float = 2.0) -> Value:
+    """Norms of the differences of each row from all later ones."""
+    count = _length(t, t.tensor(x), 0, "pdist")
+    if count == 1:
+        raise t.unsupported("pdist of one row", "it has no element")
+    rows = t.tensor(x)
+    differences = [
+        t.build.binary("sub", _part(t, rows, 0, n, n + 1), _part(t, rows, 0, n + 1, count), t.line)
+        for n in range(count - 1)
+    ]
+    return drop_dims(t, vector_norm(t, t.concatenated(differences, 0), float(order), [1]), [1])
+
+
+# ---------------------------------------------------------------- truth values
+def _some(t: Translation, x: Any, d: Any = None, keepdim: bool = False, *, every: bool = False) -> Value:
+    """Where some or all elements are not 0."""
+    mask = t.truth_of(x)
+    mask = constants.negated(mask) if every else mask
+    axes = t.axes(x, d)
+    found = t.at(_finished(t, t.at(reduced(t, "max", t.truth(mask), axes, keepdim=True)), axes, keepdim))
+    return t.nonzero_mask(found, if_true=not every)
+
+
 # ---------------------------------------------------------------- products and prefixes
 def _length(t: Translation, x: int, along: int, what: str) -> int:
     length = t.build.type_of(x).dims[along].constant
@@ -283,6 +308,9 @@ REDUCTION_ROWS: tuple[Row, ...] = (
     Row("linalg_vector_norm", "linalg.vector_norm", _vector_norm),
     Row("cosine_similarity", "nn.functional.cosine_similarity", _cosine_similarity),
     Row("cdist", "cdist", _distances),
+    Row("_pdist_forward", "nn.functional.pdist", _pairwise_distances),
+    Row("any", "any", _some),
+    Row("all", "all", partial(_some, every=True)),
     Row("prod", "prod", _product),
     Row("cumsum", "cumsum", _cumulative_sum),
     Row("cumprod", "cumprod", _cumulative("cumprod", lambda t: _combination(t, "mul"))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -10,16 +10,17 @@ from typing import Any
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.attention import ATTENTION_ROWS
 from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
-from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS
+from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
 from prism_explore.frontend.aten.norms import NORM_ROWS
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
 from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS
-from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduction
+from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduced, reduction
+from prism_explore.frontend.aten.resample import RESAMPLE_ROWS
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
 from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
-from prism_explore.ir.tensors import broadcast, dtype_name
+from prism_explore.ir.tensors import DType, broadcast, dtype_name
 
 
 # ---------------------------------------------------------------- elementwise
@@ -42,7 +43,7 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
         if alpha != 1:
             return _scaled_sum(t, fn, x, y, alpha)
         if rounding_mode is not None:
-            raise t.unsupported(f"{fn} with rounding_mode={rounding_mode}")
+            return t.build.unary(str(rounding_mode), _quotient(t, x, y), t.line)
         ramp = _positions(t, fn, x, y)
         if ramp is not None:
             return ramp
@@ -56,6 +57,35 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
         return t.build.binary(fn, t.tensor(x), t.tensor(y), t.line)
 
     return lower
+
+
+def _quotient(t: Translation, x: Any, y: Any) -> int:
+    """x / y, rounded once: a product with 1 / y may miss a whole number."""
+    return t.build.binary("div", t.tensor(x), t.tensor(y), t.line)
+
+
+def _remainder(rounding: UnaryFn) -> Callable[..., Value]:
+    """x minus a rounded quotient times y."""
+
+    def lower(t: Translation, x: Any, y: Any) -> Value:
+        whole = t.build.unary(rounding, _quotient(t, x, y), t.line)
+        return t.build.binary("sub", t.tensor(x), t.build.binary("mul", whole, t.tensor(y), t.line), t.line)
+
+    return lower
+
+
+def _floor_divide(t: Translation, x: Any, y: Any) -> Value:
+    return t.build.unary("floor", _quotient(t, x, y), t.line)
+
+
+def _round(t: Translation, x: Any, *, decimals: int = 0) -> Value:
+    """Halves to even numbers; torch scales by a power of 10 for decimals."""
+    scale, tensor = Fraction(10) ** abs(int(decimals)), t.tensor(x)
+    if decimals > 0:
+        return t.build.scalar("mul", t.build.unary("round", t.build.scalar("mul", tensor, scale), t.line), 1 / scale)
+    if decimals < 0:
+        return t.build.scalar("mul", t.build.unary("round", t.build.scalar("mul", tensor, 1 / scale), t.line), scale)
+    return t.build.unary("round", tensor, t.line)
 
 
 def _scaled_sum(t: Translation, fn: BinaryFn, x: Any, y: Any, alpha: Any) -> Value:
@@ -238,6 +268,22 @@ def _product(t: Translation, x: Value, y: Value) -> Value:
     return drop_dims(t, out, gone) if gone else out
 
 
+def _trilinear(
+    t: Translation, x: Any, y: Any, z: Any, new_x: Any, new_y: Any, new_z: Any, summed: Any, *_: Any
+) -> Value:
+    """The product of three tensors with further dims of size 1, summed over some dims."""
+
+    def wide(v: Any, added: Sequence[int]) -> int:
+        dims = list(t.dims(v))
+        for d in sorted(added):
+            dims.insert(d, ONE)
+        return t.at(t.reshaped(t.tensor(v), dims))
+
+    b = t.build
+    product = b.binary("mul", b.binary("mul", wide(x, new_x), wide(y, new_y), t.line), wide(z, new_z), t.line)
+    return reduced(t, "sum", product, list(summed), keepdim=False)
+
+
 def _addmm(t: Translation, bias: Any, x: Any, y: Any, *, beta: Any = 1, alpha: Any = 1) -> Value:
     return _scaled_bias(t, t.at(_matmul(t, x, y)), bias, beta, alpha)
 
@@ -358,13 +404,13 @@ def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
 
 
 def _and(t: Translation, x: Any, y: Any) -> Value:
-    a, b = _mask(t, x), _mask(t, y)
+    a, b = t.truth_of(x), t.truth_of(y)
     result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
     return result if result is not None else t.nonzero_mask(t.build.binary("mul", t.truth(a), t.truth(b), t.line))
 
 
 def _or(t: Translation, x: Any, y: Any) -> Value:
-    a, b = _mask(t, x), _mask(t, y)
+    a, b = t.truth_of(x), t.truth_of(y)
     result = constants.conjunction(constants.negated(a), constants.negated(b), broadcast(a.dims, b.dims, t.line))
     if result is None:
         return t.nonzero_mask(t.build.binary("max", t.truth(a), t.truth(b), t.line))
@@ -372,14 +418,42 @@ def _or(t: Translation, x: Any, y: Any) -> Value:
 
 
 def _not(t: Translation, x: Any) -> Value:
-    return constants.negated(_mask(t, x))
+    return constants.negated(t.truth_of(x))
 
 
-def _mask(t: Translation, x: Any) -> MaskedConstant:
-    mask = t.mask(x)
-    if mask is None:
-        raise t.unsupported("logic on numbers", "compare them first")
-    return mask
+def _xor(t: Translation, x: Any, y: Any) -> Value:
+    difference = t.build.binary("sub", t.truth(t.truth_of(x)), t.truth(t.truth_of(y)), t.line)
+    return t.nonzero_mask(difference)
+
+
+def _is_nan(t: Translation, x: Any) -> Value:
+    return t.nonzero_mask(t.build.unary("is_nan", t.tensor(x), t.line))
+
+
+_LARGEST_FINITE: Mapping[DType, Fraction] = {
+    "f64": Fraction(2) ** 1024 - Fraction(2) ** 971,
+    "f32": Fraction(2) ** 128 - Fraction(2) ** 104,
+    "bf16": Fraction(2) ** 128 - Fraction(2) ** 120,
+    "f16": Fraction(65504),
+}
+
+
+def _beyond(fn: str, absolute: bool = True) -> Callable[..., Value]:
+    """Where a number, or its absolute value, compares so with the largest finite number, or the lowest for `lt`."""
+
+    def lower(t: Translation, x: Any) -> Value:
+        bound = _LARGEST_FINITE[t.traced_dtype(x) or "f32"] * (-1 if fn == "lt" else 1)
+        return _compare(t, fn, t.build.unary("abs", t.tensor(x), t.line) if absolute else t.tensor(x), bound)
+
+    return lower
+
+
+def _nan_to_num(t: Translation, x: Any, nan: Any = None, most: Any = None, least: Any = None) -> Value:
+    if most is not None or least is not None:
+        raise t.unsupported("nan_to_num with numbers for infinities", "the largest float is what it puts there")
+    largest = _LARGEST_FINITE[t.traced_dtype(x) or "f32"]
+    operands = {"x": t.tensor(x), "most": largest, "nan": t.number(nan) or Fraction(0)}
+    return expressed(t, "min(max(drop(x, is_nan(x)) + nan * is_nan(x), -most), most)", operands)
 
 
 # ---------------------------------------------------------------- identities
@@ -405,6 +479,13 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
 
 def _like(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
     return t.value(x)
+
+
+def _rrelu(t: Translation, x: Any, low: Any = 1 / 8, high: Any = 1 / 3, training: bool = False, *_: Any) -> Value:
+    if training:
+        raise t.unsupported("rrelu while training", "call module.eval() first")
+    slope = ((t.number(low) or Fraction(0)) + (t.number(high) or Fraction(0))) / 2
+    return expressed(t, "max(x, 0) + slope * min(x, 0)", {"x": t.tensor(x), "slope": slope})
 
 
 def _dropout(t: Translation, x: Any, p: float, training: bool) -> Value:
@@ -437,6 +518,13 @@ ROWS: tuple[Row, ...] = (
     # a function of the table of elementwise functions replaces its formula
     *(Row(aten, row.torch_name, _unary(row.name)) for row in UNARY.values() for aten in row.aten),
     Row("neg", "neg", _neg),
+    Row("remainder", "remainder", _remainder("floor")),
+    Row("fmod", "fmod", _remainder("trunc")),
+    Row("floor_divide", "floor_divide", _floor_divide),
+    Row("round", "round", _round),
+    Row("nan_to_num", "nan_to_num", _nan_to_num),
+    Row("rrelu", "nn.functional.rrelu", _rrelu),
+    Row("_trilinear", "nn.functional.bilinear", _trilinear),
     Row("gelu", "nn.functional.gelu", _gelu),
     Row("max", "max", _extremum("max", "maximum", reduction("max"))),
     Row("min", "min", _extremum("min", "minimum", minimum)),
@@ -446,6 +534,7 @@ ROWS: tuple[Row, ...] = (
     *VIEW_ROWS,
     *REARRANGE_ROWS,
     *POOLING_ROWS,
+    *RESAMPLE_ROWS,
     Row("ones", "ones", _filled(1)),
     Row("zeros", "zeros", _filled(0)),
     Row("full", "full", _full),
@@ -460,6 +549,12 @@ ROWS: tuple[Row, ...] = (
     *(Row(fn, "&", _and) for fn in ("__and__", "bitwise_and", "logical_and")),
     *(Row(fn, "|", _or) for fn in ("__or__", "bitwise_or", "logical_or")),
     *(Row(fn, "~", _not) for fn in ("bitwise_not", "logical_not")),
+    *(Row(fn, "^", _xor) for fn in ("__xor__", "bitwise_xor", "logical_xor")),
+    Row("isnan", "isnan", _is_nan),
+    Row("isinf", "isinf", _beyond("gt")),
+    Row("isfinite", "isfinite", _beyond("le")),
+    Row("isposinf", "isposinf", _beyond("gt", absolute=False)),
+    Row("isneginf", "isneginf", _beyond("lt", absolute=False)),
     Row("dropout", "nn.functional.dropout", _dropout),
     Row("to", "to", _to),
     Row("prims::convert_element_type", "to", _to),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, cast
 
 from prism_explore.frontend.lower_aten import Row, Translation, Value, infer_size
@@ -110,7 +111,8 @@ def _repeat(t: Translation, x: Any, times: Any) -> Value:
 
 def _repeat_interleave(t: Translation, x: Any, times: Any, d: Any = None, **_: Any) -> Value:
     if d is None:
-        raise t.unsupported("repeat_interleave without a dim", "name the dim")
+        flat = t.reshaped(t.value(x), (prod(t.dims(x), start=ONE),))
+        return repeat_dim(t, flat, 0, t.size(times), each=True)
     return repeat_dim(t, t.value(x), t.axis(x, d), t.size(times), each=True)
 
 

@@ -124,6 +124,11 @@ def is_mask(op: Op) -> bool:
     return op == Binary("mask")
 
 
+def is_step(op: Op) -> bool:
+    """Whether an operator jumps between integers, so that rounding before it may be a difference of 1 behind it."""
+    return isinstance(op, Unary) and UNARY[op.fn].is_step
+
+
 def _has_exponential(op: Op) -> bool:
     return isinstance(op, AccumulateRescaled) or (
         isinstance(op, Unary) and not EXPONENTIAL.isdisjoint(functions(UNARY[op.fn].high_precision))

@@ -11,11 +11,22 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice, Unary
+from prism_explore.verify.counterexample.float_errors import contains, is_step
 
 RANGE = (-0.65, 0.75)
 """The range from which inputs are drawn uniformly."""
 POSITIVE_RANGE = (0.05, 0.75)
 """The range where the program has no finite value on inputs of both signs, as with roots."""
+
+STEP_RANGE = (-2.6, 3.1)
+"""The first range for programs with step functions, which show in RANGE only one jump."""
+POSITIVE_STEP_RANGE = (0.05, 3.1)
+
+
+def ranges_of(*graphs: SGraph) -> tuple[tuple[float, float], ...]:
+    """The ranges of inputs of graphs that are compared, each for when the ones before it give no finite value."""
+    has_steps = any(contains(graph, is_step) for graph in graphs)
+    return ((STEP_RANGE, POSITIVE_STEP_RANGE) if has_steps else ()) + (RANGE, POSITIVE_RANGE)
 
 
 def draw_inputs(

@@ -35,6 +35,7 @@ from prism_explore.verify.counterexample.float_errors import (
     contains,
     has_race,
     is_mask,
+    is_step,
     is_trustworthy,
     largest_error,
     relative_errors,
@@ -44,7 +45,7 @@ from prism_explore.verify.counterexample.float_errors import (
     worst_place,
 )
 from prism_explore.verify.counterexample.high_precision import NotReal
-from prism_explore.verify.counterexample.inputs import POSITIVE_RANGE, RANGE, compared_inputs, draw_inputs, masks_of
+from prism_explore.verify.counterexample.inputs import compared_inputs, draw_inputs, masks_of, ranges_of
 from prism_explore.verify.counterexample.prime_fields import Inconclusive
 from prism_explore.verify.counterexample.shared_trials import EQUAL_FLOATS, ROUNDING, SharedTrial
 from prism_explore.verify.shapes.concretize import TINY, Extents, Fixed
@@ -120,6 +121,8 @@ class Refuter:
         graph = program.graph
         self._drawn = masks_of(graph), graph.bool_inputs, compared_inputs(graph)
         """The inputs that are masks, bools, and compared with 0."""
+        self._ranges = ranges_of(graph)
+        """The ranges of inputs at shared sizes, in the order of trial."""
         self._unsupported = exact_trials.unsupported_operator(program.graph)
         self._expected: dict[tuple[object, ...], Expected] = {}
         self._large_expected: dict[tuple[object, ...], Expected] = {}
@@ -131,8 +134,11 @@ class Refuter:
 
     def attempt(self, candidate: SGraph, seed: int, instances: int = 2) -> Attempt | UncertainDifference:
         """Run both sides at `instances` assignments of sizes, until they differ."""
-        if common := _all_or_none(self._shared_trial(candidate, seed + n, n) for n in range(instances)):
-            return Survived(common)
+        # The range of shared inputs is the program's, in which steps of the candidate alone may not show.
+        if ranges_of(self.program.graph, candidate) == self._ranges:
+            common = _all_or_none(self._shared_trial(candidate, seed + n, n) for n in range(instances))
+            if common:
+                return Survived(common)
         pair = self._pair(candidate)
         if isinstance(pair, str):
             return Untried(pair)
@@ -283,7 +289,7 @@ class Refuter:
         instance = self._extents.shared_instance(turn)
         if isinstance(instance, str):
             return None
-        for between in (RANGE, POSITIVE_RANGE):
+        for between in self._ranges:
             side = self._run_program(instance, seed, between)
             if side.finite.any():
                 with np.errstate(all="ignore"):
@@ -343,9 +349,11 @@ class Refuter:
         return Survived((outcome,), pair.coinciding) if isinstance(outcome, Trial) else outcome
 
     def _trial(self, pair: Pair, instance: Instance, seed: int) -> Trial | Counterexample | Untried:
-        outcome = self._float_trial(pair, instance, seed, RANGE)
-        if isinstance(outcome, Untried):
-            outcome = self._float_trial(pair, instance, seed, POSITIVE_RANGE)
+        first, *others = ranges_of(instance.program, instance.candidate)
+        outcome = self._float_trial(pair, instance, seed, first)
+        for between in others:
+            if isinstance(outcome, Untried):
+                outcome = self._float_trial(pair, instance, seed, between)
         return outcome
 
     def _float_trial(
@@ -355,6 +363,8 @@ class Refuter:
         outcome = self._compare(instance, seed, between)
         if not isinstance(outcome, _Doubtful):
             return outcome
+        if any(contains(graph, is_step) for graph in (instance.program, instance.candidate)):
+            return Untried(f"at {_sizes_text(instance.sizes)} the difference may be rounding before a step")
         additions = sum(high_precision.additions(op) * numbers for op, numbers in instance.work)
         if pair.literal and additions > MAX_ADDITIONS:
             return Untried(f"at {_sizes_text(instance.sizes)} it may be that of floats, and decimals take too long")

@@ -36,6 +36,73 @@ FURTHER_CASES = {
         X,
     ),
     "atanh, sgn": (lambda x: torch.atanh(x * 0.9) * torch.sgn(x), X),
+    "inverse trigonometric functions": (
+        lambda x, y: torch.asin(torch.tanh(x)) + torch.acos(torch.tanh(y)) * torch.atan2(x, y) + torch.erfc(x),
+        XY,
+    ),
+    "an angle at each axis": (
+        lambda x: torch.atan2(x.round() + 0.0, x.flip(-1).round() + 0.0) + torch.hypot(x.round(), x.flip(-1).round()),
+        X,
+    ),
+    "rounding": (
+        lambda x: (
+            torch.frac(x)
+            + torch.fix(x * 3)
+            + torch.round(x * 9)
+            + torch.round(x, decimals=2)
+            + torch.round(x * 99, decimals=-1)
+        ),
+        X,
+    ),
+    "quotients that are rounded": (
+        lambda x, y: (
+            torch.fmod(x, y)
+            + torch.remainder(x, 0.3) * (x // y)
+            + torch.div(x, y, rounding_mode="trunc")
+            - torch.floor_divide(x, y)
+            + x.round() % 49
+        ),
+        XY,
+    ),
+    "copysign, fmax, fmin, ldexp": (
+        lambda x, y: torch.copysign(x, y) + torch.fmax(x, y) * torch.fmin(x, y) + torch.ldexp(x, y.round()),
+        XY,
+    ),
+    "a number that is missing": (
+        lambda x, y: torch.fmax(torch.log(x), y) + torch.fmin(x, torch.log(y)) + torch.nan_to_num(torch.log(x), 2.0),
+        XY,
+    ),
+    "heaviside, xlogy, xlog1py, entr": (
+        lambda x, y: (
+            torch.heaviside(x.round(), y)
+            + torch.xlogy(x.round(), y * y)
+            + torch.xlogy(x, 2.0)
+            + torch.special.xlog1py(x.round(), y * y)
+            + torch.special.entr((x * x).round())
+        ),
+        XY,
+    ),
+    "rrelu, softplus with its threshold": (lambda x: F.rrelu(x, 0.1, 0.4) + F.softplus(x, 2, 1), X),
+    "truth values of numbers": (
+        lambda x: (
+            torch.logical_xor(x.round(), x > 0.5).to(x.dtype)
+            + ((x > 0) ^ (x > 1)).to(x.dtype)
+            + (x[:, :, :1] > 0).__xor__(x > 1).to(x.dtype)
+            + torch.bitwise_xor(x > 0, x < 1).to(x.dtype)
+            + torch.logical_and(x.round(), x.flip(1).round()).to(x.dtype)
+            + x.round().any(-1, keepdim=True).to(x.dtype) * (x > -1).all(1, keepdim=True).to(x.dtype)
+        ),
+        X,
+    ),
+    "what is no finite number": (
+        lambda x: (
+            torch.where(torch.isnan(torch.log(x)), x, 1.0)
+            + torch.where(torch.isinf(1 / x.round()), x, 2.0)
+            + torch.isfinite(torch.log(x.round())).to(x.dtype)
+            + torch.isposinf(1 / x.round().abs()).to(x.dtype) * torch.isneginf(torch.log(x.round().abs())).to(x.dtype)
+        ),
+        X,
+    ),
     # reductions
     "variance and mean at once": (
         lambda x: torch.var_mean(x, -1, correction=1)[0] + torch.std_mean(x, (1,), keepdim=True)[1][:, 0, :4],
@@ -52,6 +119,7 @@ FURTHER_CASES = {
     "a norm of all, and normalize": (lambda x: x.norm() * F.normalize(x, dim=-1) + F.normalize(x, 1.0, 1), X),
     "cosine similarity": (lambda x, y: F.cosine_similarity(x, y, -1) + F.cosine_similarity(x, y[:, :1], 2), XY),
     "distances": (lambda x, y: torch.cdist(x, y) + torch.cdist(x, y, 1.0) + torch.dist(x, y), XY),
+    "distances within one set": (lambda x: F.pdist(x[0]) + F.pdist(x[1], 1.0), X),
     "products": (lambda x: torch.prod(x, -1) + x.prod(1, keepdim=True)[:, 0, :4], X),
     "prefixes": (
         lambda x: (
@@ -92,6 +160,29 @@ FURTHER_CASES = {
         lambda x: x.diagonal(0, 1, 2) + x.diagonal(2, -2, -1) + x.diagonal(-1, -1, 1)[:, :1] + torch.trace(x[0]),
         X,
     ),
+    "diagonals from vectors": (
+        lambda x: (
+            torch.diag_embed(x[:, 0])
+            + torch.diag_embed(x[:, 1, :5], 1)
+            + torch.diag_embed(x[:, 2, :4], -2, 0, -1).transpose(0, 1)
+            + torch.diagflat(x[0, :2, 3:])
+        ),
+        X,
+    ),
+    "blocks on a diagonal": (lambda x: torch.block_diag(x[0], x[0, 0], x[1, :, 2:3]) * 2, X),
+    "cross products": (
+        lambda x, y: (
+            torch.linalg.cross(x[..., :3], y[..., 1:4]) + torch.cross(x[:, 1:], y[:, :3], 1)[:, :, :3].sum(1, True)
+        ),
+        XY,
+    ),
+    "a bilinear form": (lambda x, w, c: F.bilinear(x[:, 0], x[:, 1], w, c), ("b 2 6", "3 6 6", "3")),
+    "memory without a value": (
+        lambda x, y: torch.empty_like(x).fill_(2.0) * x + torch.empty(4, 6, dtype=x.dtype).copy_(y[0]) * 2,
+        XY,
+    ),
+    "repetitions of each element": (lambda x: x[0].repeat_interleave(2) * 2, X),
+    "a mask filled from a tensor": (lambda x, y: x.masked_fill(x > 0, y[0, 0, 0]) + x[:, :1].where(y > 0, 0.0), XY),
     "windows": (lambda x: x.unfold(2, 3, 2) * 2 + x.unfold(1, 2, 3)[:, :, :2, :1], X),
     "in-place code": (in_place, X),
     "parts written anew": (
@@ -154,6 +245,33 @@ FURTHER_CASES = {
         lambda x: F.interpolate(x, scale_factor=2)[..., :9] + F.interpolate(x[:, 0], 18)[:, None, :1, :9],
         IMAGE,
     ),
+    "patches": (lambda x: F.unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=2) * 2, IMAGE),
+    "resampling to the nearest": (
+        lambda x: (
+            F.interpolate(x, (5, 7))
+            + F.interpolate(x, (5, 7), mode="nearest-exact")
+            + F.interpolate(x[:, 0], 7)[:, None, :5]
+            + F.interpolate(x[:, 0], scale_factor=0.8, mode="nearest-exact")[:, None, :5]
+            + F.interpolate(x[:, None], (2, 5, 7), mode="nearest-exact")[:, 0, :1]
+        ),
+        IMAGE,
+    ),
+    "resampling linearly": (
+        lambda x: (
+            F.interpolate(x, (5, 7), mode="bilinear")
+            + F.interpolate(x, (11, 7), mode="bilinear", align_corners=True)[:, :, :5]
+            + F.interpolate(x[:, 0], 7, mode="linear")[:, None, :5]
+            + F.interpolate(x[:, None], (2, 5, 7), mode="trilinear")[:, 0, :1]
+            + F.interpolate(x, scale_factor=1.5, mode="bilinear")[:, :, :5, :7]
+        ),
+        IMAGE,
+    ),
+    "resampling by cubics": (
+        lambda x: (
+            F.interpolate(x, (5, 12), mode="bicubic") + F.interpolate(x, (5, 12), mode="bicubic", align_corners=True)
+        ),
+        IMAGE,
+    ),
     "upsampling in three dims": (lambda x: F.interpolate(x[:, None], scale_factor=(1, 2, 1)), IMAGE),
     # decompositions
     "einsum": (lambda x, y: torch.einsum("bij,bkj->bik", x, y) + torch.einsum("bij,bij->i", x, y), ("b 4 4", "b 4 4")),
@@ -175,6 +293,10 @@ FURTHER_CASES = {
     ),
     "losses": (
         lambda x, y: F.mse_loss(x, y) + F.l1_loss(x, y) + F.cross_entropy(x, y.softmax(1)) + F.poisson_nll_loss(x, y),
+        XY,
+    ),
+    "losses of signs": (
+        lambda x, y: F.hinge_embedding_loss(x, y.sign()) + F.cosine_embedding_loss(x[0], y[0], y[0, :, 0].sign(), 0.1),
         XY,
     ),
     "glu, softsign, tanhshrink": (lambda x: F.glu(x)[..., :1] + F.softsign(x) + F.tanhshrink(x), X),

@@ -21,7 +21,15 @@ import numpy as np
 from llvmlite import ir
 
 from prism_explore.codegen.cpu.llvm.builder import I32, NO_SIGNED_ZEROS, FunctionBuilder, constant_of, lane_count
-from prism_explore.ir.elementwise import UNARY, masked_value
+from prism_explore.ir.elementwise import (
+    ATAN,
+    ERFC_MIDDLE,
+    ERFC_TAIL,
+    ERFINV_NEAR,
+    ERFINV_TAIL,
+    UNARY,
+    masked_value,
+)
 from prism_explore.ir.formulas import evaluate, formula
 
 F64 = ir.DoubleType()
@@ -41,15 +49,6 @@ _LOG = (
 _ERF_NEAR = (
     7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3, -2.685381193529856e-2,
     1.128358514861418e-1, -3.761262582423300e-1, 1.128379165726710e0,
-)  # fmt: skip
-_ERF_MIDDLE = (
-    2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1, -5.824733027278666e-1,
-    6.210004621745983e-1, -4.944515323274145e-1, 3.404879937665872e-1, -2.741127028184656e-1,
-    5.638259427386472e-1,
-)  # fmt: skip
-_ERF_TAIL = (
-    -1.047766399936249e1, 1.297719955372516e1, -7.495518717768503e0, 2.921019019210786e0,
-    -1.015265279202700e0, 4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1,
 )  # fmt: skip
 
 
@@ -164,17 +163,62 @@ def _tanh(builder: FunctionBuilder, x):
 
 
 def _erf(builder: FunctionBuilder, x):
-    """An odd polynomial up to 1, 1 - exp(-x^2) p(1/x^2) / x beyond."""
+    """An odd polynomial up to 1, 1 - erfc beyond."""
     llvm, c = builder.llvm, _constants(builder, x)
-    near = builder.mul(x, _polynomial(builder, builder.mul(x, x), _ERF_NEAR))
-    size = builder.intrinsic("llvm.fabs", x)
-    inverse = _recip(builder, size)
-    square = builder.mul(inverse, inverse)
-    middle, tail = (_polynomial(builder, square, p) for p in (_ERF_MIDDLE, _ERF_TAIL))
-    p = llvm.select(llvm.fcmp_ordered("<", size, c(2.0)), middle, tail)
-    rest = builder.mul(_exp(builder, llvm.fneg(builder.mul(size, size))), builder.mul(inverse, p))
+    near, size = _erf_near(builder, x), builder.intrinsic("llvm.fabs", x)
+    rest = builder.mul(_exp(builder, llvm.fneg(builder.mul(size, size))), _scaled_erfc(builder, size))
     far = builder.intrinsic("llvm.copysign", llvm.fsub(c(1.0), rest), x)
     return llvm.select(llvm.fcmp_ordered(">", size, c(1.0)), far, near)
+
+
+def _erf_near(builder: FunctionBuilder, x):
+    return builder.mul(x, _polynomial(builder, builder.mul(x, x), _ERF_NEAR))
+
+
+def _scaled_erfc(builder: FunctionBuilder, x):
+    """exp(x^2) erfc(x) for x from 1 on: p(1/x^2) / x."""
+    inverse = _recip(builder, x)
+    square = builder.mul(inverse, inverse)
+    middle, tail = (_polynomial(builder, square, p) for p in (ERFC_MIDDLE, ERFC_TAIL))
+    is_middle = builder.llvm.fcmp_ordered("<", x, _constants(builder, x)(2.0))
+    return builder.mul(inverse, builder.llvm.select(is_middle, middle, tail))
+
+
+def _erfc(builder: FunctionBuilder, x):
+    """1 - erf up to 1; beyond, x^2 is h^2 + (x - h)(x + h) with 12 bits in h, so that no digit of it is lost."""
+    llvm, c, lanes = builder.llvm, _constants(builder, x), lane_count(x)
+    bits = ir.VectorType(I32, lanes) if lanes else I32
+    size = builder.intrinsic("llvm.fabs", x)
+    h = llvm.bitcast(llvm.and_(llvm.bitcast(size, bits), constant_of(I32, 0xFFFFF000, lanes)), x.type)
+    rest = builder.mul(llvm.fsub(size, h), builder.add(size, h))
+    power = builder.mul(_exp(builder, llvm.fneg(builder.mul(h, h))), _exp(builder, llvm.fneg(rest)))
+    far = builder.mul(power, _scaled_erfc(builder, size))
+    far = llvm.select(llvm.fcmp_ordered("==", size, c(float("inf"))), c(0.0), far)
+    far = llvm.select(llvm.fcmp_ordered("<", x, c(0.0)), llvm.fsub(c(2.0), far), far)
+    return llvm.select(llvm.fcmp_ordered(">", size, c(1.0)), far, llvm.fsub(c(1.0), _erf_near(builder, x)))
+
+
+def _erfinv(builder: FunctionBuilder, x):
+    """x times a polynomial in w = -log(1 - x^2), or in its root in the tails."""
+    llvm, c = builder.llvm, _constants(builder, x)
+    one = c(1.0)
+    w = llvm.fneg(_log(builder, builder.mul(llvm.fsub(one, x), builder.add(one, x))))
+    near = _polynomial(builder, llvm.fsub(w, c(2.5)), ERFINV_NEAR)
+    tail = _polynomial(builder, llvm.fsub(builder.sqrt(w), c(3.0)), ERFINV_TAIL)
+    tail = llvm.select(llvm.fcmp_ordered("==", w, c(float("inf"))), w, tail)
+    return builder.mul(x, llvm.select(llvm.fcmp_ordered("<", w, c(5.0)), near, tail))
+
+
+def _atan(builder: FunctionBuilder, x):
+    """An odd polynomial of the smaller one of |x| and 1 / |x|, and a quarter turn minus it where |x| is larger."""
+    llvm, c = builder.llvm, _constants(builder, x)
+    size = builder.intrinsic("llvm.fabs", x)
+    is_steep = llvm.fcmp_ordered(">", size, c(1.0))
+    t = llvm.select(is_steep, _recip(builder, size), size)
+    square = builder.mul(t, t)
+    angle = builder.fma(builder.mul(t, square), _polynomial(builder, square, ATAN), t)
+    angle = llvm.select(is_steep, llvm.fsub(c(pi / 2), angle), angle)
+    return builder.intrinsic("llvm.copysign", angle, x)
 
 
 def _log1p(builder: FunctionBuilder, x):
@@ -292,6 +336,11 @@ def _bit(test: str, ordered: bool = True):
     return bit
 
 
+def _is_nan(builder: FunctionBuilder, x):
+    c = _constants(builder, x)
+    return builder.llvm.select(builder.llvm.fcmp_unordered("uno", x, x), c(1.0), c(0.0))
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": lambda builder, x, y: builder.llvm.fadd(x, y),
     "sub": lambda builder, x, y: builder.llvm.fsub(x, y),
@@ -315,10 +364,17 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "log": _log,
     "log1p": _log1p,
     "expm1": _expm1,
+    "floor": lambda builder, x: builder.intrinsic("llvm.floor", x),
+    "trunc": lambda builder, x: builder.intrinsic("llvm.trunc", x),
+    "round": lambda builder, x: builder.intrinsic("llvm.rint", x),
+    "is_nan": _is_nan,
     "sin": _sin,
     "cos": _cos,
     "sign": _sign,
     "tanh": _tanh,
     "erf": _erf,
+    "erfc": _erfc,
+    "erfinv": _erfinv,
+    "atan": _atan,
 }
 """What the LLVM formulas of `ir.elementwise.UNARY` are made of, and the code of every row of `BINARY`."""

@@ -38,6 +38,8 @@ def points(fn: str) -> np.ndarray:
     wide = rng.uniform(-87, 88, 240)
     x = np.concatenate([small, wide]).astype(np.float32)[:1920]
     row = UNARY[fn]
+    if row.domain.high < np.inf:
+        return np.where(np.abs(x) < 1, x, np.tanh(x / 20)).astype(np.float32)
     return np.abs(x) + np.float32(1e-30) if row.domain != REAL else x
 
 
@@ -73,13 +75,18 @@ def test_a_sine_of_any_float_is_within_one_ulp(fn) -> None:
     assert np.max(np.abs(found - expected) / np.spacing(np.abs(expected).astype(np.float32))) <= 0.51
 
 
-@pytest.mark.parametrize("fn", ["log", "log1p", "expm1", "softplus", "mish", "sin", "cos", "sign"])
+EDGES = ("log log1p expm1 softplus mish sin cos sign atan floor ceil trunc round erfc erfinv is_nan").split()
+
+
+@pytest.mark.parametrize("fn", EDGES)
 def test_edges_of_a_function_are_those_of_numpy(fn) -> None:
-    x = np.array([0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38], np.float32)
+    x = np.array(
+        [0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 1, -1, 0.5, 2.5, -0.5, -2.5, 7, 9], np.float32
+    )
     with np.errstate(all="ignore"):
         expected = UNARY[fn].numpy(x)
 
-    np.testing.assert_allclose(mapped(fn, [x], 8, 8), expected, rtol=2e-6)
+    np.testing.assert_allclose(mapped(fn, [x], 8, 8), expected, rtol=2e-6, atol=1e-44)
 
 
 POWERS = ("0", "1", "2", "3", "7", "-2", "1/2", "-1/2", "3/2", "5/4", "-3/4", "1/3", "17/10")
@@ -140,8 +147,8 @@ def test_not_a_number_stays_one(fn, lanes) -> None:
 
 @pytest.mark.parametrize("lanes", [0, 16])
 @pytest.mark.parametrize("fn", sorted(name for name, row in UNARY.items() if row.range == BIT))
-def test_a_comparison_with_not_a_number_is_false_and_differs_from_0(fn, lanes) -> None:
-    expected = np.full(16, float(fn == "nonzero"), np.float32)
+def test_not_a_number_is_noticed_differs_from_0_and_compares_as_false(fn, lanes) -> None:
+    expected = np.full(16, float(fn in ("nonzero", "is_nan")), np.float32)
 
     np.testing.assert_array_equal(expected, mapped(fn, [np.full(16, np.nan, np.float32)], lanes, 16))
 
