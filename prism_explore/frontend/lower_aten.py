@@ -45,7 +45,14 @@ class Unused:
     what: str
 
 
-Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | tuple[Value, ...]"
+@dataclass(frozen=True, slots=True)
+class Unwritten:
+    """A tensor whose memory has no value yet; code may fill it, but not read it."""
+
+    dims: tuple[Dim, ...]
+
+
+Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | Unwritten | tuple[Value, ...]"
 """A tensor's position in the program, an unread input, a constant tensor, a size, or several results."""
 
 GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
@@ -208,6 +215,8 @@ class Translation:
                 return self._constant_tensor(value)
             case Unused(what):
                 raise self.unsupported(f"the use of {what}")
+            case Unwritten():
+                raise self.unsupported("the use of memory that was not written")
             case _:
                 raise self.unsupported("several results used as one tensor")
 
@@ -268,7 +277,7 @@ class Translation:
             case View(placeholder, order):
                 t = self._sources[placeholder][1]
                 return tuple(t.dims[d] for d in order)
-            case Ramp(dims) | MaskedConstant(dims):
+            case Ramp(dims) | MaskedConstant(dims) | Unwritten(dims):
                 return dims
             case _:
                 raise self.unsupported("the shape of a value that is not a tensor")

@@ -65,9 +65,9 @@ PROGRAMS = {
     "cache": (lambda c, k, p: torch.index_put(c, (p,), k) * 2, (r(9, 4), r(2, 4), torch.tensor([3, 5])), "index_put"),
     "gather": (lambda x, i: torch.gather(torch.relu(x), 1, i) + x[:, :1], (r(4, 8), indices(0, 8, (4, 3))), "gather"),
     "resize": (
-        lambda x: F.interpolate(x, scale_factor=2, mode="bilinear") + 1,
+        lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", antialias=True) + 1,
         (r(1, 2, 4, 4),),
-        "upsample_bilinear2d",
+        "_upsample_bilinear2d_aa",
     ),
     "several": (several, (r(4, 8),), "sort t"),
     "mask": (masked, (r(4, 8),), "sort gt"),

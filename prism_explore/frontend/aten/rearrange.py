@@ -11,7 +11,7 @@ from typing import Any
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
-from prism_explore.frontend.lower_aten import Row, Translation, Value
+from prism_explore.frontend.lower_aten import Row, Translation, Unwritten, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.tensors import broadcast
 
@@ -241,8 +241,8 @@ def _cross(t: Translation, x: Any, y: Any, *, dim: Any = -1) -> Value:
     a, b = (t.at(t.expanded(t.tensor(v), dims)) for v in (x, y))
 
     def product(shift_a: int, shift_b: int) -> int:
-        rolled = (t.at(_rolled(t, v, along, s)) for v, s in ((a, shift_a), (b, shift_b)))
-        return t.build.binary("mul", *rolled, t.line)
+        left, right = (t.at(_rolled(t, v, along, s)) for v, s in ((a, shift_a), (b, shift_b)))
+        return t.build.binary("mul", left, right, t.line)
 
     return t.build.binary("sub", product(-1, -2), product(-2, -1), t.line)
 
@@ -320,12 +320,11 @@ def _scalar_tensor(t: Translation, value: Any, **_: Any) -> Value:
 
 
 def _empty(t: Translation, sizes: Any, *_: Any, **__: Any) -> Value:
-    """Memory that has no value yet, so that any value is right."""
-    return constants.constant(tuple(t.size(s) for s in sizes), Fraction(0))
+    return Unwritten(tuple(t.size(s) for s in sizes))
 
 
 def _empty_like(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
-    return constants.constant(t.dims(x), Fraction(0))
+    return Unwritten(t.dims(x))
 
 
 def _same(t: Translation, x: Any, *_: Any, **__: Any) -> Value:

@@ -70,14 +70,14 @@ def resampled(t: Translation, value: Value, along: int, rows: Sequence[Taps]) ->
 def _lengths(t: Translation, x: Any, sizes: Any, scales: Sequence[Any], rank: int) -> list[tuple[int, int, float]]:
     """Per resampled dim its length, the new one, and the distance of two new positions in old ones."""
     dims = t.dims(x)[-rank:]
-    listed = next((s for s in scales if isinstance(s, Sequence)), scales if len(scales) == rank else None)
+    in_list = next((cast("Sequence[Any]", s) for s in scales if isinstance(s, Sequence)), None)
+    listed: Sequence[Any] = in_list or (scales if len(scales) == rank else [None] * rank)
     found: list[tuple[int, int, float]] = []
-    for n, d in enumerate(dims):
-        scale = cast("Sequence[Any]", listed)[n] if listed else None
+    for d, scale, n in zip(dims, listed, range(rank), strict=True):
         size = t.size(sizes[n]).constant if sizes is not None else None
         if d.constant is None or (sizes is not None and size is None):
             raise t.unsupported(f"resampling a dim of {d}", "give the dim a number")
-        new = size if size is not None else floor(d.constant * float(scale))
+        new = size if size is not None else floor(d.constant * float(scale or 1))
         found.append((d.constant, new, 1 / float(scale) if scale else d.constant / new))
     return found
 
