@@ -2,82 +2,59 @@
 # Most values are objects of torch, which pyright types only in part.
 """torch.compile(model, backend="prism"): regions of a real module become kernels that were searched and proved.
 
-Input: the graph of a module, from torch. It is divided into regions around its products (`entry/torch_regions.py`).
-Each region is searched like any program, for tensors of the sizes and strides of the call. In one interleaved run its
-kernel is timed beside torch eager and the default compiler, and the fastest runs (`events/fastest.py`). Everything else
-is unchanged, and the report has a line for every region, which also counts the calls that a kernel did not take:
+Input: the graph of a module, from torch. It is cut into regions by cost (`entry/torch_partition.py`). Each region is
+searched like any program, for tensors of the sizes and strides of the call. In one interleaved run its kernel is timed
+beside torch eager and the default compiler, and the fastest runs (`events/fastest.py`). At the end the whole graph is
+timed beside both, too (`entry/torch_race.py`). Everything outside of regions is unchanged. The report says what runs:
 
     compiler = px.TorchCompiler()
     fast = torch.compile(model, backend=compiler)
     fast(x)
-    print(compiler.report())
+    compiler.report()  # a table; in a notebook as HTML
+    compiler.report().session(1)  # the search of the first region; in a notebook the explorer
 
-Sizes, including symbolic ones, are those of the call at which torch compiles. A call that a kernel does not accept,
-because of its sizes or strides, runs torch's code. A region has one dtype, so code under autocast is unchanged, and no
-region spans a side effect (autocast, a change of the gradient mode, a write in place).
+Sizes, including symbolic ones, are those of the call at which torch compiles. At other sizes the default compiler's
+code runs, compiled once for all sizes. A call with strides that a kernel does not accept runs torch's code. Training is
+left to torch. No region spans a side effect (autocast, a change of the gradient mode, a write in place).
 """
 
 from __future__ import annotations
 
+import sys
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from prism_explore.entry.torch_regions import PRODUCTS, Region, flat_rows, function_name, regions_around
+from prism_explore.entry.torch_nodes import is_float, number_of, value_of
+from prism_explore.entry.torch_partition import Cost, Partition, partition
+from prism_explore.entry.torch_race import race_whole
+from prism_explore.entry.torch_regions import Region, flat_rows
+from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
-from prism_explore.events.fastest import COMPILED, EAGER, find_faster_baseline
+from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
+from prism_explore.events.format import seconds_text
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 from prism_explore.runtime.best import Best
 from prism_explore.session.session import Session
-from prism_explore.targets import KNOWN, Target
+from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.runner.torch_code import torch_compiled
 
-Rest: TypeAlias = Literal["eager", "inductor"]
-
-
-@dataclass(slots=True)
-class Calls:
-    """Counts of the calls of a region that has a kernel."""
-
-    accepted: int = 0
-    """The kernel ran."""
-    refused: int = 0
-    """The torch code ran, because the kernel does not take such tensors."""
-    why: str = ""
-    """The reason of the last refusal."""
-
-    def __str__(self) -> str:
-        count = self.accepted + self.refused
-        return f"; {self.refused} of {count} calls ran torch: {self.why}" if self.refused else ""
+Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
+KERNELS = "kernels"
+KERNELS_AND_COMPILED = "kernels and torch.compile"
 
 
 @dataclass(frozen=True, slots=True)
-class RegionOutcome:
-    """The outcome of one region."""
+class _Found:
+    """The result of one search, for all regions with its text."""
 
-    region: str
-    """Names of torch's nodes, starting with the product."""
-    replaced: bool
-    reason: str
-    """Why it was not replaced, or the speed-up of the kernel."""
-    program: str = ""
-    """The traced program as text; empty where the region could not be traced."""
-    candidate: str = ""
-    ratio: float | None = None
-    """Speed-up over torch eager; None where it was not measured."""
-    is_compiled: bool = False
-    """Whether the default compiler's code runs, because it was faster than the kernel and than torch eager."""
-    calls: Calls = field(default_factory=Calls, compare=False)
-    """What ran since."""
-
-    def __str__(self) -> str:
-        never_ran = self.calls.refused > 0 and not self.calls.accepted
-        state = "compiled" if self.is_compiled else "replaced" if self.replaced and not never_ran else "left"
-        return f"{state:<9} {self.region}: {self.reason}{self.calls}"
+    outcome: RegionOutcome
+    best: Best | None
 
 
 @dataclass(slots=True)
@@ -87,8 +64,9 @@ class TorchCompiler:
     Args:
         target: the machine; this CPU by default.
         budget: of tuning, per region.
-        rest: what runs the code that is not replaced: "eager" or "inductor".
-        at_least: the required speed-up over the fastest baseline, within the noise of the run.
+        rest: what runs the code that is not replaced: "eager", "inductor", or "fastest", which is decided by a race of
+            the whole graph. The race also decides whether kernels run at all.
+        at_least: the required speed-up of a region over the fastest baseline, within the noise of the run.
         baselines: what a kernel is timed beside: torch eager, which is always there, and the default compiler.
         seed: for the searches.
 
@@ -96,20 +74,23 @@ class TorchCompiler:
         >>> import prism_explore as px
         >>> compiler = px.TorchCompiler(budget=px.Budget(trials=8, seconds=5.0))
         >>> compiler.report()  # torch.compile(model, backend=compiler) fills it
-        'the graph has no product'
+        torch has not compiled a graph yet
     """
 
     target: str | Target = "cpu"
     budget: Budget = field(default_factory=lambda: Budget(trials=16, seconds=10.0))
-    rest: Rest = "eager"
+    rest: Rest = "fastest"
     at_least: float = 1.0
     baselines: Sequence[str] = (EAGER, COMPILED)
     seed: int = 0
-    outcomes: list[RegionOutcome] = field(default_factory=list[RegionOutcome])
-    """One per region, in the order of torch's graphs."""
-    _found: dict[str, tuple[RegionOutcome, Best | None]] = field(
-        default_factory=dict[str, "tuple[RegionOutcome, Best | None]"]
-    )
+    graphs: list[GraphOutcome] = field(default_factory=list[GraphOutcome])
+    """One per graph that torch passed."""
+    _sessions: dict[str, Session | str] = field(default_factory=dict[str, "Session | str"], repr=False)
+    """By the text of a region: its search, or why there is none."""
+    _found: dict[str, _Found] = field(default_factory=dict[str, _Found], repr=False)
+    """By the text of a program."""
+    _measured: dict[str, float] = field(default_factory=dict[str, float], repr=False)
+    """By the text of a region: the time of what runs it, in seconds."""
 
     def __post_init__(self) -> None:
         if self.rest not in get_args(Rest):
@@ -125,53 +106,67 @@ class TorchCompiler:
         """
         if options:
             raise ShapeError(f"the prism backend has no option {', '.join(options)}; set them on px.TorchCompiler(..)")
-        graph = module.graph
-        taken: set[Any] = set()
-        decided: set[Any] = set()
-        for product in [n for n in graph.nodes if function_name(n) in PRODUCTS]:
-            if product in decided:
-                continue
-            outcome, region, best = self._decide(product, taken)
-            self.outcomes.append(outcome)
-            decided |= region.exclusive if region is not None else set()
-            if region is not None and best is not None:
-                taken |= region.exclusive
+        start = time.perf_counter()
+        original = _copy(module)
+        if reason := _records_gradients(module.graph):
+            race = WholeRace(EAGER if self.rest == "eager" else COMPILED, {}, reason)
+            self.graphs.append(GraphOutcome((), (), 0, 0, race, time.perf_counter() - start))
+            return module.forward if self.rest == "eager" else _inductor(original, examples)
+        cut = partition(module.graph, self._machine, self._measured, self._refused)
+        searched: list[tuple[Region, RegionOutcome, Best | None]] = []
+        for number, (region, cost) in enumerate(zip(cut.regions, cut.costs, strict=True), 1):
+            _show_progress(f"prism: region {number} of {len(cut.regions)}, {region.name[:60]}")
+            found = self._search(region)
+            searched.append((region, _of_region(found.outcome, region, cost), found.best))
+        graph_outcome = _of_graph(cut, [row for _, row, _ in searched])
+        # Backwards: the nodes before a region are then still those that it names as its inputs.
+        for region, outcome, best in reversed(searched):
+            if best is not None and outcome.replaced:
                 _replace_region(module, region, best, outcome.calls)
-            elif region is not None and outcome.is_compiled and self.rest == "eager":
-                taken |= region.exclusive
+            elif outcome.is_compiled and self.rest == "eager":
                 _insert(module, region, _compiled_region(region))
-        graph.lint()
+        module.graph.lint()
         module.recompile()
-        if self.rest == "eager" or not any(n.op != "placeholder" for n in graph.nodes):
-            return module.forward
-        return _compile_rest(module)
+        _show_progress("prism: the whole graph beside torch")
+        chosen, race = self._choose(module, original, examples, any(row.replaced for _, row, _ in searched))
+        _show_progress("")
+        self.graphs.append(replace(graph_outcome, race=race, build_s=time.perf_counter() - start))
+        return chosen
 
-    def report(self) -> str:
-        """One line per region.
+    @property
+    def outcomes(self) -> list[RegionOutcome]:
+        """One per region, in the order of torch's graphs."""
+        return self.report().outcomes
+
+    def report(self) -> Report:
+        """What was searched, what runs, what stayed in torch and why.
 
         Returns:
-            The lines as text.
+            A table: text when printed, HTML in a notebook.
         """
-        return "\n".join(map(str, self.outcomes)) or "the graph has no product"
+        return Report(tuple(self.graphs))
 
-    def _decide(self, product: Any, taken: set[Any]) -> tuple[RegionOutcome, Region | None, Best | None]:
-        """Search the largest possible region around a product."""
-        outcome = RegionOutcome(product.name, False, "no region around it")
-        for region in regions_around(product, taken):
-            outcome, best = self._search(region)
-            if best is not None or outcome.program:
-                return outcome, region, best
-        return outcome, None, None
+    @property
+    def _machine(self) -> Target:
+        return target(self.target) if isinstance(self.target, str) else self.target
 
-    def _search(self, region: Region) -> tuple[RegionOutcome, Best | None]:
-        name = region.name
-        if reason := region.obstacle:
-            return RegionOutcome(name, False, reason), None
+    # ------------------------------------------------------------ regions
+    def _refused(self, region: Region) -> str:
+        """Why an earlier attempt found that no kernel can compute a region."""
+        found = self._sessions.get(region.text) if self._sessions else None
+        return found if isinstance(found, str) else ""
+
+    def _session(self, region: Region) -> Session | str:
+        text = region.text
+        if text not in self._sessions:
+            self._sessions[text] = self._new_session(region)
+        return self._sessions[text]
+
+    def _new_session(self, region: Region) -> Session | str:
         try:
-            module, inputs = region.module(), region.example_inputs()
             sess = Session(
-                module,
-                inputs=inputs,
+                region.module(at_hints=True),
+                inputs=region.example_inputs(),
                 target=self.target,
                 budget=self.budget,
                 seed=self.seed,
@@ -179,39 +174,70 @@ class TorchCompiler:
                 name="region",
             )
         except PrismError as error:
-            return RegionOutcome(name, False, str(error).splitlines()[0]), None
-        try:
-            text = show(sess.program)
-            operators = fused_ops(sess.program)
-            if operators > LARGEST_OPS:
-                return RegionOutcome(
-                    name, False, f"{operators} operators in one kernel; the limit is {LARGEST_OPS}"
-                ), None
-            if text not in self._found:
-                found = sess.best()
-                best = found if isinstance(found, Best) else None
-                self._found[text] = (self._outcome(name, text, sess, best), best)
-        finally:
-            sess.close()
-        outcome, best = self._found[text]
-        outcome = replace(outcome, region=name, reason=f"{outcome.reason}{region.sizes_text}", calls=Calls())
-        return outcome, best if outcome.replaced else None
+            return str(error).splitlines()[0]
+        operators = fused_ops(sess.program)
+        if operators <= LARGEST_OPS:
+            return sess
+        sess.close()
+        return f"{operators} operators in one kernel; the limit is {LARGEST_OPS}"
 
-    def _outcome(self, name: str, text: str, sess: Session, best: Best | None) -> RegionOutcome:
+    def _search(self, region: Region) -> _Found:
+        sess = self._session(region)
+        if isinstance(sess, str):
+            return _Found(RegionOutcome(region.name, False, sess), None)
+        text = show(sess.program)
+        if text not in self._found:
+            try:
+                best = sess.best()
+            finally:
+                sess.close()
+            self._found[text] = self._outcome(text, sess, best if isinstance(best, Best) else None)
+        found = self._found[text]
+        times = [s for s in (found.outcome.kernel_s, *found.outcome.torch_s.values()) if s is not None]
+        if times:
+            self._measured[region.text] = min(times)
+        return found
+
+    def _outcome(self, text: str, sess: Session, best: Best | None) -> _Found:
         if best is None:
-            return RegionOutcome(name, False, sess.claim, text)
-        ratio = best.ratios.get(EAGER)
+            return _Found(RegionOutcome("", False, sess.claim, text, session=sess), None)
+        times = {r.name: r.time_s for r in best.baselines if r.samples and r.name in (OURS, EAGER, COMPILED)}
+        kernel_s = times.pop(OURS, None)
+        ratio, compiled = best.ratios.get(EAGER), best.ratios.get(COMPILED)
         if ratio is None:
             why = next((r.note for r in best.baselines if r.name == EAGER), "")
-            return RegionOutcome(name, False, f"torch eager could not be timed: {why}", text, best.candidate)
-        compiled = best.ratios.get(COMPILED)
+            return _Found(RegionOutcome("", False, f"torch eager could not be timed: {why}", text, session=sess), None)
         beside = f" and {compiled:.2f}x as fast as torch.compile" if compiled is not None else ""
         reason = f"{best.candidate} is {ratio:.2f}x as fast as torch eager{beside}"
         slow = find_faster_baseline(best.baselines, self.at_least)
         if slow is not None:
             reason += f"; {self.at_least:g}x is required ({slow})"
         is_compiled = slow is not None and slow.baseline.name == COMPILED and slow.baseline.ratio_p75 < 1.0
-        return RegionOutcome(name, slow is None, reason, text, best.candidate, ratio, is_compiled)
+        proof = "proved over the reals"
+        outcome = RegionOutcome(
+            "", slow is None, reason, text, best.candidate, ratio, is_compiled, kernel_s, times, proof, session=sess
+        )
+        return _Found(outcome, best)
+
+    # ------------------------------------------------------------ the whole graph
+    def _choose(
+        self, module: Any, original: Any, examples: Sequence[Any], has_kernels: bool
+    ) -> tuple[Callable[..., Any], WholeRace]:
+        """What runs the graph, and the race that decided it."""
+        if self.rest == "eager":
+            return module.forward, WholeRace(KERNELS if has_kernels else EAGER, {}, "not raced, as rest= decides")
+        rest = _compile_rest(module) if self.rest == "inductor" or has_kernels else None
+        if self.rest == "inductor" and rest is not None:
+            name = KERNELS_AND_COMPILED if has_kernels else COMPILED
+            return rest, WholeRace(name, {}, "not raced, as rest= decides")
+        ways: dict[str, Callable[..., Any]] = {
+            EAGER: original.forward,
+            COMPILED: _inductor(_copy(original), examples),
+        }
+        if has_kernels and rest is not None:
+            ways |= {KERNELS: module.forward, KERNELS_AND_COMPILED: rest}
+        race = race_whole(original.graph, examples, ways, seed=self.seed)
+        return _at_these_sizes(ways[race.winner], ways[COMPILED], original.graph), race
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
@@ -222,10 +248,93 @@ def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[...,
     return compiled
 
 
+def _records_gradients(graph: Any) -> str:
+    """Why torch keeps the whole graph; empty where it does not record gradients."""
+    import torch
+
+    read = (value_of(n) for n in graph.nodes if n.op in ("placeholder", "get_attr"))
+    if torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in read):
+        return "torch records gradients, and its backward would repeat a kernel's work; call it in torch.no_grad()"
+    return ""
+
+
+def _of_region(found: RegionOutcome, region: Region, cost: Cost) -> RegionOutcome:
+    kind = "measured" if cost.is_measured else "modelled"
+    again = f", {cost.repeated:.2f} times the least traffic or arithmetic" if cost.repeated > 1.005 else ""
+    return replace(
+        found,
+        region=region.name,
+        reason=f"{found.reason}{region.sizes_text}",
+        cut=f"cut at a {kind} {seconds_text(cost.seconds)}{again}",
+        nodes=sum(is_float(n) for n in region.nodes),
+        calls=Calls(),
+    )
+
+
+def _of_graph(cut: Partition, rows: Sequence[RegionOutcome]) -> GraphOutcome:
+    untraced = {
+        n: row.reason
+        for region, row in zip(cut.regions, rows, strict=True)
+        for n in region.nodes
+        if not row.program and n in cut.computing
+    }
+    left = {n: (_called(n), why) for n, why in {**cut.left, **untraced}.items()}
+    covered = len(cut.computing) - len(left)
+    return GraphOutcome(tuple(rows), tuple(left.values()), len(cut.computing), covered, WholeRace(EAGER, {}), 0.0)
+
+
+def _called(node: Any) -> str:
+    return node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
+
+
+def _show_progress(line: str) -> None:
+    """One line in a terminal, which the next one replaces; nothing elsewhere."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[2K{line}")
+        sys.stderr.flush()
+
+
+def _copy(module: Any) -> Any:
+    import torch
+
+    graph = torch.fx.Graph()
+    graph.output(graph.graph_copy(module.graph, {}))
+    copy = torch.fx.GraphModule(module, graph)
+    copy.meta.update(module.meta)
+    return copy
+
+
+def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
+    from torch._dynamo import lookup_backend
+
+    compiled: Callable[..., Any] = lookup_backend("inductor")(module, list(examples))
+    return compiled
+
+
+def _at_these_sizes(chosen: Callable[..., Any], other: Callable[..., Any], graph: Any) -> Callable[..., Any]:
+    """The chosen function where symbolic sizes are those of the race, and the default compiler's at other sizes."""
+    sizes = {
+        n: number_of(node)
+        for n, node in enumerate(node for node in graph.nodes if node.op == "placeholder")
+        if hasattr(value_of(node), "node")
+    }
+    if not sizes:
+        return chosen
+
+    def run(*args: Any) -> Any:
+        return (chosen if all(args[n] == size for n, size in sizes.items()) else other)(*args)
+
+    return run
+
+
 def _replace_region(module: Any, region: Region, best: Best, calls: Calls) -> None:
     import torch
 
-    leads = tuple(map(region.has_rows, region.inputs)) if region.row_dims else ()
+    given = [n for n, i in enumerate(region.inputs) if i in region.tensors]
+    numbers = {n: number_of(i) for n, i in enumerate(region.inputs) if i not in region.tensors}
+    leads = tuple(map(region.has_rows, region.tensors)) if region.row_dims else ()
+    order = region.order or ()
+    inverse = None if order == tuple(range(len(order))) else tuple(order.index(d) for d in range(len(order)))
     warnings_left = [region.name]  # one warning per region, also if it runs in several threads
 
     class Replaced(torch.nn.Module):
@@ -235,14 +344,19 @@ def _replace_region(module: Any, region: Region, best: Best, calls: Calls) -> No
 
         def forward(self, *inputs: Any) -> Any:
             try:
-                found = best.kernel(*_flattened(inputs, leads))
+                if any(inputs[n] != size for n, size in numbers.items()):
+                    raise ShapeError("a symbolic size is another one than that of the search")
+                tensors = tuple(inputs[n] for n in given)
+                found = best.kernel(*_flattened(tensors, leads))
                 calls.accepted += 1
             except ShapeError as error:
                 calls.refused, calls.why = calls.refused + 1, str(error)
                 with suppress(IndexError):
                     warnings.warn(f"prism: {warnings_left.pop()} runs in torch: {error}", stacklevel=2)
                 return self.torch_code(*inputs)
-            return found.reshape(*inputs[leads.index(True)].shape[:-1], found.shape[-1]) if leads else found
+            if leads:
+                return found.reshape(*tensors[leads.index(True)].shape[:-1], found.shape[-1])
+            return found if inverse is None else found.permute(inverse)
 
     _insert(module, region, Replaced())
 
@@ -278,7 +392,7 @@ def _compiled_region(region: Region) -> Any:
 
 def _insert(module: Any, region: Region, made_module: Any) -> None:
     """Let a module compute a region's result in the graph."""
-    result = region.nodes[-1]
+    result = region.result
     name = f"prism_{result.name}"
     module.add_submodule(name, made_module)
     with module.graph.inserting_before(result):

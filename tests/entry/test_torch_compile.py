@@ -34,7 +34,7 @@ class Gated(nn.Module):
 
 def compiler(**more):
     """One that replaces whatever it can: this is no place to ask whether it is faster, so one trial will do."""
-    options = {"budget": QUICK, "at_least": 0.0, "baselines": (EAGER,), **more}
+    options = {"budget": QUICK, "at_least": 0.0, "baselines": (EAGER,), "rest": "eager", **more}
     return TorchCompiler(target=machine(), **options)
 
 
@@ -61,7 +61,7 @@ def test_a_gated_layer_becomes_two_kernels_over_all_rows(gated):
     assert ["x0 = input f32[6, 32]", "x0 = input f32[6, 48]"] == first
     assert [2, 1] == [r.program.count("matmul(") for r in backend.outcomes]
     assert all(r.candidate and r.ratio for r in backend.outcomes)
-    assert 2 == backend.report().count("replaced")
+    assert 2 == str(backend.report()).count("replaced")
 
 
 def test_what_was_compiled_gives_torch_s_numbers(gated):
@@ -124,8 +124,8 @@ def test_what_cannot_be_traced_is_left_with_the_reason():
     x, w = torch.randn(4, 8, dtype=torch.float64), torch.randn(8, 6, dtype=torch.float64)
 
     torch.testing.assert_close(double(x, w), compiled(double, backend)(x, w))
-    assert [False] == [r.replaced for r in backend.outcomes]
-    assert "x0, x1 is float64" in backend.report()
+    assert [] == backend.outcomes
+    assert "1 matmul: it has a tensor of float64" in backend.report()
 
 
 def test_symbolic_sizes_have_a_kernel_for_the_call_s_own_and_torch_for_others():
@@ -215,8 +215,8 @@ def test_what_autocast_casts_is_left_to_torch_with_the_reason(inside):
 
     assert wanted.dtype == found.dtype
     torch.testing.assert_close(wanted, found, rtol=0, atol=0)
-    assert not any(r.replaced for r in backend.outcomes)
-    assert "a kernel writes the dtype of its operands" in backend.report()
+    assert not any("matmul" in r.program for r in backend.outcomes)
+    assert "its result is bfloat16, as under autocast, and alone it is float32" in backend.report()
 
 
 def test_a_graph_break_parts_a_module_in_two_that_are_both_replaced():
@@ -250,9 +250,9 @@ def test_what_is_written_in_place_between_two_operators_keeps_them_apart():
         wanted, found = (run(x.clone()) for run in (overwritten, compiled(overwritten, backend)))
         torch.testing.assert_close(wanted, found, rtol=2e-4, atol=2e-5)
 
-    (row,) = backend.outcomes
+    row = backend.outcomes[0]
     assert row.replaced, backend.report()
-    assert "silu" not in row.program
+    assert "matmul" in row.program and "silu" not in row.program
 
 
 def test_no_gradient_goes_where_torch_records_none():
@@ -273,7 +273,7 @@ def test_no_gradient_goes_where_torch_records_none():
         assert layer.weight.grad is None
 
     torch.testing.assert_close(*grads, rtol=1e-3, atol=1e-4)
-    assert "silu" not in backend.outcomes[0].program
+    assert [] == backend.outcomes
 
 
 def test_a_number_that_is_known_only_at_run_time_leaves_the_region_to_torch():
@@ -370,7 +370,7 @@ def test_the_default_compiler_runs_where_it_was_the_fastest(monkeypatch):
     torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=2e-4, atol=2e-5)
 
     assert 1 == len(made)
-    assert backend.report().startswith("compiled") and "torch.compile took 50 µs" in backend.report()
+    assert "compiled  linear" in backend.report() and "torch.compile took 50 µs" in backend.report()
 
 
 def test_training_is_left_to_torch():

@@ -1,0 +1,271 @@
+# pyright: basic
+# Most values are objects of torch, which pyright types only in part.
+"""Nodes of a torch graph: their tensors, their side effects, and what the frontend translates of them.
+
+A node is translated alone, as a module of its own, so that what can be in a region is decided by the frontend's rows.
+Nodes of equal functions, arguments and tensors are translated once.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from prism_explore.cost.work import flops_of
+from prism_explore.errors import PrismError
+from prism_explore.frontend import trace
+from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Permute, Reduce, Reshape, Scalar, Slice, Unary
+from prism_explore.ir.tensors import dtype_name
+from prism_explore.support.caches import memoize
+
+FLOATS = {"float32", "bfloat16", "float16"}
+"""What kernels store; `bool` is read as a mask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What the frontend makes of one node, or why it makes nothing of it."""
+
+    obstacle: str = ""
+    """Why it stays in torch; empty where it can be in a region."""
+    flops: float = 0.0
+    is_view: bool = False
+    """Whether it only rearranges elements, so that it costs nothing inside a kernel."""
+    operators: int = 1
+    """Operators of the program that compute."""
+    products: int = 0
+    reduces: bool = False
+    """Whether an element of its result reads a whole dim of its input, as products and norms do."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What decides how a node is translated; equal ones are translated once."""
+
+    text: str
+    module: Any
+    """A module of the node alone."""
+    inputs: Mapping[str, Any]
+    dtype: str
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Description) and self.text == other.text
+
+
+def translation_of(node: Any) -> Translation:
+    """What the frontend makes of a node.
+
+    Args:
+        node: a call in torch's graph.
+    """
+    if node.op not in ("call_function", "call_method"):
+        return Translation("it is no call of a function")
+    if has_side_effect(node):
+        return Translation("it writes in place or switches something")
+    source = node
+    while node.target is operator.getitem and isinstance(value_of(node.args[0]), tuple | list):
+        node = node.args[0]  # one of several results: what made them decides
+        if node.op not in ("call_function", "call_method"):
+            return Translation("it is one of several results of something else")
+    results = value_of(source)
+    if not hasattr(results, "dtype"):
+        several = isinstance(results, tuple | list) and all(hasattr(r, "dtype") for r in results)
+        return _translation_of_several(source) if several else Translation("its result is no tensor")
+    for tensor in (*(value_of(n) for n in node.all_input_nodes), results):
+        if hasattr(tensor, "dtype"):
+            if dtype_name(tensor.dtype) not in FLOATS | {"bool"}:
+                return Translation(f"it has a tensor of {dtype_name(tensor.dtype)}")
+            if 0 in tensor.shape:
+                return Translation("it has a tensor without elements")
+        elif not isinstance(tensor, int | tuple | list) and not hasattr(tensor, "node"):
+            return Translation("it reads a value that is no tensor")
+    if dtype_name(results.dtype) == "bool":
+        return Translation("its result is a mask, which regions read as an input")
+    if not any(hasattr(value_of(n), "dtype") for n in node.all_input_nodes):
+        return Translation("it reads no tensor")
+    return _translated(_Description(node_text(source), *_single(source), dtype_name(results.dtype)))
+
+
+def _translation_of_several(node: Any) -> Translation:
+    """What the frontend makes of a node with several results: that of the first, of which the user is a `getitem`."""
+    firsts = [u for u in node.users if u.target is operator.getitem]
+    return translation_of(firsts[0]) if firsts else Translation("its results are not taken apart")
+
+
+@memoize(4096)
+def _translated(description: _Description) -> Translation:
+    import torch
+
+    read = [x.dtype for x in description.inputs.values() if x.is_floating_point()]
+    try:
+        with torch.autocast("cpu", enabled=False):
+            found = dtype_name(description.module(*description.inputs.values()).dtype)
+        if found != description.dtype:
+            return Translation(f"its result is {description.dtype}, as under autocast, and alone it is {found}")
+        program = trace(_as_read(description.module, read), description.inputs).program
+    except PrismError as error:
+        return Translation(str(error).splitlines()[0].split(". Supported")[0])
+    except RuntimeError as error:  # torch cannot run it on tensors without data
+        return Translation(f"torch says {str(error).splitlines()[0]}")
+    graph = program.graph
+    if len(set(read)) > 1 and any(isinstance(n.op, MatMul) for n in graph.nodes):
+        return Translation("its operands have several dtypes, as under autocast")
+    types = graph.types()
+    computed = [p for p, n in enumerate(graph.nodes) if not isinstance(n.op, Input | Band)][:-1]  # without the negation
+    flops = sum(
+        float(flops_of(op, tuple(types[a].dims for a in n.args), types[p].dims).rational({}))
+        for p in computed
+        if isinstance(op := (n := graph.nodes[p]).op, Unary | Scalar | Binary | MatMul | Reduce)
+    )
+    ops = [graph.nodes[p].op for p in computed]
+    moving = [isinstance(op, Permute | Reshape | Expand | Slice) for op in ops]
+    return Translation(
+        flops=flops,
+        is_view=all(moving),
+        operators=moving.count(False),
+        products=sum(isinstance(op, MatMul) for op in ops),
+        reduces=any(isinstance(op, MatMul | Reduce) for op in ops),
+    )
+
+
+def _as_read(module: Any, dtypes: Sequence[Any]) -> Any:
+    """The module, its result negated, in the dtype of what it reads.
+
+    The negation makes a program also of a node that computes nothing, and with the cast a cast has a program: inside a
+    region it is none, and what the region returns is checked for the whole region.
+    """
+    import torch
+
+    widest = torch.float32 if len(set(dtypes)) != 1 else dtypes[0]
+    graph = torch.fx.Graph()
+    negated = graph.call_function(operator.neg, (graph.graph_copy(module.graph, {}),))
+    graph.output(graph.call_method("to", (negated, widest)))
+    return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+
+def _single(node: Any) -> tuple[Any, dict[str, Any]]:
+    """A module of one node, and of the one whose result it takes apart; and its inputs."""
+    import torch
+
+    graph = torch.fx.Graph()
+    made: dict[Any, Any] = {}
+    inputs: dict[str, Any] = {}
+    chain = [node]
+    while isinstance(value_of(chain[0].args[0]) if chain[0].args and hasattr(chain[0].args[0], "op") else None, tuple):
+        chain.insert(0, chain[0].args[0])
+    for inner in chain:
+        for n in inner.all_input_nodes:
+            if n not in chain and n not in made and hasattr(value_of(n), "dtype"):
+                name = f"x{len(inputs)}"
+                inputs[name] = meta_tensor(n)
+                made[n] = graph.placeholder(name)
+    for inner in chain:
+        made[inner] = graph.node_copy(inner, lambda n: made[n] if n in made else number_of(n))
+        made[inner].meta.clear()  # what is kept of a node must not keep torch's graph
+    graph.output(made[node])
+    return torch.fx.GraphModule(torch.nn.Module(), graph), inputs
+
+
+def node_text(node: Any) -> str:
+    """A node's function and arguments, its tensors by dtype, sizes and strides."""
+
+    def text(n: Any) -> str:
+        value = value_of(n)
+        if isinstance(value, tuple | list):
+            return f"({node_text(n)})"
+        return tensor_text(n) if hasattr(value, "dtype") else repr(number_of(n))
+
+    from torch.fx.node import map_arg
+
+    args = map_arg((node.args, dict(node.kwargs)), lambda n: _Shown(text(n)))
+    target = node.target if node.op == "call_method" else _path(node.target)
+    return f"{target}{args} -> {tensor_text(node) if hasattr(value_of(node), 'dtype') else ''}"
+
+
+class _Shown(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _path(target: Any) -> str:
+    return f"{getattr(target, '__module__', '')}.{getattr(target, '__qualname__', target)}"
+
+
+def tensor_text(node: Any) -> str:
+    """Dtype, sizes and strides of a tensor."""
+    return f"{dtype_name(value_of(node).dtype)}{list(sizes_of(node))}{strides_of(node)}"
+
+
+def function_name(node: Any) -> str:
+    """Name of the called function; empty where the node returns no floating-point tensor."""
+    if node.op not in ("call_function", "call_method") or not getattr(value_of(node), "is_floating_point", bool)():
+        return ""
+    if node.op == "call_method":
+        return node.target
+    if node.target is operator.matmul:
+        return "matmul"
+    return getattr(node.target, "__name__", "")
+
+
+def has_side_effect(node: Any) -> bool:
+    """Whether a node has a side effect: autocast, a change of the gradient mode, a write in place."""
+    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    in_place = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE or node.kwargs.get("inplace")
+    return node.op in ("call_function", "call_method") and bool(in_place or node.is_impure())
+
+
+_IN_PLACE = {"setitem", "iadd", "isub", "imul", "itruediv", "ipow", "imatmul"}
+
+
+def value_of(node: Any) -> Any:
+    """The fake tensor, or the number, that torch computed for a node."""
+    return node.meta.get("example_value")
+
+
+def is_float(node: Any) -> bool:
+    """Whether a node is a floating-point tensor."""
+    return bool(getattr(value_of(node), "is_floating_point", bool)())
+
+
+def number_of(node: Any) -> Any:
+    """A number in the call at which torch compiles."""
+    value = value_of(node)
+    return value.node.hint if hasattr(value, "node") else value
+
+
+def sizes_of(node: Any) -> tuple[Any, ...]:
+    """A tensor's sizes in the call at which torch compiles; None for a data-dependent size."""
+    return tuple(n if isinstance(n, int) else n.node.hint for n in value_of(node).shape)
+
+
+def strides_of(node: Any) -> tuple[int, ...]:
+    """A tensor's strides in the call at which torch compiles, in elements."""
+    return tuple(s if isinstance(s, int) else s.node.hint for s in value_of(node).stride())
+
+
+def elements_of(node: Any) -> int:
+    """The number of elements of a tensor; 0 for anything else."""
+    return prod(n or 0 for n in sizes_of(node)) if hasattr(value_of(node), "shape") else 0
+
+
+def bytes_of(node: Any) -> int:
+    """The size of a tensor; an expanded dim counts once."""
+    if not hasattr(value_of(node), "shape"):
+        return 0
+    dims = [n or 0 for n, s in zip(sizes_of(node), strides_of(node), strict=True) if s or n == 1]
+    return prod(dims) * value_of(node).element_size()
+
+
+def meta_tensor(node: Any) -> Any:
+    """A tensor of a node's sizes, strides and dtype, without data."""
+    import torch
+
+    return torch.empty_strided(sizes_of(node), strides_of(node), dtype=value_of(node).dtype, device="meta")

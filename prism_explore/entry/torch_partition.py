@@ -1,0 +1,385 @@
+# pyright: basic
+# Most values are objects of torch, which pyright types only in part.
+"""Partition of a torch graph into regions by cost.
+
+Regions grow over all nodes that the frontend translates and are cut where a cut saves time. For each node, some sets of
+nodes that end in it are kept, the cheapest ones (the *cuts* of technology mapping; priority cuts: Mishchenko et al.,
+2007). The cost of a node is that of its cheapest set and a share of the costs of the set's inputs, each divided by the
+number of its readers. From the results of the graph backwards, the cheapest set of each needed node becomes a region. A
+node that two regions need can be computed in both, which is how a norm is fused into each of the products that read it.
+
+The cost of a set is a measured time if an equal region was timed before. Otherwise it is modelled: the roofline bound
+of its traffic and arithmetic, the cost of a call, and what is computed again:
+
+* a product whose columns another product or a reduction in the set sums over: blocks cannot share its columns, so each
+  block of rows reads its weights, unless they fit into a core's cache, and there are no more blocks than rows;
+* a product that is read through several slices, as rotary embeddings do: each of them computes it;
+* what is computed before a product: each tile of the product's columns computes it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from prism_explore.entry.torch_nodes import (
+    Translation,
+    bytes_of,
+    elements_of,
+    has_side_effect,
+    is_float,
+    sizes_of,
+    translation_of,
+    value_of,
+)
+from prism_explore.entry.torch_regions import Region
+from prism_explore.ir.tensors import dtype_name
+from prism_explore.targets import Target
+
+MOST_NODES = 24
+"""Most computing nodes of a region."""
+KEPT = 8
+"""Sets of nodes kept per node."""
+CALL_S = 1.5e-5
+"""Modelled cost of a call of a kernel from Python, on top of its launch."""
+ROWS_PER_BLOCK = 8
+"""Rows that a block of a fused chain of products is assumed to compute."""
+COLUMNS_PER_BLOCK = 64
+"""Columns of a product that a block is assumed to compute."""
+MOST_REPEATED = 1.25
+"""A region whose traffic or arithmetic is modelled as more than this many times the least is not considered: where
+products are chained at the cost of recomputation, searches are long and kernels were slower than the model says."""
+LEAST_SHARE = 0.01
+"""A region whose nodes in torch take less than this share of the modelled time of all regions is not searched."""
+PASSES = 3
+"""How often readers are counted again from the last partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of a region."""
+
+    seconds: float
+    is_measured: bool = False
+    repeated: float = 1.0
+    """Modelled traffic and arithmetic relative to those without repetition."""
+    obstacle: str = ""
+    """Why no kernel can compute the region; its nodes can still be a part of larger regions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """How a graph is cut."""
+
+    regions: tuple[Region, ...]
+    """In graph order."""
+    costs: tuple[Cost, ...]
+    """Of each region."""
+    left: Mapping[Any, str]
+    """Per computing node outside of all regions, why it stays in torch."""
+    computing: frozenset[Any]
+    """All nodes that compute floats: those that do not only rearrange."""
+    total_s: float
+    """Modelled time of all that is in regions."""
+
+    @property
+    def covered(self) -> frozenset[Any]:
+        """The computing nodes inside of regions."""
+        return self.computing - frozenset(self.left)
+
+
+def partition(graph: Any, target: Target, measured: Mapping[str, float], refused: Callable[[Region], str]) -> Partition:
+    """Cut a torch graph into regions.
+
+    Args:
+        graph: torch's, with an example value at each node.
+        target: the machine of the cost model.
+        measured: times of earlier regions in seconds, by `Region.text`.
+        refused: why no kernel can compute a region, or an empty text.
+    """
+    return _Partitioner(graph, target, measured, refused).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """A node of the graph with the sizes of its tensor, computed once."""
+
+    translation: Translation
+    elements: int = 0
+    bytes: int = 0
+    columns: int = 1
+    """The size of its last dim."""
+    matrix: int = 1
+    """The elements of its last two dims."""
+    read: tuple[Any, ...] = ()
+    """The nodes that it reads."""
+
+
+def _figures(node: Any) -> _Figures:
+    is_call = node.op in ("call_function", "call_method")
+    translation = translation_of(node) if is_call else Translation("it is no call of a function")
+    sizes = sizes_of(node) if elements_of(node) else ()
+    last = (1, 1, *sizes)[-2:]
+    read = tuple(node.all_input_nodes)
+    return _Figures(translation, elements_of(node), bytes_of(node), last[-1], prod(last), read)
+
+
+class _Partitioner:
+    def __init__(
+        self, graph: Any, target: Target, measured: Mapping[str, float], refused: Callable[[Region], str]
+    ) -> None:
+        self.target, self.measured, self.refused = target, measured, refused
+        self.found = {n: _figures(n) for n in graph.nodes}
+        self.epoch: dict[Any, int] = {}
+        now = 0
+        for node in graph.nodes:
+            now += has_side_effect(node)
+            self.epoch[node] = now
+        self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}
+        self.views = {n for n in self.inside if _only_moves(n, self.found[n].translation)}
+        cells = [n for n in graph.nodes if n in self.inside and n not in self.views and is_float(n)]
+        self.cells = dict.fromkeys(cells)
+        """The nodes that compute and that regions can contain, in graph order."""
+        self.sources = {n: self._sources(n) for n in cells}
+        self.costs: dict[frozenset[Any], Cost] = {}
+
+    def run(self) -> Partition:
+        readers = {n: float(max(1, len(self._readers(n)))) for n in self.cells}
+        chosen: dict[Any, frozenset[Any]] = {}
+        for _ in range(PASSES):
+            chosen = self._cover(readers)
+            used: dict[Any, float] = defaultdict(float)
+            for core in chosen.values():
+                for leaf in self._leaves(core):
+                    used[leaf] += 1.0
+            readers = {n: max(1.0, (readers[n] + 2 * used[n]) / 3) for n in self.cells}
+        calls = [n for n in self.found if n.op in ("call_function", "call_method")]
+        computing = {n for n in calls if is_float(n) and n not in self.views and self.found[n].elements}
+        total_s = sum(self._cost(core).seconds for core in chosen.values())
+        worth = {root: core for root, core in chosen.items() if self._torch_s(*core) >= LEAST_SHARE * total_s}
+        cores = [worth[root] for root in sorted(worth)]
+        covered = {n for core in cores for n in core}
+        left = {n: self._why(n, chosen) for n in sorted(computing - covered)}
+        return Partition(
+            tuple(map(Region.of, cores)), tuple(map(self._cost, cores)), left, frozenset(computing), total_s
+        )
+
+    # ------------------------------------------------------------ sets of nodes
+    def _cover(self, readers: Mapping[Any, float]) -> dict[Any, frozenset[Any]]:
+        """The chosen set of each node that something outside of its set reads."""
+        flow: dict[Any, float] = {}
+        kept: dict[Any, list[frozenset[Any]]] = {}
+
+        def total_s(core: frozenset[Any]) -> float:
+            return self._cost(core).seconds + sum(flow[leaf] / readers[leaf] for leaf in self._leaves(core))
+
+        for node in self.cells:
+            ranked = sorted(self._grown(node, kept, total_s), key=total_s)
+            legal = [core for core in ranked if not self._cost(core).obstacle]
+            kept[node] = [*legal[:1], *(c for c in ranked if c is not (legal or [None])[0])][:KEPT]
+            flow[node] = total_s(legal[0]) if legal else self._torch_s(node)
+        chosen: dict[Any, frozenset[Any]] = {}
+        needed = {n for n in self.cells if self._is_read_outside(n)}
+        for node in reversed(self.cells):
+            if node in needed and not self._cost(kept[node][0]).obstacle:
+                chosen[node] = kept[node][0]
+                needed.update(self._leaves(kept[node][0]))
+            elif node in needed:
+                needed.update(self.sources[node])
+        return chosen
+
+    def _grown(
+        self, node: Any, kept: Mapping[Any, list[frozenset[Any]]], total_s: Callable[[frozenset[Any]], float]
+    ) -> list[frozenset[Any]]:
+        """The node with the views before it, alone and together with sets of the nodes that it reads."""
+        partial: dict[frozenset[Any], None] = {self._with_views(node): None}
+        for source in self.sources[node]:
+            if self.epoch[source] != self.epoch[node]:
+                continue
+            for core in list(partial):
+                for more in kept[source]:
+                    if len((grown := core | more) - self.views) <= MOST_NODES:
+                        partial[grown] = None
+            if len(partial) > 2 * KEPT:
+                partial = dict.fromkeys(sorted(partial, key=total_s)[: 2 * KEPT])
+        return list(partial)
+
+    def _with_views(self, node: Any) -> frozenset[Any]:
+        found, open_nodes = {node}, [node]
+        while open_nodes:
+            for source in open_nodes.pop().all_input_nodes:
+                if self._is_inner_view(source) and self.epoch[source] == self.epoch[node] and source not in found:
+                    found.add(source)
+                    open_nodes.append(source)
+        return frozenset(found)
+
+    def _is_inner_view(self, node: Any) -> bool:
+        """Whether a node is absorbed by what reads it: a view, or a node with several results."""
+        return node in self.views or (node in self.inside and isinstance(value_of(node), tuple | list))
+
+    def _sources(self, node: Any) -> list[Any]:
+        """The computing nodes that a node reads, directly or through views."""
+        return self._leaves(self._with_views(node))
+
+    def _leaves(self, core: Collection[Any]) -> list[Any]:
+        """The computing nodes that a set reads and does not contain, also through views of an earlier state."""
+        found: dict[Any, None] = {}
+        open_nodes = [i for n in core for i in n.all_input_nodes if i not in core]
+        while open_nodes:
+            node = open_nodes.pop()
+            if node in self.cells:
+                found[node] = None
+            elif self._is_inner_view(node):
+                open_nodes += node.all_input_nodes
+        return list(found)
+
+    def _readers(self, node: Any) -> set[Any]:
+        found: set[Any] = set()
+        open_nodes = list(node.users)
+        while open_nodes:
+            user = open_nodes.pop()
+            if self._is_inner_view(user):
+                open_nodes += user.users
+            else:
+                found.add(user)
+        return found
+
+    def _is_read_outside(self, node: Any) -> bool:
+        """Whether something that no region can contain reads a node; a view that nothing else reads is torch's."""
+        return any(r not in self.inside or self.epoch[r] != self.epoch[node] for r in self._readers(node))
+
+    # ------------------------------------------------------------ cost
+    def _cost(self, core: frozenset[Any]) -> Cost:
+        if core not in self.costs:
+            self.costs[core] = self._new_cost(Region.of(core))
+        return self.costs[core]
+
+    def _new_cost(self, region: Region) -> Cost:
+        obstacle = region.obstacle or self.refused(region)
+        if self.measured and (seconds := self.measured.get(region.text)) is not None:
+            return Cost(seconds, True, obstacle=obstacle)
+        seconds, least = self._modelled(region)
+        repeated = seconds / least if least else 1.0
+        if repeated > MOST_REPEATED:
+            obstacle = obstacle or f"it would compute {repeated:.1f} times as much as needed"
+        return Cost(seconds + CALL_S + self.target.launch_s, False, repeated, obstacle)
+
+    def _modelled(self, region: Region) -> tuple[float, float]:
+        """Seconds with repetition and at least, without the call."""
+        found = self.found
+        traffic = sum(found[i].bytes for i in region.tensors) + found[region.result].bytes
+        flops = sum(found[n].translation.flops for n in region.nodes)
+        peak = self._peak(region)
+        least = max(traffic / self.target.dram_bytes_per_s, flops / peak)
+        extra_bytes = extra_flops = 0.0
+        cores: int = self.target.cores
+        times, tiles = _times_read(region, found), _tiles_of_readers(region, found)
+        rows = _rows_of_sums(region, found)
+        inputs = set(region.inputs)
+        for node in region.nodes:
+            own = found[node]
+            if not own.translation.products:
+                extra_flops += (tiles[node] - 1.0) * own.translation.flops
+                continue
+            again = times[node] - 1.0
+            extra_flops += again * own.translation.flops
+            if node in rows:
+                blocks: int = max(1, -(-rows[node] // ROWS_PER_BLOCK))
+                cores = min(cores, blocks)
+                blocks = min(blocks, -(-own.elements // own.columns // ROWS_PER_BLOCK))
+                extra_bytes += sum(self._read_again(found[i], blocks) for i in own.read[1:] if i in inputs)
+            extra_bytes += again * sum(found[i].bytes for i in own.read if i in inputs)
+        repeated = max((traffic + extra_bytes) / self.target.dram_bytes_per_s, (flops + extra_flops) / peak)
+        return repeated * self.target.cores / cores, least
+
+    def _read_again(self, operand: _Figures, blocks: int) -> float:
+        """Bytes of a right operand that blocks of rows read again; what fits into a core's cache is read once."""
+        batch = max(1, operand.elements // operand.matrix)
+        small = operand.bytes / batch <= self.target.shared_memory_bytes
+        return 0.0 if small else max(0.0, blocks / batch - 1.0) * operand.bytes
+
+    def _peak(self, region: Region) -> float:
+        is_half = all(dtype_name(value_of(t).dtype) != "float32" for t in region.tensors if is_float(t))
+        return self.target.peak("bf16" if is_half else "f32")
+
+    def _torch_s(self, *nodes: Any) -> float:
+        """Modelled time of nodes that run in torch, operator by operator."""
+        computing = [self.found[n] for n in nodes if n not in self.views and self.found[n].elements]
+        moved = sum(f.bytes + sum(self.found[i].bytes for i in f.read) for f in computing)
+        flops = sum(f.translation.flops for f in computing)
+        calls = sum(max(1, f.translation.operators) for f in computing)
+        return max(moved / self.target.dram_bytes_per_s, flops / self.target.peak("f32")) + CALL_S * calls
+
+    def _why(self, node: Any, chosen: Mapping[Any, frozenset[Any]]) -> str:
+        """Why a node is in no region."""
+        if obstacle := self.found[node].translation.obstacle:
+            return obstacle
+        if any(node in core for core in chosen.values()):
+            return f"its region takes less than {LEAST_SHARE:.0%} of the modelled time"
+        alone = self._cost(self._with_views(node)).obstacle
+        return alone or "nothing that is computed needs it"
+
+
+def _only_moves(node: Any, translation: Translation) -> bool:
+    """Whether a node rearranges elements and keeps their dtype."""
+    kept = all(
+        value_of(i).dtype == value_of(node).dtype for i in node.all_input_nodes if is_float(i) and is_float(node)
+    )
+    return translation.is_view and kept
+
+
+def _times_read(region: Region, found: Mapping[Any, _Figures]) -> dict[Any, float]:
+    """Per node, how often its elements are computed: the sum over the different slices through which it is read."""
+    paths: dict[Any, dict[tuple[Any, ...], float]] = {n: {} for n in region.nodes}
+    paths[region.result][()] = 1.0
+    for node in reversed(region.nodes):
+        own = found[node]
+        for source in own.read:
+            if source not in paths:
+                continue
+            part = own.elements / max(1, found[source].elements)
+            is_part = own.translation.is_view and part < 1.0
+            for path, share in paths[node].items():
+                longer = (*path, node) if is_part else path
+                paths[source][longer] = max(paths[source].get(longer, 0.0), share * part if is_part else share)
+    return {n: max(1.0, sum(shares.values())) for n, shares in paths.items()}
+
+
+def _tiles_of_readers(region: Region, found: Mapping[Any, _Figures]) -> dict[Any, float]:
+    """Per node, the most tiles of a later product's other free dims: each of them computes an operand again."""
+    tiles = dict.fromkeys(region.nodes, 1.0)
+    for node in reversed(region.nodes):
+        own = found[node]
+        for source in own.read:
+            if source not in tiles:
+                continue
+            rows = max(1, found[source].elements // found[source].columns)
+            more = own.elements / rows / COLUMNS_PER_BLOCK if own.translation.products else 1.0
+            tiles[source] = max(tiles[source], tiles[node], more)
+    return tiles
+
+
+def _rows_of_sums(region: Region, found: Mapping[Any, _Figures]) -> dict[Any, int]:
+    """Per node that is part of a chain of sums, the fewest independent rows of such a chain.
+
+    A chain is a product, then another product or a reduction over dims that the first computes.
+    """
+    made: dict[Any, bool] = {}
+    rows: dict[Any, int] = {}
+    for node in region.nodes:
+        own = found[node]
+        read = [i for i in own.read if i in made]
+        after_product = any(made[i] for i in read)
+        if own.translation.reduces and after_product:
+            widest = max((found[i] for i in read), key=lambda f: f.elements)
+            rows[node] = widest.elements // widest.columns
+        made[node] = own.translation.products > 0 or after_product
+    for node in reversed(region.nodes):
+        if node in rows:
+            for source in found[node].read:
+                if made.get(source):
+                    rows[source] = min(rows.get(source, rows[node]), rows[node])
+    return rows

@@ -1,0 +1,124 @@
+# pyright: basic
+# Most values are objects of torch, which pyright types only in part.
+"""The final race of a compiled graph: with kernels, beside torch eager and the default compiler.
+
+All ways run in the same rounds, in shuffled order, on the tensors of the call at which torch compiles. What a graph
+writes in place is restored between calls, outside of the measured time.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from prism_explore.entry.torch_nodes import has_side_effect
+from prism_explore.entry.torch_report import WholeRace
+from prism_explore.events.fastest import COMPILED, EAGER
+from prism_explore.tune.runner.timing import quantile, ratios
+
+ROUNDS = 25
+"""Most rounds of the race."""
+LEAST_ROUNDS = 7
+SECONDS = 2.0
+"""The race ends after this time if it has the least number of rounds."""
+
+
+def race_whole(
+    graph: Any,
+    examples: Sequence[Any],
+    ways: Mapping[str, Callable[..., Any]],
+    clock: Callable[[], float] = time.perf_counter,
+    seed: int = 0,
+) -> WholeRace:
+    """Time all ways to run a graph, and choose: torch's fastest, unless another is faster by more than the noise.
+
+    Args:
+        graph: torch's graph.
+        examples: tensors and numbers of a call.
+        ways: functions by name, `torch eager` and possibly `torch.compile` among them.
+        clock: seconds.
+        seed: of the order.
+    """
+    names = list(ways)
+    if why := _why_not(examples):
+        return WholeRace(names[-1], {}, why)
+    inputs = _Restored(graph, examples)
+    rng = random.Random(seed)
+    failed: dict[str, str] = {}
+    for name in names:
+        try:
+            for _ in range(2):
+                ways[name](*inputs.fresh())
+        except Exception as failure:
+            failed[name] = f"{name} failed: {str(failure).splitlines()[0] if str(failure) else type(failure).__name__}"
+    running = [n for n in names if n not in failed]
+    times: dict[str, list[float]] = {n: [] for n in running}
+    end = clock() + SECONDS
+    for done in range(ROUNDS):
+        if done >= LEAST_ROUNDS and clock() > end:
+            break
+        rng.shuffle(running)
+        for name in running:
+            arguments = inputs.fresh()
+            start = clock()
+            ways[name](*arguments)
+            times[name].append(clock() - start)
+    return choose({n: times[n] for n in names if n in times}, "; ".join(failed.values()))
+
+
+def choose(times: Mapping[str, Sequence[float]], note: str = "") -> WholeRace:
+    """The fastest of torch's ways, unless another one is faster in three quarters of the rounds or more.
+
+    Args:
+        times: seconds per round, by way.
+        note: what else to say.
+    """
+    medians = {name: median(t) for name, t in times.items()}
+    torch_ways = [n for n in medians if n in (EAGER, COMPILED)]
+    others = [n for n in medians if n not in torch_ways]
+    if not medians:
+        return WholeRace(EAGER, {}, note)
+    best_torch = min(torch_ways, key=lambda n: medians[n], default=EAGER)
+    best = min(others, key=lambda n: medians[n], default=None)
+    if best is None or best_torch not in times:
+        return WholeRace(best or best_torch, medians, note)
+    shares = ratios(times[best], times[best_torch])
+    wins = quantile(shares, 0.75) < 1.0
+    said = f"{1 / median(shares):.2f}x as fast as {best_torch} ({len(shares)} rounds)"
+    said = said if wins else f"with kernels it is {said}, which is not more than the noise"
+    return WholeRace(best if wins else best_torch, medians, "; ".join(filter(None, (said, note))))
+
+
+class _Restored:
+    """The tensors of a call, restored before each call if the graph writes in place."""
+
+    def __init__(self, graph: Any, examples: Sequence[Any]) -> None:
+        import torch
+
+        writes = any(has_side_effect(n) for n in graph.nodes)
+        self._given = tuple(examples)
+        self._own = tuple(
+            x.clone() if writes and isinstance(x, torch.Tensor) and not isinstance(x, torch.nn.Parameter) else x
+            for x in examples
+        )
+
+    def fresh(self) -> tuple[Any, ...]:
+        """The tensors with the values of the first call."""
+        for own, given in zip(self._own, self._given, strict=True):
+            if own is not given:
+                own.copy_(given)
+        return self._own
+
+
+def _why_not(examples: Sequence[Any]) -> str:
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    if any(isinstance(x, FakeTensor) for x in examples):
+        return "there was no race, because torch passed no data"
+    if any(isinstance(x, torch.Tensor) and x.device.type != "cpu" for x in examples):
+        return "there was no race, because the tensors are not on the CPU"
+    return ""

@@ -1,0 +1,183 @@
+"""What a torch.compile backend did: one table of regions, of what stayed in torch and why, and of the final race."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from prism_explore.errors import ShapeError
+from prism_explore.events.format import seconds_text
+from prism_explore.session.session import Session
+
+
+@dataclass(slots=True)
+class Calls:
+    """Counts of the calls of a region that has a kernel."""
+
+    accepted: int = 0
+    """The kernel ran."""
+    refused: int = 0
+    """The torch code ran, because the kernel does not take such tensors."""
+    why: str = ""
+    """The reason of the last refusal."""
+
+    def __str__(self) -> str:
+        count = self.accepted + self.refused
+        return f"; {self.refused} of {count} calls ran torch: {self.why}" if self.refused else ""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionOutcome:
+    """The outcome of one region."""
+
+    region: str
+    """Names of torch's nodes."""
+    replaced: bool
+    reason: str
+    """Why it was not replaced, or the speed-up of the kernel."""
+    program: str = ""
+    """The traced program as text; empty where the region could not be traced."""
+    candidate: str = ""
+    ratio: float | None = None
+    """Speed-up over torch eager; None where it was not measured."""
+    is_compiled: bool = False
+    """Whether the default compiler's code runs, because it was faster than the kernel and than torch eager."""
+    kernel_s: float | None = None
+    """Measured time of the kernel in the race of the region."""
+    torch_s: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Measured times of torch eager and the default compiler in the same race."""
+    proof: str = ""
+    """What supports that the kernel is right."""
+    cut: str = ""
+    """The modelled or measured cost by which the partition chose the region."""
+    nodes: int = 0
+    """Nodes that compute, also those that another region computes too."""
+    session: Session | None = field(default=None, compare=False, repr=False)
+    """The search; equal regions share one."""
+    calls: Calls = field(default_factory=Calls, compare=False)
+    """What ran since."""
+
+    @property
+    def state(self) -> str:
+        """What runs: `replaced` by the kernel, `compiled` by the default compiler, or `left` to torch eager."""
+        never_ran = self.calls.refused > 0 and not self.calls.accepted
+        return "compiled" if self.is_compiled else "replaced" if self.replaced and not never_ran else "left"
+
+    def __str__(self) -> str:
+        return f"{self.state:<9} {self.region}: {self.reason}{self.calls}"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRace:
+    """The race of a whole graph, after its regions were replaced."""
+
+    winner: str
+    """What a call runs."""
+    seconds: Mapping[str, float]
+    """Median time per way to run the graph; empty where there was no race."""
+    note: str = ""
+    """Why there was no race, or how much faster the winner is."""
+
+    def __str__(self) -> str:
+        timed = ", ".join(f"{name} {seconds_text(s)}" for name, s in self.seconds.items())
+        return f"a call runs {self.winner}" + (f": {timed}" if timed else "") + (f"; {self.note}" if self.note else "")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOutcome:
+    """The outcome of one graph that torch passed to the backend; a graph break or new sizes make another one."""
+
+    regions: tuple[RegionOutcome, ...]
+    left: tuple[tuple[str, str], ...]
+    """Per computing node outside of all regions, its function and why it stays in torch."""
+    computing: int
+    """All nodes that compute floats."""
+    covered: int
+    """Those inside searched regions."""
+    race: WholeRace
+    build_s: float
+
+    @property
+    def share(self) -> float:
+        """The share of computing nodes inside searched regions."""
+        return self.covered / self.computing if self.computing else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All graphs of a backend; text when printed, a table in a notebook."""
+
+    graphs: tuple[GraphOutcome, ...]
+
+    @property
+    def outcomes(self) -> list[RegionOutcome]:
+        """The regions of all graphs, in order."""
+        return [row for graph in self.graphs for row in graph.regions]
+
+    def session(self, number: int) -> Session:
+        """The search of a region; shown in a notebook, it is the explorer.
+
+        Args:
+            number: of the region, as in the table.
+
+        Returns:
+            The session.
+
+        Raises:
+            ShapeError: there is no such region, or it was not searched.
+        """
+        rows = self.outcomes
+        if not 1 <= number <= len(rows):
+            raise ShapeError(f"there is no region {number}; there are 1 to {len(rows)}")
+        if (found := rows[number - 1].session) is None:
+            raise ShapeError(f"region {number} was not searched: {rows[number - 1].reason}")
+        return found
+
+    def __str__(self) -> str:
+        if not self.graphs:
+            return "torch has not compiled a graph yet"
+        lines: list[str] = []
+        number = 0
+        for n, graph in enumerate(self.graphs, 1):
+            lines.append(_headline(n, graph))
+            for row in graph.regions:
+                number += 1
+                lines.append(f"{number:>4} {row}" + (f" [{row.cut}]" if row.cut else ""))
+            lines += [f"     in torch  {why}" for why in _counted(graph.left)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def __contains__(self, text: str) -> bool:
+        return text in str(self)
+
+    def _repr_html_(self) -> str:
+        """The table of each graph."""
+        number, parts = 0, list[str]()
+        for n, graph in enumerate(self.graphs, 1):
+            rows: list[Sequence[str]] = []
+            for row in graph.regions:
+                number += 1
+                kernel = "" if row.kernel_s is None else seconds_text(row.kernel_s)
+                torch_times = ", ".join(f"{name} {seconds_text(s)}" for name, s in row.torch_s.items())
+                what = (row.state, row.region, row.candidate, kernel, torch_times, row.proof)
+                rows.append((str(number), *what, f"{row.reason}{row.calls}", row.cut))
+            names = ("", "runs", "region", "kernel", "time", "torch", "proof", "why", "cut")
+            head = "".join(f"<th>{name}</th>" for name in names)
+            body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in rows)
+            left = "".join(f"<li>{escape(why)}</li>" for why in _counted(graph.left))
+            table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            rest = f"<p>In torch:</p><ul>{left}</ul>" if left else ""
+            parts.append(f"<p>{escape(_headline(n, graph))}</p>{table}{rest}")
+        return "".join(parts) or f"<p>{escape(str(self))}</p>"
+
+
+def _headline(number: int, graph: GraphOutcome) -> str:
+    searched = f"{graph.covered} of {graph.computing} computing nodes in {len(graph.regions)} searched regions"
+    return f"graph {number}: {searched}; {graph.race}; built in {seconds_text(graph.build_s)}"
+
+
+def _counted(left: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{count} {name}: {why}" for (name, why), count in Counter(left).most_common()]

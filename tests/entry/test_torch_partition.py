@@ -1,0 +1,184 @@
+"""How a torch graph is cut into regions: what can be inside, what is computed twice, and what a cut costs."""
+
+import pytest
+import torch
+from torch import nn
+
+from prism_explore.entry.torch_nodes import translation_of
+from prism_explore.entry.torch_partition import LEAST_SHARE, partition
+from prism_explore.entry.torch_regions import Region
+from prism_explore.targets import target
+
+H100 = target("h100")
+"""Figures from a table, so that cuts do not depend on the machine of the test."""
+D, HEADS = 512, 8
+
+
+def graph_of(code, *examples):
+    found = []
+
+    def backend(module, _):
+        found.append(module.graph)
+        return module.forward
+
+    torch.compiler.reset()
+    with torch.no_grad():
+        torch.compile(code, backend=backend, dynamic=False)(*examples)
+    return found[0]
+
+
+def cut(code, *examples, machine=H100, refused=lambda region: ""):
+    return partition(graph_of(code, *examples), machine, {}, refused)
+
+
+def functions(region):
+    return [n.target if n.op == "call_method" else n.target.__name__ for n in region.nodes]
+
+
+def rms(x):
+    return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
+
+
+def test_a_norm_is_computed_in_each_of_the_products_that_read_it():
+    x, a, b = torch.randn(4, D), torch.randn(D, D), torch.randn(D, D)
+
+    def two(x, a, b):
+        h = rms(x)
+        return torch.sort(h @ a).values + torch.sort(h @ b).values
+
+    found = cut(two, x, a, b)
+    with_norm = [r for r in found.regions if "matmul" in functions(r)]
+
+    assert [1, 1] == [functions(r).count("rsqrt") for r in with_norm]
+    assert not any("sort" in functions(r) for r in found.regions)
+    assert any("sort" in why for why in found.left.values()) or found.covered
+
+
+def test_a_product_is_cut_from_the_product_that_sums_over_its_columns():
+    x, a, b = torch.randn(4, D), torch.randn(D, D), torch.randn(D, D)
+
+    found = cut(lambda x, a, b: nn.functional.silu(x @ a) @ b, x, a, b)
+
+    assert [["matmul", "silu"], ["matmul"]] == [functions(r) for r in found.regions]
+    assert found.covered == found.computing
+
+
+def test_attention_that_is_written_out_is_one_region():
+    q, k, v = (torch.randn(2, HEADS, 128, 64) for _ in range(3))
+
+    found = cut(lambda q, k, v: torch.softmax(q @ k.mT * 0.125, -1) @ v, q, k, v)
+
+    (only,) = found.regions
+    assert 2 == functions(only).count("matmul")
+
+
+def test_a_rotary_embedding_is_cut_from_its_product_which_it_would_compute_twice():
+    x, w, cos, sin = torch.randn(16, D), torch.randn(D, D), torch.randn(16, D), torch.randn(16, D)
+
+    def rotary(x, w, cos, sin):
+        q = x @ w
+        return q * cos + torch.cat((-q[:, D // 2 :], q[:, : D // 2]), -1) * sin
+
+    found = cut(rotary, x, w, cos, sin)
+
+    assert [["matmul"]] == [functions(r) for r in found.regions if "matmul" in functions(r)]
+    assert 2 == len(found.regions)
+
+
+def test_a_measured_time_replaces_the_model_s():
+    x, a, b = torch.randn(4, D), torch.randn(D, D), torch.randn(D, D)
+
+    def gated(x, a, b):
+        return nn.functional.silu(x @ a) * (x @ b)
+
+    graph = graph_of(gated, x, a, b)
+    (whole,) = partition(graph, H100, {}, lambda region: "").regions
+    slow = partition(graph, H100, {whole.text: 1.0}, lambda region: "")
+
+    assert 1 < len(slow.regions)
+    again = partition(graph, H100, {whole.text: 1e-9}, lambda region: "")
+    assert [True] == [c.is_measured for c in again.costs]
+
+
+def test_what_no_kernel_can_compute_is_cut_smaller_and_says_why():
+    x, a = torch.randn(4, D), torch.randn(D, D)
+
+    found = cut(lambda x, a: nn.functional.silu(x @ a), x, a, refused=lambda region: "no row" * ("silu" in region.name))
+
+    assert [["matmul"]] == [functions(r) for r in found.regions]
+    assert ["no row"] == list(found.left.values())
+
+
+def test_no_region_spans_a_write_in_place():
+    x, a = torch.randn(4, D), torch.randn(D, D)
+
+    def overwritten(x, a):
+        h = x @ a
+        x.add_(1.0)
+        return nn.functional.silu(h) + x
+
+    found = cut(overwritten, x, a)
+
+    assert all(not {"matmul", "silu"} <= set(functions(r)) for r in found.regions)
+
+
+def test_integers_and_masks_stay_in_torch_and_the_mask_is_an_input():
+    q, k, v = (torch.randn(1, HEADS, 16, 64) for _ in range(3))
+
+    def masked(q, k, v, positions):
+        mask = positions[:, None] >= positions[None]
+        return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    found = cut(masked, q, k, v, torch.arange(16))
+
+    (only,) = found.regions
+    assert [torch.float32] * 3 + [torch.bool] == [n.meta["example_value"].dtype for n in only.tensors]
+
+
+def test_a_region_that_cannot_matter_is_not_searched():
+    x, w, small = torch.randn(64, D), torch.randn(D, D), torch.randn(4)
+    slow = H100.replace(peak_flops_per_s=1e9)
+
+    found = cut(lambda x, w, small: ((x @ w), small.cos()), x, w, small, machine=slow)
+
+    assert [f"its region takes less than {LEAST_SHARE:.0%} of the modelled time"] == list(found.left.values())
+
+
+def test_equal_regions_have_equal_texts_and_other_strides_another():
+    x, w = torch.randn(4, D), torch.randn(D, D)
+    layers = cut(lambda x, w: torch.sort(torch.sort(x @ w).values @ w).values, x, w).regions
+    other = cut(lambda x, w: torch.sort(x @ w.T).values, x, w.T.contiguous()).regions
+
+    assert 2 == len(layers)
+    assert 1 == len({r.text for r in layers})
+    assert layers[0].text != other[0].text
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0)])
+def test_the_module_of_a_region_returns_its_result_in_the_order_of_its_memory(order):
+    x = torch.randn(3, 4, 5).permute(order)
+
+    (region,) = cut(lambda x: torch.exp(x) + 1.0, x).regions
+    found = region.module(at_hints=True)(x)
+
+    assert found.is_contiguous()
+    inverse = tuple(region.order.index(d) for d in range(3))
+    torch.testing.assert_close(torch.exp(x) + 1.0, found.permute(inverse), rtol=0, atol=0)
+
+
+def test_equal_nodes_are_translated_once():
+    graph = graph_of(lambda x: torch.exp(torch.exp(x) * 2.0) * 2.0, torch.randn(4, 8))
+    calls = [n for n in graph.nodes if n.op == "call_function"]
+
+    assert 2 == len({id(translation_of(n)) for n in calls})
+    assert 2.0 * 4 * 8 > translation_of(calls[-1]).flops > 0
+
+
+def test_a_region_names_what_only_it_computes():
+    x, a, b = torch.randn(4, D), torch.randn(D, D), torch.randn(D, D)
+    graph = graph_of(lambda x, a, b: (torch.exp(x) @ a) - (torch.exp(x) @ b), x, a, b)
+    nodes = [n for n in graph.nodes if n.op == "call_function"]
+    region = Region.of(frozenset(nodes))
+
+    assert region.result is nodes[-1]
+    assert set(region.exclusive) == set(nodes)

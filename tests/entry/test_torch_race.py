@@ -1,0 +1,88 @@
+"""The race of a whole graph: who wins, and that what a graph writes is restored between calls."""
+
+import pytest
+import torch
+
+from prism_explore.entry.torch_race import choose, race_whole
+from prism_explore.entry.torch_report import GraphOutcome, RegionOutcome, Report, WholeRace
+from prism_explore.errors import ShapeError
+from prism_explore.events.fastest import COMPILED, EAGER
+
+
+def test_kernels_run_only_where_they_win_by_more_than_the_noise():
+    eager, compiled = [10.0, 11.0, 10.0, 11.0], [8.0, 8.0, 9.0, 9.0]
+
+    assert "kernels" == choose({EAGER: eager, COMPILED: compiled, "kernels": [4.0, 4.0, 5.0, 4.0]}).winner
+    assert COMPILED == choose({EAGER: eager, COMPILED: compiled, "kernels": [7.9, 8.2, 8.9, 9.3]}).winner
+    assert EAGER == choose({EAGER: [1.0] * 4, COMPILED: compiled, "kernels": [4.0] * 4}).winner
+
+
+def test_a_race_says_times_and_what_was_in_the_noise():
+    said = str(choose({EAGER: [1.0, 1.0, 1.0], "kernels": [0.9, 1.1, 1.0]}))
+
+    assert "a call runs torch eager" in said
+    assert "not more than the noise" in said
+    assert "kernels 1 s" in said
+
+
+def graph_that_writes():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.output(graph.call_method("add_", (x, 1.0)))
+    return graph
+
+
+def test_tensors_that_a_graph_writes_are_restored_before_every_call():
+    graph, seen, x = graph_that_writes(), [], torch.zeros(3)
+
+    def run(x):
+        seen.append(float(x[0]))
+        return x.add_(1.0)
+
+    race_whole(graph, (x,), {EAGER: run, "kernels": run})
+
+    assert len(seen) > 10
+    assert {0.0} == set(seen)
+    assert 0.0 == float(x[0])
+
+
+def test_a_way_that_fails_is_left_out_and_named():
+    def fails(x):
+        raise RuntimeError("no compiler here")
+
+    found = race_whole(graph_that_writes(), (torch.zeros(3),), {EAGER: lambda x: x, COMPILED: fails, "kernels": fails})
+
+    assert EAGER == found.winner
+    assert "torch.compile failed: no compiler here" in found.note
+
+
+def outcome(**more):
+    return RegionOutcome("linear silu", True, "f1.c1 is 2.00x as fast as torch eager", "program", "f1.c1", 2.0, **more)
+
+
+def test_a_report_is_a_table_as_text_and_as_html():
+    race = WholeRace("kernels", {EAGER: 2e-3, "kernels": 1e-3}, "2.00x as fast as torch eager")
+    left = (("sort", "operator sort is not supported"),) * 2
+    rows = (outcome(kernel_s=1e-3, torch_s={EAGER: 2e-3}, proof="proved over the reals", cut="cut at a modelled 1 ms"),)
+    report = Report((GraphOutcome(rows, left, 4, 2, race, 12.0),))
+    html = report._repr_html_()
+
+    assert 0.5 == report.graphs[0].share
+    for text in (str(report), html):
+        assert "2 of 4 computing nodes in 1 searched regions; a call runs kernels" in text
+        assert "2 sort: operator sort is not supported" in text
+        assert "cut at a modelled 1 ms" in text
+    assert html.count("<tr>") == 2
+    assert "proved over the reals" in html
+
+
+def test_a_report_opens_the_search_of_a_region():
+    session = object()
+    rows = (outcome(), outcome(session=session))
+    report = Report((GraphOutcome(rows, (), 2, 2, WholeRace(EAGER, {}), 1.0),))
+
+    assert session is report.session(2)
+    with pytest.raises(ShapeError, match="there is no region 3; there are 1 to 2"):
+        report.session(3)
+    with pytest.raises(ShapeError, match="region 1 was not searched"):
+        report.session(1)
