@@ -106,9 +106,9 @@ def _translated(description: _Description) -> Translation:
     try:
         with torch.autocast("cpu", enabled=False):
             found = dtype_name(description.module(*description.inputs.values()).dtype)
-        if found != description.dtype:
-            return Translation(f"its result is {description.dtype}, as under autocast, and alone it is {found}")
-        program = trace(_as_read(description.module, read), description.inputs).program
+            if found != description.dtype:
+                return Translation(f"its result is {description.dtype}, as under autocast, and alone it is {found}")
+            program = trace(_as_read(description.module, read), description.inputs).program
     except PrismError as error:
         return Translation(str(error).splitlines()[0].split(". Supported")[0])
     except RuntimeError as error:  # torch cannot run it on tensors without data

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -127,6 +127,16 @@ def _figures(node: Any) -> _Figures:
     return _Figures(translation, elements_of(node), bytes_of(node), last[-1], prod(last), read)
 
 
+_AUTOCAST = {"_enter_autocast": 1, "_exit_autocast": -1}
+
+
+def _is_casting() -> bool:
+    """Whether autocast is on where torch compiles."""
+    import torch
+
+    return any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda"))
+
+
 class _Partitioner:
     def __init__(
         self, graph: Any, target: Target, measured: Mapping[str, float], refused: Callable[[Region], str]
@@ -134,10 +144,13 @@ class _Partitioner:
         self.target, self.measured, self.refused = target, measured, refused
         self.found = {n: _figures(n) for n in graph.nodes}
         self.epoch: dict[Any, int] = {}
-        now = 0
+        now, casting = 0, int(_is_casting())
         for node in graph.nodes:
             now += has_side_effect(node)
             self.epoch[node] = now
+            casting += _AUTOCAST.get(getattr(node.target, "__name__", ""), 0)
+            if casting and node.op in ("call_function", "call_method"):
+                self.found[node] = replace(self.found[node], translation=Translation("it runs under autocast"))
         self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}
         self.views = {n for n in self.inside if _only_moves(n, self.found[n].translation)}
         cells = [n for n in graph.nodes if n in self.inside and n not in self.views and is_float(n)]
@@ -211,13 +224,17 @@ class _Partitioner:
         found, open_nodes = {node}, [node]
         while open_nodes:
             for source in open_nodes.pop().all_input_nodes:
-                if self._is_inner_view(source) and self.epoch[source] == self.epoch[node] and source not in found:
+                if self._is_absorbed(source) and self.epoch[source] == self.epoch[node] and source not in found:
                     found.add(source)
                     open_nodes.append(source)
         return frozenset(found)
 
-    def _is_inner_view(self, node: Any) -> bool:
-        """Whether a node is absorbed by what reads it: a view, or a node with several results."""
+    def _is_absorbed(self, node: Any) -> bool:
+        """Whether a node is in the region of what reads it: a view, but none of several, of which others are unread."""
+        return node in self.views and not any(isinstance(value_of(i), tuple | list) for i in node.all_input_nodes)
+
+    def _only_passes(self, node: Any) -> bool:
+        """Whether a node's readers read its input: a view, or several views at once."""
         return node in self.views or (node in self.inside and isinstance(value_of(node), tuple | list))
 
     def _sources(self, node: Any) -> list[Any]:
@@ -232,7 +249,7 @@ class _Partitioner:
             node = open_nodes.pop()
             if node in self.cells:
                 found[node] = None
-            elif self._is_inner_view(node):
+            elif self._only_passes(node):
                 open_nodes += node.all_input_nodes
         return list(found)
 
@@ -241,7 +258,7 @@ class _Partitioner:
         open_nodes = list(node.users)
         while open_nodes:
             user = open_nodes.pop()
-            if self._is_inner_view(user):
+            if self._only_passes(user):
                 open_nodes += user.users
             else:
                 found.add(user)

@@ -87,8 +87,8 @@ def choose(times: Mapping[str, Sequence[float]], note: str = "") -> WholeRace:
         return WholeRace(best or best_torch, medians, note)
     shares = ratios(times[best], times[best_torch])
     wins = quantile(shares, 0.75) < 1.0
-    said = f"{1 / median(shares):.2f}x as fast as {best_torch} ({len(shares)} rounds)"
-    said = said if wins else f"with kernels it is {said}, which is not more than the noise"
+    said = f"{best} is {1 / median(shares):.2f}x as fast as {best_torch} ({len(shares)} rounds)"
+    said = said if wins else f"{said}, which is not faster by more than the noise"
     return WholeRace(best if wins else best_torch, medians, "; ".join(filter(None, (said, note))))
 
 

@@ -11,6 +11,7 @@ from torch import nn
 import prism_explore as px
 from prism_explore.entry import torch_compile
 from prism_explore.entry.torch_compile import TorchCompiler
+from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
 from tests.runtime.test_best import scripted
 from tests.session.test_session import QUICK, machine
@@ -215,8 +216,8 @@ def test_what_autocast_casts_is_left_to_torch_with_the_reason(inside):
 
     assert wanted.dtype == found.dtype
     torch.testing.assert_close(wanted, found, rtol=0, atol=0)
-    assert not any("matmul" in r.program for r in backend.outcomes)
-    assert "its result is bfloat16, as under autocast, and alone it is float32" in backend.report()
+    assert [] == backend.outcomes
+    assert "3 linear: it runs under autocast" in backend.report()
 
 
 def test_a_graph_break_parts_a_module_in_two_that_are_both_replaced():
@@ -380,3 +381,47 @@ def test_training_is_left_to_torch():
 
     assert layer.weight.grad is not None
     assert "call it in torch.no_grad()" in backend.report()
+
+
+@pytest.fixture
+def without_inductor(monkeypatch):
+    """The default compiler as torch's own code, so that a test does not wait for it."""
+    monkeypatch.setattr(torch_compile, "_inductor", lambda module, examples: module.forward)
+    monkeypatch.setattr(torch_compile, "_compile_rest", lambda module: module.forward)
+
+
+def race_won_by(name):
+    return lambda graph, examples, ways, **more: WholeRace(name, {EAGER: 2e-3, name: 1e-3})
+
+
+@pytest.mark.parametrize("winner", [EAGER, torch_compile.KERNELS])
+def test_the_whole_graph_runs_what_won_the_race(monkeypatch, without_inductor, winner):
+    monkeypatch.setattr(torch_compile, "race_whole", race_won_by(winner))
+    torch.manual_seed(0)
+    layer, backend, x = nn.Linear(D, N, bias=False).eval(), compiler(rest="fastest"), torch.randn(4, D)
+    fast = compiled(layer, backend)
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(layer(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.outcomes
+    assert (2 if winner == torch_compile.KERNELS else 0) == row.calls.accepted
+    assert f"a call runs {winner}" in backend.report()
+    assert row.session is backend.report().session(1)
+
+
+def test_other_sizes_of_a_symbolic_graph_run_the_default_compiler_without_a_recompilation(
+    monkeypatch, without_inductor
+):
+    monkeypatch.setattr(torch_compile, "race_whole", race_won_by(torch_compile.KERNELS))
+    layer, backend = nn.Linear(D, N, bias=False).eval(), compiler(rest="fastest")
+    torch.compiler.reset()
+    fast = torch.compile(layer, backend=backend, dynamic=True)
+    with torch.no_grad():
+        for rows in (4, 6, 9, 4):
+            x = torch.randn(rows, D)
+            torch.testing.assert_close(layer(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    assert 1 == len(backend.graphs)
+    (row,) = backend.outcomes
+    assert (2, 0) == (row.calls.accepted, row.calls.refused), backend.report()

@@ -285,7 +285,7 @@ def test_dispatch_runs_torch_at_the_values_nearest_to_where_it_won(sess, monkeyp
 @pytest.mark.parametrize(("ratio", "replaced"), [(0.8, False), (1.0, True)])
 def test_a_region_of_a_model_is_left_by_the_same_rule(monkeypatch, ratio, replaced):
     scripted(monkeypatch, eager=ratio)
-    backend = px.TorchCompiler(target=machine(), budget=QUICK)
+    backend = px.TorchCompiler(target=machine(), budget=QUICK, rest="eager")
     layer = torch.nn.Linear(32, 48, bias=False).eval()
     torch.compiler.reset()
     fast = torch.compile(layer, backend=backend, dynamic=False)
