@@ -101,11 +101,14 @@ def _translation_of_several(node: Any) -> Translation:
 @memoize(4096)
 def _translated(description: _Description) -> Translation:
     import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
 
     read = [x.dtype for x in description.inputs.values() if x.is_floating_point()]
     try:
         with torch.autocast("cpu", enabled=False):
-            found = dtype_name(description.module(*description.inputs.values()).dtype)
+            with FakeTensorMode():  # unlike meta tensors, those can move between devices
+                fakes = [torch.empty_strided(x.shape, x.stride(), dtype=x.dtype) for x in description.inputs.values()]
+                found = dtype_name(description.module(*fakes).dtype)
             if found != description.dtype:
                 return Translation(f"its result is {description.dtype}, as under autocast, and alone it is {found}")
             program = trace(_as_read(description.module, read), description.inputs).program

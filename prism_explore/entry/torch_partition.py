@@ -208,7 +208,8 @@ class _Partitioner:
         self, node: Any, kept: Mapping[Any, list[frozenset[Any]]], total_s: Callable[[frozenset[Any]], float]
     ) -> list[frozenset[Any]]:
         """The node with the views before it, alone and together with sets of the nodes that it reads."""
-        partial: dict[frozenset[Any], None] = {self._with_views(node): None}
+        alone = self._with_views(node)
+        partial: dict[frozenset[Any], None] = {alone: None}
         for source in self.sources[node]:
             if self.epoch[source] != self.epoch[node]:
                 continue
@@ -217,7 +218,7 @@ class _Partitioner:
                     if len((grown := core | more) - self.views) <= MOST_NODES:
                         partial[grown] = None
             if len(partial) > 2 * KEPT:
-                partial = dict.fromkeys(sorted(partial, key=total_s)[: 2 * KEPT])
+                partial = dict.fromkeys([alone, *sorted(partial, key=total_s)[: 2 * KEPT]])
         return list(partial)
 
     def _with_views(self, node: Any) -> frozenset[Any]:
