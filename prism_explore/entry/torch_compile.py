@@ -28,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from prism_explore.entry.torch_nodes import is_float, number_of, value_of
+from prism_explore.entry.torch_nodes import number_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import race_whole
 from prism_explore.entry.torch_regions import Region, flat_rows
@@ -266,7 +266,6 @@ def _of_region(found: RegionOutcome, region: Region, cost: Cost) -> RegionOutcom
         region=region.name,
         reason=f"{found.reason}{region.sizes_text}",
         cut=f"cut at a {kind} {seconds_text(cost.seconds)}{again}",
-        nodes=sum(is_float(n) for n in region.nodes),
         calls=Calls(),
     )
 

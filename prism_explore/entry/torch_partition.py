@@ -82,8 +82,6 @@ class Partition:
     """Per computing node outside of all regions, why it stays in torch."""
     computing: frozenset[Any]
     """All nodes that compute floats: those that do not only rearrange."""
-    total_s: float
-    """Modelled time of all that is in regions."""
 
     @property
     def covered(self) -> frozenset[Any]:
@@ -176,9 +174,7 @@ class _Partitioner:
         cores = [worth[root] for root in sorted(worth)]
         covered = {n for core in cores for n in core}
         left = {n: self._why(n, chosen) for n in sorted(computing - covered)}
-        return Partition(
-            tuple(map(Region.of, cores)), tuple(map(self._cost, cores)), left, frozenset(computing), total_s
-        )
+        return Partition(tuple(map(Region.of, cores)), tuple(map(self._cost, cores)), left, frozenset(computing))
 
     # ------------------------------------------------------------ sets of nodes
     def _cover(self, readers: Mapping[Any, float]) -> dict[Any, frozenset[Any]]:

@@ -52,8 +52,6 @@ class RegionOutcome:
     """What supports that the kernel is right."""
     cut: str = ""
     """The modelled or measured cost by which the partition chose the region."""
-    nodes: int = 0
-    """Nodes that compute, also those that another region computes too."""
     session: Session | None = field(default=None, compare=False, repr=False)
     """The search; equal regions share one."""
     calls: Calls = field(default_factory=Calls, compare=False)
