@@ -2,8 +2,9 @@
 
 Each rate is the best of several rounds (and of several read patterns), because a roofline below the true peak would
 reject good kernels, and other work on the machine only lowers a measured rate. Rounds in which threads waited for a
-core are repeated. If too few rounds were undisturbed, `Target.source` says so, and the next session measures again and
-keeps the better value of each rate. `store_higher_rates` raises stored rates that a later measurement exceeded.
+core are repeated, for a limited time. If too few rounds were undisturbed, `Target.source` says so, and a session that
+starts ten minutes later or more measures again and keeps the better value of each rate. `store_higher_rates` raises
+stored rates that a later measurement exceeded.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ DISTURBED = 0.05
 """A round counts as disturbed if threads waited for a core for more than this share of it."""
 QUIET_ROUNDS = 4
 """Undisturbed rounds needed before the figures are trusted."""
+MOST_S = 4.0
+"""After this time no round is repeated."""
+RETRY_S = 600.0
+"""Figures that are not trusted are measured again when they are older: on a busy machine every session would wait."""
 BUSY = "; measured while other work ran, to be measured again"
 """Appended to the source of figures that are not trusted."""
 
@@ -56,7 +61,7 @@ def cache_file() -> Path:
 def load_or_measure(path: Path, measure: Callable[[], Target]) -> Target:
     """The host's figures from the file at `path`; if it has none for this machine, measure and store them."""
     known = stored_figures(path)
-    if known is not None and BUSY not in known.source:
+    if known is not None and (BUSY not in known.source or _age_s(path) < RETRY_S):
         return known
     fresh = measure()
     if known is not None:
@@ -74,6 +79,13 @@ def store_higher_rates(measured: Target, path: Path | None = None) -> None:
     better = _better(known, measured)
     if better != known:
         _write(where, better)
+
+
+def _age_s(path: Path) -> float:
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return float("inf")
 
 
 def _better(a: Target, b: Target) -> Target:
@@ -99,6 +111,7 @@ def measure_host(
     clock: Callable[[], float] = time.perf_counter,
     rounds: int = 8,
     core_wait_s: Callable[[], float] = core_wait_s,
+    most_s: float = MOST_S,
 ) -> Target:
     """Measure this machine: memory bandwidth, arithmetic peaks, launch cost.
 
@@ -106,6 +119,7 @@ def measure_host(
         clock: returns seconds.
         rounds: number of rounds on an idle machine; up to three times as many on a busy one.
         core_wait_s: returns the seconds that threads of this process have waited for a core so far.
+        most_s: seconds after which no round is repeated.
 
     Returns:
         The host as a target; rates in bytes/s and flop/s, launch cost in s.
@@ -118,8 +132,9 @@ def measure_host(
     flops = 2e9 * threads
     best_read = best_fma = best_pairs = best_launch = float("inf")
     fastest, quiet = readers[0].name, 0
+    started_s = clock()
     for number in range(3 * rounds):
-        if number >= rounds and quiet >= min(QUIET_ROUNDS, rounds):
+        if number >= rounds and (quiet >= min(QUIET_ROUNDS, rounds) or clock() - started_s > most_s):
             break
         began_s, waited_s = clock(), core_wait_s()
         for reader in readers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -182,7 +183,7 @@ def test_measuring_with_a_clock_that_ticks_gives_rates_of_that_clock() -> None:
 
 
 def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() -> None:
-    def measured(busy: float) -> tuple[Target, int]:
+    def measured(busy: float, most_s: float) -> tuple[Target, int]:
         """With threads that queued for `busy` of the time of each round; and how long it took."""
         now = 0
 
@@ -191,14 +192,17 @@ def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() ->
             now += 1
             return float(now)
 
-        return host.measure_host(clock=clock, rounds=1, core_wait_s=lambda: busy * now * host.cores()), now
+        waited = lambda: busy * now * host.cores()  # noqa: E731
+        return host.measure_host(clock=clock, rounds=1, core_wait_s=waited, most_s=most_s), now
 
-    quiet, short = measured(0.0)
-    busy, long = measured(0.5)
+    quiet, short = measured(0.0, 1e9)
+    busy, long = measured(0.5, 1e9)
+    _, limited = measured(0.5, 1.0)
 
     assert host.BUSY not in quiet.source
     assert host.BUSY in busy.source
     assert long > 2.5 * short
+    assert limited < 1.5 * short
 
 
 def test_figures_of_a_busy_machine_are_measured_again_and_the_better_ones_kept(tmp_path: Path) -> None:
@@ -206,6 +210,9 @@ def test_figures_of_a_busy_machine_are_measured_again_and_the_better_ones_kept(t
     busy = TOY.replace(dram_bytes_per_s=3e10, peak_flops_per_s=5e10, launch_s=9e-6, source=f"a minute{host.BUSY}")
 
     assert busy == target("cpu", cache=path, measure=lambda: busy)
+    assert busy == target("cpu", cache=path, measure=never)
+    written_s = path.stat().st_mtime
+    os.utime(path, (written_s, written_s - host.RETRY_S))
     wanted = TOY.replace(dram_bytes_per_s=3e10)
     assert wanted == target("cpu", cache=path, measure=lambda: TOY)
     assert wanted == target("cpu", cache=path, measure=never)
