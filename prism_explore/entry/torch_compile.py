@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.entry.torch_nodes import number_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, partition
-from prism_explore.entry.torch_race import race_whole
+from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region, flat_rows
 from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
@@ -45,8 +45,6 @@ from prism_explore.tune import Budget
 from prism_explore.tune.runner.torch_code import torch_compiled
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
-KERNELS = "kernels"
-KERNELS_AND_COMPILED = "kernels and torch.compile"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 # pyright: basic
 # Most values are objects of torch, which pyright types only in part.
-"""The final race of a compiled graph: with kernels, beside torch eager and the default compiler.
+"""The final race of whole code: with kernels, beside torch eager and the default compiler.
 
-All ways run in the same rounds, in shuffled order, on the tensors of the call at which torch compiles. What a graph
-writes in place is restored between calls, outside of the measured time.
+All ways run in the same rounds, in shuffled order, on the same tensors; for a graph those of the call at which torch
+compiles. What a graph writes in place is restored between calls, outside of the measured time.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from prism_explore.entry.torch_nodes import has_side_effect
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.tune.runner.timing import quantile, ratios
+
+KERNELS = "kernels"
+"""The way in which kernels run where they are, and torch elsewhere."""
+KERNELS_AND_COMPILED = "kernels and torch.compile"
 
 ROUNDS = 25
 """Most rounds of the race."""
@@ -42,16 +46,34 @@ def race_whole(
         clock: seconds.
         seed: of the order.
     """
+    return race(_Restored(graph, examples).fresh, ways, clock, seed)
+
+
+def race(
+    arguments: Callable[[], Sequence[Any]],
+    ways: Mapping[str, Callable[..., Any]],
+    clock: Callable[[], float] = time.perf_counter,
+    seed: int = 0,
+) -> WholeRace:
+    """Time all ways to compute the same, and choose as `choose` does; a way that fails is left out and named.
+
+    Without data on the CPU there is no race, and the last way is chosen.
+
+    Args:
+        arguments: called before each call of a way, outside of the measured time.
+        ways: functions by name, `torch eager` and possibly `torch.compile` among them.
+        clock: seconds.
+        seed: of the order.
+    """
     names = list(ways)
-    if why := _why_not(examples):
+    if why := _why_not(arguments()):
         return WholeRace(names[-1], {}, why)
-    inputs = _Restored(graph, examples)
     rng = random.Random(seed)
     failed: dict[str, str] = {}
     for name in names:
         try:
             for _ in range(2):
-                ways[name](*inputs.fresh())
+                ways[name](*arguments())
         except Exception as failure:
             failed[name] = f"{name} failed: {str(failure).splitlines()[0] if str(failure) else type(failure).__name__}"
     running = [n for n in names if n not in failed]
@@ -62,9 +84,9 @@ def race_whole(
             break
         rng.shuffle(running)
         for name in running:
-            arguments = inputs.fresh()
+            given = arguments()
             start = clock()
-            ways[name](*arguments)
+            ways[name](*given)
             times[name].append(clock() - start)
     return choose({n: times[n] for n in names if n in times}, "; ".join(failed.values()))
 

@@ -18,18 +18,25 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Literal, TypeAlias
 
+from prism_explore.entry.torch_race import KERNELS, race
+from prism_explore.entry.torch_report import WholeRace
 from prism_explore.errors import ShapeError
+from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, run_mixed
 from prism_explore.frontend.mixed_trace import trace_mixed
 from prism_explore.frontend.opaque import OpaqueCall, assumption
 from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.ops import Band, Input, ViewOp, op_name
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import NAMES, TensorType
 from prism_explore.ir.transforms.partition import canonical_text
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.runtime.best import Best
+from prism_explore.session.new_task import TUNED_AT
 from prism_explore.session.session import Session
 from prism_explore.targets import Target
+from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
+from prism_explore.tune.runner.torch_code import torch_compiled
 
 State: TypeAlias = Literal["searched", "opaque", "torch"]
 
@@ -90,9 +97,10 @@ class WholeProgram:
         session: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
-        self.program: MixedProgram = trace_mixed(
-            code, {**(inputs or {}), **more_inputs}, name, lambda part: not why_too_large(part)
-        )
+        self._declared = {**(inputs or {}), **more_inputs}
+        self._at = dict(at or {})
+        self._baselines = (session or {}).get("baselines", DEFAULT_BASELINES)
+        self.program: MixedProgram = trace_mixed(code, self._declared, name, lambda part: not why_too_large(part))
         searched = [c for c in self.program.computations if _is_worth_a_search(c.traced.program)]
         different = {_key(c): c for c in searched}
         sessions: dict[str, Session] = {}
@@ -118,15 +126,65 @@ class WholeProgram:
         for session in self.sessions:
             session.close()
 
-    def best(self) -> BestWhole:
+    def best(self, *examples: Any) -> BestWhole:
         """The whole program with the best kernel in each part that has one; runs the searches to their end first.
+
+        It is timed beside torch eager and torch.compile, all in the same rounds. A call runs the fastest of them.
+
+        Args:
+            *examples: tensors to time it on, in the order of the arguments. By default the example tensors that the
+                program was declared with, and drawn ones otherwise; drawn integers are 0, as they may be indices.
 
         Returns:
             A callable with the arguments and the results of the code.
+
+        Raises:
+            ShapeError: the examples are not the arguments of the code.
         """
         found = {id(s): s.best() for s in self.sessions}
-        kernels = (found[id(s)] if s is not None else None for s in self._session_of)
-        return BestWhole(self.program, tuple(k if isinstance(k, Best) else None for k in kernels), self.claim)
+        bests = [found[id(s)] if s is not None else None for s in self._session_of]
+        kernels = [k if isinstance(k, Best) else None for k in bests]
+        parts = _Parts(self.program, kernels)
+        ways: dict[str, Callable[..., Any]] = {EAGER: self.program.reference}
+        if COMPILED in self._baselines:
+            ways[COMPILED] = torch_compiled(self.program.reference)
+        if any(kernels):
+            ways[KERNELS] = parts
+            found_race = self._race(ways, examples)
+        else:
+            found_race = WholeRace(EAGER, {}, "no part has a kernel")
+        return BestWhole(parts, ways[found_race.winner], found_race, self.claim)
+
+    def _race(self, ways: Mapping[str, Callable[..., Any]], examples: Sequence[Any]) -> WholeRace:
+        import torch
+
+        given = tuple(examples) or self._drawn()
+        self.program.sizes(self.program.bind(*given))
+        with torch.no_grad():
+            return race(lambda: given, ways)
+
+    def _drawn(self) -> tuple[Any, ...]:
+        """The example tensors that the program was declared with, and drawn ones for declared types."""
+        import torch
+
+        symbols = (s for i in self.program.inputs for d in i.type.dims for s in d.symbols)
+        sizes = dict.fromkeys(symbols, TUNED_AT) | self._at
+        for session in self.sessions:
+            sizes |= session.task.shapes
+        device = "cuda" if any(s.task.target.kind == "gpu" for s in self.sessions) else "cpu"
+        generator = torch.Generator().manual_seed(0)
+
+        def drawn(given: Any) -> Any:
+            if not isinstance(given, TensorType):
+                return torch.as_tensor(given)
+            dtype = getattr(torch, NAMES[given.dtype])
+            shape = [d.value(sizes) for d in given.dims]
+            if dtype.is_floating_point:
+                return torch.randn(shape, generator=generator).to(device, dtype)
+            highest = 2 if dtype == torch.bool else 1  # integers may be indices: 0 is always one
+            return torch.randint(highest, shape, generator=generator).to(device, dtype)
+
+        return tuple(drawn(self._declared[a]) for a in self.program.arguments)
 
     @property
     def coverage(self) -> tuple[Coverage, ...]:
@@ -169,15 +227,16 @@ class WholeProgram:
 
 
 class BestWhole:
-    """A whole program with proved kernels in its parts; it is called like the code.
+    """The fastest way to compute a whole program that was found; it is called like the code.
 
-    A part without a kernel, and a call that a kernel does not accept, run torch's code for that part. Gradients are
-    those of torch's code.
+    `implementation` names it: `kernels`, `torch eager` or `torch.compile`. With kernels, a part without one, and a call
+    that a kernel does not accept, run torch's code for that part. Gradients are those of torch's code.
 
     Args:
-        program: the program.
-        kernels: per part, in order, its kernel; None where torch computes the part.
-        claim: what is proved, and what that assumes.
+        parts: the program with kernels in its parts.
+        fastest: what a call runs.
+        race: the times of all ways, and which one is `fastest`.
+        proof: what is proved of the kernels, and what that assumes.
 
     Example:
         >>> import torch
@@ -187,14 +246,22 @@ class BestWhole:
         tensor([2., 4., 6., 8.])
     """
 
-    def __init__(self, program: MixedProgram, kernels: Sequence[Best | None], claim: str) -> None:
-        self.program = program
-        self.kernels: tuple[Best | None, ...] = tuple(kernels)
-        self.proof = claim
-        self.refused: list[str] = []
+    def __init__(self, parts: _Parts, fastest: Callable[..., Any], race: WholeRace, proof: str) -> None:
+        self.with_kernels: _Parts = parts
+        """The program with kernels, also where torch was faster."""
+        self.program, self.kernels = parts.program, parts.kernels
+        self.race, self.proof = race, proof
+        self._fastest = fastest
+
+    @property
+    def implementation(self) -> str:
+        """What a call runs: `kernels`, `torch eager` or `torch.compile`."""
+        return self.race.winner
+
+    @property
+    def refused(self) -> tuple[str, ...]:
         """Why kernels did not take calls, each reason once."""
-        parts = [c.traced.reference for c in program.computations]
-        self._code = [self._with_fallback(k, t) if k is not None else t for k, t in zip(kernels, parts, strict=True)]
+        return tuple(self.with_kernels.refused)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The results of the code on torch tensors.
@@ -202,7 +269,32 @@ class BestWhole:
         Raises:
             ShapeError: an argument is missing, or has another shape than declared.
         """
-        return run_mixed(self.program, self.program.bind(*args, **kwargs), self._code)
+        given = self.program.in_order(args, kwargs)
+        if self._fastest is not self.with_kernels:  # which checks its arguments
+            self.program.sizes(self.program.bind(*given))
+        return self._fastest(*given)
+
+    def __repr__(self) -> str:
+        lines = [self.proof, f"  {self.race}"]
+        for part, kernel in zip(self.program.computations, self.kernels, strict=True):
+            lines.append(f"  {part.result}: {kernel.implementation if kernel is not None else 'torch'}")
+        return "\n".join(lines)
+
+
+class _Parts:
+    """A program with kernels in its parts; it is called like the code."""
+
+    def __init__(self, program: MixedProgram, kernels: Sequence[Best | None]) -> None:
+        self.program = program
+        self.kernels: tuple[Best | None, ...] = tuple(kernels)
+        self.refused: list[str] = []
+        references = [c.traced.reference for c in program.computations]
+        self._code = [
+            self._with_fallback(k, t) if k is not None else t for k, t in zip(kernels, references, strict=True)
+        ]
+
+    def __call__(self, *args: Any) -> Any:
+        return run_mixed(self.program, self.program.bind(*args), self._code)
 
     def _with_fallback(self, kernel: Best, torch_code: Callable[..., Any]) -> Callable[..., Any]:
         def run(*tensors: Any) -> Any:
@@ -215,12 +307,6 @@ class BestWhole:
                 return torch_code(*tensors)
 
         return run
-
-    def __repr__(self) -> str:
-        lines = [self.proof]
-        for part, kernel in zip(self.program.computations, self.kernels, strict=True):
-            lines.append(f"  {part.result}: {kernel.implementation if kernel is not None else 'torch'}")
-        return "\n".join(lines)
 
 
 def _key(part: Computation) -> str:

@@ -76,13 +76,21 @@ class MixedProgram:
         """The parts that are tensor programs."""
         return tuple(s for s in self.steps if isinstance(s, Computation))
 
+    def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The user's arguments in order.
+
+        Raises:
+            ShapeError: an argument is missing or unknown.
+        """
+        return tuple(Signature(self.name, self.arguments, ()).in_order(args, kwargs))
+
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The tensors that the steps start from, by name.
 
         Raises:
-            ShapeError: an argument is missing, unknown, or has another shape.
+            ShapeError: an argument is missing or unknown.
         """
-        given = Signature(self.name, self.arguments, ()).in_order(args, kwargs)
+        given = self.in_order(args, kwargs)
         tensors = {**self.parameters, **dict(zip(self.arguments, given, strict=True))}
         return {i.name: tensors[i.source] for i in self.inputs}
 

@@ -1,9 +1,13 @@
 """A whole torch program is searched in parts; operators that no row translates stay with torch, and that is said."""
 
+import warnings
+
 import pytest
 import torch
 
 import prism_explore as px
+from prism_explore.entry import whole_program
+from prism_explore.entry.torch_report import WholeRace
 
 
 def gate(x, w):
@@ -57,8 +61,9 @@ def test_the_best_of_the_parts_is_called_like_the_code():
     for found, expected in zip(best(x, w=w), gate(x, w), strict=True):
         torch.testing.assert_close(found, expected)
     with pytest.warns(UserWarning, match="torch computes a part of gate"):
-        other = best(torch.cat([x, x]), w)
+        other = best.with_kernels(torch.cat([x, x]), w)
     torch.testing.assert_close(other[0][4:], gate(x, w)[0])
+    assert len(best.refused) > 0
     with pytest.raises(px.ShapeError, match="'x' has the shape"):
         best(x[:, :8], w)
     x.requires_grad_()
@@ -66,4 +71,35 @@ def test_the_best_of_the_parts_is_called_like_the_code():
     (expected,) = torch.autograd.grad(gate(x, w)[0].square().sum(), x)
     torch.testing.assert_close(found, expected)
     assert all(k is not None for k in best.kernels) and "aten.topk" in best.proof
+    assert {"torch eager", "torch.compile", "kernels"} == set(best.race.seconds)
+    assert best.implementation in best.race.seconds and str(best.race) in repr(best)
+    whole.close()
+
+
+def test_torch_runs_a_whole_program_that_kernels_do_not_make_faster(monkeypatch):
+    lost = WholeRace("torch eager", {"torch eager": 1e-6, "kernels": 2e-6}, "kernels are 0.50x as fast")
+    ways = []
+    monkeypatch.setattr(whole_program, "race", lambda arguments, raced: ways.extend(raced) or lost)
+    session = {"budget": px.Budget(trials=1, seconds=1.0), "baselines": ["torch eager"]}
+    whole = px.WholeProgram(gate, x=torch.randn(2, 8), w=px.T(8, 4), session=session)
+    best = whole.best()
+    whole.close()
+    x, w = torch.randn(2, 8), torch.randn(8, 4)
+    transposed = torch.randn(8, 2).t()  # a kernel does not take its strides, and would warn
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        torch.testing.assert_close(best(transposed, w), gate(transposed, w))
+    with pytest.warns(UserWarning, match="torch computes a part"):
+        best.with_kernels(transposed, w)
+    torch.testing.assert_close(best(x, w), gate(x, w))
+    assert ["torch eager", "kernels"] == ways
+    assert "torch eager" == best.implementation and "0.50x" in repr(best)
+
+
+def test_examples_that_are_no_arguments_are_refused():
+    whole = px.WholeProgram(gate, x=px.T("b", 8), w=px.T(8, 4), session={"budget": px.Budget(trials=1, seconds=1.0)})
+
+    with pytest.raises(px.ShapeError, match=r"'w' has the shape \(3, 4\)"):
+        whole.best(torch.randn(8, 8), torch.randn(3, 4))
     whole.close()
