@@ -141,6 +141,10 @@ class WholeProgram:
         Raises:
             ShapeError: the examples are not the arguments of the code.
         """
+        import torch
+
+        given = tuple(examples) or self._drawn()
+        self.program.sizes(self.program.bind(*given))
         found = {id(s): s.best() for s in self.sessions}
         bests = [found[id(s)] if s is not None else None for s in self._session_of]
         kernels = [k if isinstance(k, Best) else None for k in bests]
@@ -150,18 +154,11 @@ class WholeProgram:
             ways[COMPILED] = torch_compiled(self.program.reference)
         if any(kernels):
             ways[KERNELS] = parts
-            found_race = self._race(ways, examples)
+            with torch.no_grad():
+                result = race(lambda: given, ways)
         else:
-            found_race = WholeRace(EAGER, {}, "no part has a kernel")
-        return BestWhole(parts, ways[found_race.winner], found_race, self.claim)
-
-    def _race(self, ways: Mapping[str, Callable[..., Any]], examples: Sequence[Any]) -> WholeRace:
-        import torch
-
-        given = tuple(examples) or self._drawn()
-        self.program.sizes(self.program.bind(*given))
-        with torch.no_grad():
-            return race(lambda: given, ways)
+            result = WholeRace(EAGER, {}, "no part has a kernel")
+        return BestWhole(parts, ways[result.winner], result, self.claim)
 
     def _drawn(self) -> tuple[Any, ...]:
         """The example tensors that the program was declared with, and drawn ones for declared types."""

@@ -52,10 +52,17 @@ def test_alike_parts_are_searched_once():
     assert [r.state for r in whole.coverage] == ["searched", "searched", "opaque", "opaque"]
 
 
-def test_the_best_of_the_parts_is_called_like_the_code():
-    budget = px.Budget(trials=2, seconds=2.0)
-    whole = px.WholeProgram(gate, x=px.T("b", 64), w=px.T(64, 32), at={"b": 4}, session={"budget": budget})
+@pytest.fixture(scope="module")
+def raced():
+    session = {"budget": px.Budget(trials=1, seconds=1.0), "baselines": ["torch eager"]}
+    whole = px.WholeProgram(gate, x=px.T("b", 64), w=px.T(64, 32), at={"b": 4}, session=session)
     best = whole.best()
+    whole.close()
+    return whole, best
+
+
+def test_the_best_of_the_parts_is_called_like_the_code(raced):
+    _, best = raced
     x, w = torch.randn(4, 64), torch.randn(64, 32)
 
     for found, expected in zip(best(x, w=w), gate(x, w), strict=True):
@@ -71,35 +78,28 @@ def test_the_best_of_the_parts_is_called_like_the_code():
     (expected,) = torch.autograd.grad(gate(x, w)[0].square().sum(), x)
     torch.testing.assert_close(found, expected)
     assert all(k is not None for k in best.kernels) and "aten.topk" in best.proof
-    assert {"torch eager", "torch.compile", "kernels"} == set(best.race.seconds)
+    assert {"torch eager", "kernels"} == set(best.race.seconds)
     assert best.implementation in best.race.seconds and str(best.race) in repr(best)
-    whole.close()
 
 
-def test_torch_runs_a_whole_program_that_kernels_do_not_make_faster(monkeypatch):
+def test_torch_runs_a_whole_program_that_kernels_do_not_make_faster(raced, monkeypatch):
+    whole, _ = raced
     lost = WholeRace("torch eager", {"torch eager": 1e-6, "kernels": 2e-6}, "kernels are 0.50x as fast")
-    ways = []
-    monkeypatch.setattr(whole_program, "race", lambda arguments, raced: ways.extend(raced) or lost)
-    session = {"budget": px.Budget(trials=1, seconds=1.0), "baselines": ["torch eager"]}
-    whole = px.WholeProgram(gate, x=torch.randn(2, 8), w=px.T(8, 4), session=session)
+    monkeypatch.setattr(whole_program, "race", lambda arguments, ways: lost)
     best = whole.best()
-    whole.close()
-    x, w = torch.randn(2, 8), torch.randn(8, 4)
-    transposed = torch.randn(8, 2).t()  # a kernel does not take its strides, and would warn
+    transposed, w = torch.randn(64, 4).t(), torch.randn(64, 32)  # a kernel does not take its strides, and would warn
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         torch.testing.assert_close(best(transposed, w), gate(transposed, w))
     with pytest.warns(UserWarning, match="torch computes a part"):
         best.with_kernels(transposed, w)
-    torch.testing.assert_close(best(x, w), gate(x, w))
-    assert ["torch eager", "kernels"] == ways
     assert "torch eager" == best.implementation and "0.50x" in repr(best)
 
 
-def test_examples_that_are_no_arguments_are_refused():
-    whole = px.WholeProgram(gate, x=px.T("b", 8), w=px.T(8, 4), session={"budget": px.Budget(trials=1, seconds=1.0)})
+def test_examples_that_are_no_arguments_are_refused_before_the_search():
+    whole = px.WholeProgram(gate, x=px.T("b", 8), w=px.T(8, 4), target="h100")
 
     with pytest.raises(px.ShapeError, match=r"'w' has the shape \(3, 4\)"):
         whole.best(torch.randn(8, 8), torch.randn(3, 4))
-    whole.close()
+    assert {"ready"} == {s.state for s in whole.sessions}
