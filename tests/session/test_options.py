@@ -221,5 +221,5 @@ def test_what_is_no_graph_is_refused_by_its_kind(sess):
 def test_a_compiler_for_torch_refuses_a_machine_and_a_rest_that_there_are_none_of():
     with pytest.raises(px.TargetUnavailable, match="no target 'nope'; known are cpu"):
         px.TorchCompiler(target="nope")
-    with pytest.raises(px.ShapeError, match="rest= is one of 'eager', 'inductor'; found 'jit'"):
+    with pytest.raises(px.ShapeError, match="rest= is one of 'fastest', 'eager', 'inductor'; found 'jit'"):
         px.TorchCompiler(rest="jit")

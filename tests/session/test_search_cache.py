@@ -238,7 +238,7 @@ def test_what_was_not_used_for_long_is_deleted_first(filled: tuple[Path, Journal
         newest = max(tmp_path.iterdir(), key=lambda p: p.stat().st_mtime)
         os.utime(newest, (newest.stat().st_mtime - age,) * 2)
     assert cache.find(tasks[0]) is not None  # used now
-    small = SearchCache(tmp_path, most_bytes=3 * cache.contents()[0].bytes)
+    small = SearchCache(tmp_path, most_bytes=int(3.5 * cache.contents()[0].bytes))
     small.store(replace(tasks[0], seed=9), filled[1])
 
     assert [True, False, True, True] == [small.find(task) is not None for task in (*tasks, replace(tasks[0], seed=9))]
