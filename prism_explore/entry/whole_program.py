@@ -143,8 +143,8 @@ class WholeProgram:
         """
         import torch
 
-        given = tuple(examples) or self._drawn()
-        self.program.sizes(self.program.bind(*given))
+        if examples:
+            self.program.sizes(self.program.bind(*examples))
         found = {id(s): s.best() for s in self.sessions}
         bests = [found[id(s)] if s is not None else None for s in self._session_of]
         kernels = [k if isinstance(k, Best) else None for k in bests]
@@ -154,6 +154,7 @@ class WholeProgram:
             ways[COMPILED] = torch_compiled(self.program.reference)
         if any(kernels):
             ways[KERNELS] = parts
+            given = examples or self._drawn()
             with torch.no_grad():
                 result = race(lambda: given, ways)
         else:
