@@ -29,6 +29,7 @@ IN_FUNCTIONS = {
         "codegen/triton/*",
         "tune/*",
         "entry/torch_*.py",
+        "entry/whole_program.py",
         "entry/equivalence/*",
         "entry/doctor_checks.py",
     ),
