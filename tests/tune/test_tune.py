@@ -154,13 +154,14 @@ def test_events_of_every_trial_are_in_order() -> None:
     kinds = [type(e) for e in events]
 
     assert [ParametersProposed, KernelGenerated, TrialMeasured, IncumbentImproved, TuningEnded] == kinds
-    proposed, _, measured, _ = events
+    proposed, _, measured, _, ended = events
     assert isinstance(proposed, ParametersProposed)
     assert isinstance(measured, TrialMeasured)
     assert "u1" == proposed.trial == measured.trial
     assert (("gx", 1), ("f", 1), ("behave", 0), ("unroll", 1)) == proposed.parameters == measured.parameters
     assert 20 == measured.samples
     assert (1e-7, 0.0) == (measured.error, measured.waited)
+    assert isinstance(ended, TuningEnded)
 
 
 def test_a_slow_trial_leaves_the_race_early_and_a_winner_runs_all_rounds() -> None:

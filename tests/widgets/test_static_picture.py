@@ -96,7 +96,8 @@ def test_the_picture_of_a_large_search_stays_small(monkeypatch: pytest.MonkeyPat
 def test_the_card_has_the_answer_its_comparisons_and_warnings_within_its_frame() -> None:
     card = ResultCard(
         "badge-best", "best", "f1.c2", "f1.c2.t3", "99.5 us", "97 to 103 us, measured", "",
-        "1 kernel instead of 3. " * 30, "The machine was busy.", (Comparison("torch eager", "2.04×", "203 us", ""),),
+        "1 kernel instead of 3. " * 30, "The machine was busy.", "busy",
+        (Comparison("torch eager", "2.04×", "203 us", ""),),
     )  # fmt: skip
     scene = card_scene(card, "attention · cpu")
     lines = [t.text for s in scene.shapes for t in s.texts]
