@@ -181,14 +181,14 @@ def test_long_code_is_shown_as_an_excerpt_around_the_match() -> None:
 
 
 @pytest.mark.serial
-def test_a_keystroke_at_100_000_events_takes_less_than_300_ms_on_a_busy_machine() -> None:
+def test_a_keystroke_at_100_000_events_takes_less_than_100_ms() -> None:
     index = FindIndex()
     index.extend(entries(made_up_search(100_000, seed=1)))
     index.find("warm up the blocks", 10**9)
     for text in ("m", "ma", "mat", "matmul(%3", "zzz", "f12"):
         start = time.process_time()
         index.find(text, 10**9)
-        assert time.process_time() - start < 0.3, text
+        assert time.process_time() - start < 0.1, text
 
 
 def test_the_field_is_a_part_of_the_view() -> None:
