@@ -21,6 +21,7 @@ from typing import Literal
 from prism_explore.errors import ShapeError
 from prism_explore.events.event_stream import EventStream, is_event_stream
 from prism_explore.events.journal import FORMAT, Entry, Journal, line_of
+from prism_explore.support.user_folders import user_folder
 
 PERIOD_S = 1.0
 """Time between two appends; a killed process loses the events of this time, and those of one append."""
@@ -157,24 +158,9 @@ def default_path(program: str) -> Path:
     here = Path.cwd()
     if os.access(here, os.W_OK):
         return here / name
-    folder = state_folder()
+    folder = user_folder("state")
     folder.mkdir(parents=True, exist_ok=True)
     return folder / name
-
-
-def state_folder() -> Path:
-    """The folder for what programs keep between runs, by the rules of the operating system."""
-    home = Path.home()
-    match sys.platform:
-        case "win32":
-            base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-        case "darwin":
-            base = home / "Library" / "Application Support"
-        case _:
-            # The XDG rules: a relative path is to be ignored.
-            given = os.environ.get("XDG_STATE_HOME", "")
-            base = Path(given) if given and Path(given).is_absolute() else home / ".local" / "state"
-    return base / "prism_explore"
 
 
 def delete_old_files(newest: Path) -> None:

@@ -17,7 +17,6 @@ import hashlib
 import json
 import logging
 import os
-import sys
 import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,6 +32,7 @@ from prism_explore.frontend import Traced
 from prism_explore.search.explore import Task
 from prism_explore.session.persistence import manifest_of, read_search, task_to_plain
 from prism_explore.support.thread_env import AT_IMPORT
+from prism_explore.support.user_folders import user_folder
 from prism_explore.tune.database import machine_name
 
 FOLDER_VARIABLE = "PRISM_EXPLORE_CACHE"
@@ -52,17 +52,7 @@ def cache_folder() -> Path | None:
     """The folder of stored searches: PRISM_EXPLORE_CACHE, else by the rules of the system; None if it is off."""
     if own := os.environ.get(FOLDER_VARIABLE):
         return None if own == "off" else Path(own)
-    home = Path.home()
-    match sys.platform:
-        case "win32":
-            base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-        case "darwin":
-            base = home / "Library" / "Caches"
-        case _:
-            # The XDG rules: a relative path is to be ignored.
-            given = os.environ.get("XDG_CACHE_HOME", "")
-            base = Path(given) if given and Path(given).is_absolute() else home / ".cache"
-    return base / "prism_explore" / "searches"
+    return user_folder("cache") / "searches"
 
 
 @dataclass(frozen=True, slots=True)

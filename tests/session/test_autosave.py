@@ -16,8 +16,9 @@ import prism_explore as px
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Journal
 from prism_explore.session import autosave
-from prism_explore.session.autosave import KEPT_FILES, default_path, delete_old_files, state_folder
+from prism_explore.session.autosave import KEPT_FILES, default_path, delete_old_files
 from prism_explore.session.session import Session
+from prism_explore.support.user_folders import user_folder
 
 PROGRAM = """program twice
   x = input f32[b, 8]
@@ -192,7 +193,7 @@ def test_a_folder_that_cannot_be_written_is_replaced_by_that_of_the_users_state(
     assert default_path("a/b <c>").parent == tmp_path / "state" / "prism_explore"
     assert default_path("a/b <c>").name.startswith("a_b_c-")
     monkeypatch.setenv("XDG_STATE_HOME", "relative")
-    assert state_folder() == Path.home() / ".local" / "state" / "prism_explore"
+    assert user_folder("state") == Path.home() / ".local" / "state" / "prism_explore"
 
 
 def test_only_old_autosaved_files_of_the_same_program_are_deleted(tmp_path: Path) -> None:
