@@ -16,10 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from prism_explore.codegen.cpu.emit_prefetch import PanelPrefetch
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.matmul_tiling import MatmulShape, OuterTiling
-from prism_explore.codegen.cpu.turned_operands import pack_by_k, store_turned
+from prism_explore.codegen.cpu.turned_operands import RowPasses, pack_by_k, store_turned
 
 UNROLL = 4
 """Elements of k per iteration of the inner loop."""
@@ -61,32 +60,14 @@ class OuterProduct:
 
     def _emit_panel(self, n: Any, columns: int, number: Any, prefetch: Callable[[Any, int], None]) -> None:
         """The sums of some columns with all rows; it is panel `number`."""
-        builder, shape = self.builder, self.shape
-        height = builder.lanes * self.tiling.vectors
-        passes, steps = -(-shape.m // height), -(-shape.k // builder.lanes)
-        panels = -(-shape.n // self.tiling.columns)
-
-        def block(m: Any, this_pass: Any, rows: int) -> None:
-            next_panel = builder.index_sum(n, columns)
-            panel = PanelPrefetch(
-                builder, shape, self.right, self.tiling.cache_level, next_panel, columns, this_pass, passes,
-                self.tiling.line_step,
-            )  # fmt: skip
-            done = builder.index_sum(builder.index_product(number, passes), this_pass)
-
-            def request(k: Any) -> None:
-                step = builder.index_sum(builder.index_product(done, steps), builder.index_divmod(k, builder.lanes)[0])
-                prefetch(step, panels * passes * steps)
-                panel.emit(k, 0)
-
-            self._emit_block((m, n), rows, columns, request)
-
-        full = shape.m // height
-        if full:
-            with builder.loop(0, full) as this_pass:
-                block(builder.index_product(this_pass, height), this_pass, height)
-        if shape.m % height:
-            block(full * height, full, shape.m % height)
+        builder, shape, tiling = self.builder, self.shape, self.tiling
+        panels = -(-shape.n // tiling.columns)
+        height, next_column = builder.lanes * tiling.vectors, builder.index_sum(n, columns)
+        passes = RowPasses(
+            builder, shape, self.right, number, panels, columns, next_column, height, builder.lanes, tiling.cache_level,
+            tiling.line_step,
+        )  # fmt: skip
+        passes.emit(prefetch, lambda m, rows, request: self._emit_block((m, n), rows, columns, request))
 
     def _emit_block(self, place: tuple[Any, Any], rows: int, columns: int, prefetch: Callable[[Any], None]) -> None:
         """The sums of some rows and columns, whose first ones are `place`, in registers."""

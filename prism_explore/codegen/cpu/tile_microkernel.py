@@ -19,10 +19,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from prism_explore.codegen.cpu.emit_prefetch import PanelPrefetch
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.matmul_tiling import TILE_DEPTH, TILE_ROWS, MatmulShape, TileTiling
-from prism_explore.codegen.cpu.turned_operands import pack_by_k, store_turned
+from prism_explore.codegen.cpu.turned_operands import RowPasses, pack_by_k, store_turned
 
 
 class _ColumnTile(NamedTuple):
@@ -74,31 +73,14 @@ class TileProduct:
 
     def _emit_panel(self, columns: list[_ColumnTile], number: Any, prefetch: Callable[[Any, int], None]) -> None:
         """The sums of some tiles of columns with all rows; it is panel `number`."""
-        builder, shape = self.builder, self.shape
-        height, width = TILE_ROWS * self.tiling.row_tiles, TILE_ROWS * len(columns)
-        passes, steps = -(-shape.m // height), shape.k // TILE_DEPTH
-        panels = -(-shape.n // (TILE_ROWS * self.tiling.column_tiles))
-        next_panel = builder.index_sum(columns[0].start, width)
-
-        def block(m: Any, this_pass: Any, rows: int) -> None:
-            panel = PanelPrefetch(
-                builder, shape, self.right, self.tiling.cache_level, next_panel, width, this_pass, passes
-            )
-            done = builder.index_sum(builder.index_product(number, passes), this_pass)
-
-            def request(k: Any) -> None:
-                step = builder.index_sum(builder.index_product(done, steps), builder.index_divmod(k, TILE_DEPTH)[0])
-                prefetch(step, panels * passes * steps)
-                panel.emit(k, 0)
-
-            self._emit_block(m, rows, columns, request)
-
-        full = shape.m // height
-        if full:
-            with builder.loop(0, full) as this_pass:
-                block(builder.index_product(this_pass, height), this_pass, height)
-        if shape.m % height:
-            block(full * height, full, shape.m % height)
+        builder, shape, tiling = self.builder, self.shape, self.tiling
+        panels = -(-shape.n // (TILE_ROWS * tiling.column_tiles))
+        height, width = TILE_ROWS * tiling.row_tiles, TILE_ROWS * len(columns)
+        next_column = builder.index_sum(columns[0].start, width)
+        passes = RowPasses(
+            builder, shape, self.right, number, panels, width, next_column, height, TILE_DEPTH, tiling.cache_level
+        )
+        passes.emit(prefetch, lambda m, rows, request: self._emit_block(m, rows, columns, request))
 
     def _emit_block(self, m: Any, rows: int, columns: list[_ColumnTile], prefetch: Callable[[Any], None]) -> None:
         """The sums of some rows from `m` on and some tiles of columns, which fit into registers."""

@@ -1,11 +1,14 @@
 # pyright: basic
 # It writes llvmlite values, which have no types.
-"""What the micro-kernels of a transpose share: `left` with k outermost, and sums that are turned."""
+"""What the micro-kernels of a transpose share: `left` with k outermost, passes over its rows, sums that are turned."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from prism_explore.codegen.cpu.emit_prefetch import PanelPrefetch
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.matmul_tiling import MatmulShape
 
@@ -47,6 +50,62 @@ def pack_by_k(
             group(first, lanes)
     if full < shape.m:
         group(full, shape.m - full)
+
+
+@dataclass(frozen=True, slots=True)
+class RowPasses:
+    """The passes of one panel of columns of `right` over the rows of `left`, a block of rows each."""
+
+    builder: FunctionBuilder
+    shape: MatmulShape
+    right: Memory
+    panel: Any
+    """The number of the panel."""
+    panels: int
+    columns: int
+    """Of the panel."""
+    next_column: Any
+    """The first column of the next panel, which is prefetched."""
+    height: int
+    """Rows of a block; the last one may have fewer."""
+    depth: int
+    """Elements of k per step."""
+    cache_level: int
+    """0 for no prefetch of the next panel."""
+    line_step: int = 1
+
+    def emit(
+        self, prefetch: Callable[[Any, int], None], block: Callable[[Any, int, Callable[[Any], None]], None]
+    ) -> None:
+        """Emit the passes.
+
+        Args:
+            prefetch: requests other statements' tiles, as in `emit_prefetch`.
+            block: emits the sums of a block, from its first row, its number of rows, and what to call at each step of k.
+        """
+        builder, height = self.builder, self.height
+        full = self.shape.m // height
+        if full:
+            with builder.loop(0, full) as this_pass:
+                block(builder.index_product(this_pass, height), height, self._requests(this_pass, prefetch))
+        if self.shape.m % height:
+            block(full * height, self.shape.m % height, self._requests(full, prefetch))
+
+    def _requests(self, this_pass: Any, prefetch: Callable[[Any, int], None]) -> Callable[[Any], None]:
+        builder, shape = self.builder, self.shape
+        passes, steps = -(-shape.m // self.height), -(-shape.k // self.depth)
+        next_panel = PanelPrefetch(
+            builder, shape, self.right, self.cache_level, self.next_column, self.columns, this_pass, passes,
+            self.line_step,
+        )  # fmt: skip
+        done = builder.index_sum(builder.index_product(self.panel, passes), this_pass)
+
+        def request(k: Any) -> None:
+            step = builder.index_sum(builder.index_product(done, steps), builder.index_divmod(k, self.depth)[0])
+            prefetch(step, self.panels * passes * steps)
+            next_panel.emit(k, 0)
+
+        return request
 
 
 def store_turned(
