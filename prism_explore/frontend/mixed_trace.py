@@ -35,6 +35,7 @@ from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, TensorType, dtype_name
+from prism_explore.support.union_find import UnionFind
 
 LONGEST = 48
 """The most nodes of a part that is cut from a stage."""
@@ -354,19 +355,14 @@ class _Cut:
 
     def _connected(self, nodes: Sequence[Any]) -> list[list[Any]]:
         """Nodes of one stage, apart where they share nothing computed."""
-        group_of = {n: n for n in nodes}
-
-        def root(n: Any) -> Any:
-            while group_of[n] is not n:
-                n = group_of[n]
-            return n
-
+        sets = UnionFind(nodes)
         for n in nodes:
-            for s in self.reads[n] & group_of.keys():
-                group_of[root(s)] = root(n)
+            for source in self.reads[n]:
+                if source in sets:
+                    sets.union(source, n)
         groups: dict[Any, list[Any]] = {}
         for n in nodes:
-            groups.setdefault(root(n), []).append(n)
+            groups.setdefault(sets.find(n), []).append(n)
         return list(groups.values())
 
     # ------------------------------------------------------------ parts
