@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
+from prism_explore.ir.ops import Input, op_name
 from prism_explore.ir.text import show
 from prism_explore.widgets.drawing.text_metrics import shorten
 from prism_explore.widgets.panels.answers import answer_cards, short_answer
@@ -15,8 +15,6 @@ from prism_explore.widgets.panels.sections import FindSection, FoundItem, Table
 from prism_explore.widgets.refs import program_tensor
 
 EXCERPT_CHARACTERS = 90
-_OPERATOR = re.compile(r"^  %\d+ = (\w+)\(")
-"""A line of a program's text with the name of its operator."""
 
 
 _PARTS = {"steps": "difference", "families": "compared family", "settings": "setting", "counts": "count"}
@@ -44,8 +42,8 @@ def find_panel(context: Context) -> FindSection | None:
 
 def _nothing_found(context: Context) -> str:
     """What the program was traced to: the name of a torch function may have become several operators."""
-    lines = show(context.search.program).splitlines()
-    names = dict.fromkeys(name for line in lines for name in _OPERATOR.findall(line))
+    ops = (node.op for node in context.search.program.graph.nodes)
+    names = dict.fromkeys(op_name(op) for op in ops if not isinstance(op, Input))
     return f"Nothing has this text. The program was traced to {', '.join(names)}."
 
 
