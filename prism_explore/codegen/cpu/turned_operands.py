@@ -81,7 +81,7 @@ class RowPasses:
 
         Args:
             prefetch: requests other statements' tiles, as in `emit_prefetch`.
-            block: emits the sums of a block, from its first row, its number of rows, and what to call at each step of k.
+            block: emits the sums of a block, from its first row, its number of rows, and what to call at a step of k.
         """
         builder, height = self.builder, self.height
         full = self.shape.m // height
