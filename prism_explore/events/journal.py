@@ -12,7 +12,7 @@ import marshal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +20,8 @@ from typing import Any, cast
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.archive import FileFormat, archive_bytes, page_element, read_archive, write_archive
 from prism_explore.events.event_stream import is_event_stream, read_event_stream
-from prism_explore.events.kinds import KINDS, Event, Reason
+from prism_explore.events.kinds import KINDS, Event, ExplorationStarted, Reason
+from prism_explore.events.stored_words import present_words, stored_words
 from prism_explore.support.caches import memoize
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.support.plain_data import Hook, PlainData
@@ -191,7 +192,7 @@ def line_of(entry: Entry) -> str:
 
 def to_plain(entry: Entry) -> dict[str, Any]:
     """An entry as JSON-ready data: `seq`, `at_s`, `kind` (the class of the event) and the fields of the event."""
-    body = _plain_data().write(entry.event)
+    body = _plain_data().write(_reworded(entry.event, stored_words))
     return {"seq": entry.seq, "at_s": round(entry.at_s, 6), "kind": type(entry.event).__name__, **body}
 
 
@@ -200,7 +201,7 @@ _BY_NAME: dict[str, type] = {k.__name__: k for k in KINDS}
 
 @cache
 def _plain_data() -> PlainData:
-    return PlainData({Reason: Hook(_reason, _plain_reasons().write, is_strict=True)})
+    return PlainData({Reason: Hook(_reason, _write_reason, is_strict=True)})
 
 
 @cache
@@ -215,7 +216,21 @@ def _reason(data: Any) -> Reason:
 
 @memoize(4096)
 def _reason_of(key: bytes) -> Reason:
-    return _plain_reasons().read(Reason, marshal.loads(key))
+    reason = _plain_reasons().read(Reason, marshal.loads(key))
+    sentence, reopens = present_words(reason.sentence), present_words(reason.would_reopen_if)
+    return replace(reason, sentence=sentence, would_reopen_if=reopens)
+
+
+def _write_reason(reason: Reason) -> dict[str, Any]:
+    data = _plain_reasons().write(reason)
+    return data | {name: stored_words(data[name]) for name in ("sentence", "would_reopen_if")}
+
+
+def _reworded(event: Event, words: Callable[[str], str]) -> Event:
+    """The event with the texts of its search space in other words; those of reasons are read and written by a hook."""
+    if not isinstance(event, ExplorationStarted):
+        return event
+    return replace(event, space={limit: words(text) for limit, text in event.space.items()})
 
 
 def from_plain(data: Mapping[str, Any]) -> Entry:
@@ -230,4 +245,5 @@ def from_plain(data: Mapping[str, Any]) -> Entry:
         raise ValueError(f"unknown kind of event {name!r}")
     if not isinstance(seq, int) or not isinstance(at_s, int | float) or not abs(at_s) < LONGEST_S:
         raise ValueError(f"seq and at_s must be numbers, the latter below {LONGEST_S:g}")
-    return Entry(seq, float(at_s), cast(Event, _plain_data().read(_BY_NAME[name], body)))
+    event = cast(Event, _plain_data().read(_BY_NAME[name], body))
+    return Entry(seq, float(at_s), _reworded(event, present_words))

@@ -198,7 +198,7 @@ def _first_excluded_step(
             return f"{outcome.rule.name}: {outcome.failure.formula}, where e = {outcome.failure.evidence}"
         state = outcome
     if not facts.is_result(state.tensors[-1].expression):
-        return "its result is the program's by an equality that does not follow from A_eq"
+        return "its result is the program's by an equality that does not follow from the axioms of equality"
     return ""
 
 

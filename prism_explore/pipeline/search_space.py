@@ -270,8 +270,8 @@ class Space:
             "shapes": "dims match when they are the same index axis, not when their sizes happen to agree"
             if self.matches_by_axis
             else "dims match when their sizes agree; index axes that an operator matches are cut alike in that graph",
-            "equalities": "those that follow from A_eq on named axes; no cancellation such as x*y/y = x, but of "
-            "exponents that the program's own numerators and denominators share",
+            "equalities": "those that follow from the axioms of equality on named axes; no cancellation such as "
+            "x*y/y = x, but of exponents that the program's own numerators and denominators share",
             "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family"
             + (f"; {self.row_nodes} for each part of a row" if self.rows else ""),
             "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs, "

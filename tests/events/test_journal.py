@@ -11,6 +11,11 @@ import pytest
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Entry, Journal, from_plain, line_of, read_manifest, to_plain
 from prism_explore.events.kinds import NodeExpanded
+from prism_explore.events.stored_words import STORED
+from prism_explore.generate.pruning.reachability import NOT_TOGETHER, UNREACHABLE
+from prism_explore.generate.pruning.rule import Cut, Failure, reason
+from prism_explore.pipeline.search_space import default_space
+from tests.generate.programs import rms_linear_small
 from tests.widgets.recordings import saturation, story
 
 STORY = (*story(), *saturation(2))
@@ -174,3 +179,24 @@ def test_a_file_with_flipped_bytes_is_refused_or_read_but_raises_nothing_else(tm
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
         with contextlib.suppress(JournalVersionError):
             Journal.load(path)
+
+
+SAVED = Path(__file__).parent.parent / "data" / "saved" / "softmax_steered.prism"
+
+
+def test_people_read_axioms_of_equality_where_files_have_the_symbol_of_the_papers() -> None:
+    with zipfile.ZipFile(SAVED) as archive:
+        lines = archive.read("events.jsonl").decode().splitlines()
+    read = Journal.load(SAVED)
+
+    assert any("A_eq" in line for line in lines)
+    assert "A_eq" not in str(read.events)
+    assert "the axioms of equality" in str(read.events)
+    assert [line_of(entry) for entry in read] == lines
+
+
+def test_texts_that_files_have_in_other_words_are_those_of_the_rules_and_of_the_space() -> None:
+    reasons = [reason(Cut(rule, Failure("e")), {}) for rule in (NOT_TOGETHER, UNREACHABLE)]
+    space = default_space(rms_linear_small()).describe()
+
+    assert {*STORED} == {text for r in reasons for text in (r.sentence, r.would_reopen_if)} | {space["equalities"]}

@@ -153,7 +153,7 @@ SPOKEN = {
     "rmsnorm_linear-R1-weight-folded": "predefined operators: 1 > 0; reshape[12, 1] is no operator of its kernel graph",
     "rmsnorm_linear-R1-rsqrt": "rsqrt is no operator of its block graphs",
     "rmsnorm-two-results": "predefined operators: 1 > 0; results of a kernel that is not split: 2 > 1",
-    "softmax-any-shift": "its result is the program's by an equality that does not follow from A_eq",
+    "softmax-any-shift": "its result is the program's by an equality that does not follow from the axioms of equality",
     "grouped_attention-R6-keys-repeated": "it has other views around its kernels than the program",
 }
 

@@ -47,16 +47,16 @@ def _fit_together(step: BlockStep | PredefinedStep) -> Failure | None:
 
 UNREACHABLE = PruningRule(
     NAME,
-    "No continuation makes this value a part of the program's result, by A_eq.",
+    "No continuation makes this value a part of the program's result, by the axioms of equality.",
     "Mirage, arXiv 2405.05751, theorem 1, decided by normal forms instead of an e-graph.",
-    "A_eq knew more equalities",
+    "the axioms of equality proved more",
     checks=Checks(value=_is_part, predefined=_is_part, block=_closes),
 )
 NOT_TOGETHER = PruningRule(
     "expr.apart",
-    "Two values that are still unused cannot both be parts of the program's result, by A_eq.",
+    "Two values that are still unused cannot both be parts of the program's result, by the axioms of equality.",
     "The same theorem for contexts with two holes: every unused value must be used in the end.",
-    "A_eq knew more equalities",
+    "the axioms of equality proved more",
     checks=Checks(predefined=_fit_together, block=_fit_together),
     code=NAME,
 )

@@ -17,7 +17,7 @@ from prism_explore.ir.text import parse
 from tests.generate.small import Found, Searcher, programs, small
 
 SEEDS = programs(34)
-CANCELS = "its result is the program's by an equality that does not follow from A_eq"
+CANCELS = "its result is the program's by an equality that does not follow from the axioms of equality"
 
 
 UNFIT = ("with a single share, map.constraint", "with a single share, mem.smem")
