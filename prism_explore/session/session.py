@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, get_args, overload
 
 from prism_explore.diagnose.audit import Audit, audit
 from prism_explore.diagnose.audit_sample import Sample, audit_sample
@@ -37,6 +37,7 @@ from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task
 from prism_explore.session.autosave import Autosave, checked_path, is_notebook
+from prism_explore.session.best_query import BestQuery, When
 from prism_explore.session.commands import run_command
 from prism_explore.session.comparison import compare
 from prism_explore.session.engine import Engine, Job, State, wait
@@ -58,9 +59,6 @@ from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
-
-When: TypeAlias = Literal["now", "end", "all rivals"]
-"""When `Session.best` answers."""
 
 
 class Session(Record):
@@ -648,26 +646,15 @@ class Session(Record):
 
     # ------------------------------------------------------------ results
 
-    def best(self, when: When = "end") -> Best | NoImprovement | None:
-        """The fastest checked kernel, or torch where torch was faster; runs the search to its end first.
+    @property
+    def best(self) -> BestQuery:
+        """The best kernel: `sess.best()` runs the search to its end and returns it.
 
-        Printing it says which of the two a call runs. Its time, the baselines' times and the machine's limit were
-        measured in one interleaved run. Where every candidate was pruned because of `time_to_beat_s`, the result is a
-        `NoImprovement`, which runs torch. Where no kernel was timed for another reason, it is None, and `claim` says
-        how far the search came.
-
-        Args:
-            when: "end", after the search. "now", the answer so far, which also works while the search runs in the
-                background; before the final race it has no baselines. "all rivals", after a race that waits for every
-                baseline, also for one that takes longer to compile than the search; its row says "not waited for"
-                otherwise.
-
-        Returns:
-            The kernel, a `NoImprovement`, or None.
-
-        Raises:
-            ShapeError: `when` is none of them.
+        `sess.best`, without parentheses, starts nothing. Printed, it is the answer so far and what to call next.
         """
+        return BestQuery(self._best, self.state, lambda: ledger(self.journal.events))
+
+    def _best(self, when: When) -> Best | NoImprovement | None:
         if when not in get_args(When):
             raise ShapeError(f"best(when=...) is one of {', '.join(map(repr, get_args(When)))}; found {when!r}")
         if when == "all rivals":
