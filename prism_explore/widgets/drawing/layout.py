@@ -19,6 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -82,6 +83,8 @@ class Diagram:
     edges: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, ...], ...] = ()
     """As in `Frame`."""
+    sequences: tuple[tuple[str, ...], ...] = ()
+    """Groups of box ids, in any frames; each group stands in one layer, in this order from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,10 @@ def place(diagram: Diagram) -> Placed:
             graph.add_subgraph([names[b] for b in row], name=f"row{number}", rank="same")
         for number, (source, target) in enumerate(diagram.edges):
             graph.add_edge(names[source], names[target], key=f"e{number}")
+        for number, sequence in enumerate(diagram.sequences):
+            graph.add_subgraph([names[b] for b in sequence], name=f"sequence{number}", rank="same")
+            for left, right in pairwise(sequence):
+                graph.add_edge(names[left], names[right], key=f"s{left}-{right}", style="invis")
         for source, target in _ordering_edges(diagram):
             graph.add_edge(names[source], names[target], key=f"r{source}-{target}", style="invis")
         graph.layout(prog="dot")
