@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import platform
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ from prism_explore.targets.amx import request_tiles
 
 ROW_FLOATS = 4096
 """Length of a row in the read patterns: 16 KB, as in a weight matrix of a language model."""
+
+LINE_FLOATS = 16
+"""Distance of what is flushed: the shortest cache line, 64 bytes."""
 
 READ_PATTERNS: tuple[tuple[str, int, bool], ...] = (
     ("one stream per core", 1, False),
@@ -115,11 +119,45 @@ def empty_loop(threads: int | None = None) -> CeilingLoop:
     return CeilingLoop("empty", _compiled(_EMPTY_IR, threads or cores()))
 
 
+def flush_loop() -> CeilingLoop | None:
+    """Removes what it is given to read from all caches, on one thread; None where no instruction is known for that."""
+    instruction = _FLUSH.get(platform.machine().lower())
+    return None if instruction is None else CeilingLoop("flush", _compiled(_flush_ir(instruction), 1))
+
+
 # ---------------------------------------------------------------- the loops
 _EMPTY_IR = """
 define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {
   ret void
 }
+"""
+
+
+_FLUSH = {
+    "x86_64": "clflush ($0)",
+    "amd64": "clflush ($0)",
+    "aarch64": "dc civac, $0",
+}
+"""The instruction that removes a line from all caches, by the name of the architecture."""
+
+
+def _flush_ir(instruction: str) -> str:
+    return f"""
+define void @work(i64 %base, i64 %count, i64 %tid, i64 %threads) {{
+entry:
+  %start = inttoptr i64 %base to ptr
+  br label %lines
+lines:
+  %i = phi i64 [ 0, %entry ], [ %next, %lines ]
+  %here = getelementptr float, ptr %start, i64 %i
+  call void asm sideeffect "{instruction}", "r,~{{memory}}"(ptr %here)
+  %next = add i64 %i, {LINE_FLOATS}
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %lines, label %finish
+finish:
+  fence seq_cst
+  ret void
+}}
 """
 
 
@@ -288,6 +326,7 @@ def _llvm():
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # for the instruction that flushes caches
     return llvm
 
 

@@ -1,10 +1,11 @@
 """The host CPU as a target: cache sizes from the system, peak rates measured once and stored in a file.
 
-Each rate is the best of several rounds (and of several read patterns), because a roofline below the true peak would
-reject good kernels, and other work on the machine only lowers a measured rate. Rounds in which threads waited for a
+Each rate is the best of many bursts (and of several read patterns), because a roofline below the true peak would reject
+good kernels, and other work on the machine only lowers a measured rate. A burst takes less than a millisecond, so that
+some are undisturbed on a busy machine. Rounds in which threads waited for a
 core are repeated, for a limited time. If too few rounds were undisturbed, `Target.source` says so, and a session that
-starts ten minutes later or more measures again and keeps the better value of each rate. `store_higher_rates` raises
-stored rates that a later measurement exceeded.
+starts a day later or more measures again and keeps the better value of each rate. `store_higher_rates` raises stored
+rates that a later measurement exceeded, which every search makes that compares its kernel with torch.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from itertools import cycle, product
+from math import ceil
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,24 +33,31 @@ from prism_explore.targets.ceilings import (
     lanes,
     read_loops,
 )
-from prism_explore.targets.machine import Target
+from prism_explore.targets.effective_cache import last_level_caches, measure_effective_cache
+from prism_explore.targets.machine import COLD_FACTOR, Target
 
-VERSION = 3
+VERSION = 4
 """Version of the measuring method; stored figures of other versions are not used."""
 
 DISTURBED = 0.05
 """A round counts as disturbed if threads waited for a core for more than this share of it."""
-QUIET_ROUNDS = 4
+QUIET_ROUNDS = 8
 """Undisturbed rounds needed before the figures are trusted."""
-MOST_S = 4.0
-"""After this time no round is repeated."""
-RETRY_S = 600.0
+MOST_S = 2.0
+"""After this time there are no more rounds."""
+RETRY_S = 86400.0
 """Figures that are not trusted are measured again when they are older: on a busy machine every session would wait."""
-BUSY = "; measured while other work ran, to be measured again"
+BUSY = "; measured while other work ran, at least as fast as each core alone; to be measured again"
 """Appended to the source of figures that are not trusted."""
 
-BUFFER_BYTES = 256 << 20
-"""Size of the buffer of the read loops: several times any cache of one socket."""
+BURSTS = 2
+"""Of each loop, in a round."""
+BURSTS_ALONE = 32
+"""Of each loop on one core."""
+BURST_FLOPS = 2e8
+"""Operations of one burst on each core: hundreds of microseconds."""
+BURST_BYTES = 16 << 20
+"""About as many bytes are read in one burst."""
 
 CPUS = Path("/sys/devices/system/cpu")
 
@@ -64,7 +74,7 @@ def load_or_measure(path: Path, measure: Callable[[], Target]) -> Target:
     if known is not None and (BUSY not in known.source or _age_s(path) < RETRY_S):
         return known
     fresh = measure()
-    if known is not None:
+    if known is not None and BUSY in fresh.source:
         fresh = _better(fresh, known)
     _write(path, fresh)
     return fresh
@@ -95,6 +105,7 @@ def _better(a: Target, b: Target) -> Target:
         peak_half_flops_per_s=max(a.peak_half_flops_per_s, b.peak_half_flops_per_s),
         dram_bytes_per_s=max(a.dram_bytes_per_s, b.dram_bytes_per_s),
         launch_s=min(a.launch_s, b.launch_s),
+        effective_cache_bytes=max(a.effective_cache_bytes, b.effective_cache_bytes),
     )
 
 
@@ -109,50 +120,61 @@ def stored_figures(path: Path) -> Target | None:
 
 def measure_host(
     clock: Callable[[], float] = time.perf_counter,
-    rounds: int = 8,
+    rounds: int = 32,
     core_wait_s: Callable[[], float] = core_wait_s,
     most_s: float = MOST_S,
+    caches: tuple[int, ...] | None = None,
 ) -> Target:
-    """Measure this machine: memory bandwidth, arithmetic peaks, launch cost.
+    """Measure this machine: effective cache, memory bandwidth, arithmetic peaks, launch cost.
 
     Args:
         clock: returns seconds.
         rounds: number of rounds on an idle machine; up to three times as many on a busy one.
         core_wait_s: returns the seconds that threads of this process have waited for a core so far.
-        most_s: seconds after which no round is repeated.
+        most_s: seconds after which there are no more rounds.
+        caches: cache sizes in bytes, nearest first; what the system reports if None.
 
     Returns:
         The host as a target; rates in bytes/s and flop/s, launch cost in s.
     """
     threads = cores()
-    caches = cache_sizes()
-    floats = max(BUFFER_BYTES, 4 * caches[-1]) // 4 // (8 * ROW_FLOATS * threads) * (8 * ROW_FLOATS * threads)
-    buffer = np.ones(floats, dtype=np.float32)
+    caches = caches or cache_sizes()
+    effective = measure_effective_cache(caches, clock, last_level_caches(CPUS), threads)
+    burst_floats = ceil(BURST_BYTES / 4 / (8 * ROW_FLOATS * threads)) * (8 * ROW_FLOATS * threads)
+    parts = cycle(np.ones((ceil(COLD_FACTOR * (effective or caches[-1]) / 4 / burst_floats), burst_floats), np.float32))
     readers, fma, pairs, empty = read_loops(), fma_loop(), bf16_loop(), empty_loop()
-    flops = 2e9 * threads
+    flops = BURST_FLOPS * threads
     best_read = best_fma = best_pairs = best_launch = float("inf")
     fastest, quiet = readers[0].name, 0
     started_s = clock()
     for number in range(3 * rounds):
-        if number >= rounds and (quiet >= min(QUIET_ROUNDS, rounds) or clock() - started_s > most_s):
+        is_quiet = number >= rounds and quiet >= min(QUIET_ROUNDS, rounds)
+        if is_quiet or (number > 0 and clock() - started_s > most_s):
             break
         began_s, waited_s = clock(), core_wait_s()
-        for reader in readers:
-            spent = _timed(clock, lambda reader=reader: reader.read(buffer))
+        for reader, _ in product(readers, range(BURSTS)):
+            spent = _timed(clock, lambda reader=reader: reader.read(next(parts)))
             if spent < best_read:
                 best_read, fastest = spent, reader.name
-        best_fma = min(best_fma, _timed(clock, lambda: fma.compute(flops)))
-        if pairs is not None:
-            best_pairs = min(best_pairs, _timed(clock, lambda: pairs.compute(flops)))
+        for _ in range(BURSTS):
+            best_fma = min(best_fma, _timed(clock, lambda: fma.compute(flops)))
+            if pairs is not None:
+                best_pairs = min(best_pairs, _timed(clock, lambda: pairs.compute(flops)))
         best_launch = min(best_launch, *(_timed(clock, lambda: empty.compute(0)) for _ in range(20)))
         quiet += core_wait_s() - waited_s <= DISTURBED * threads * (clock() - began_s)
-    peak = flops / best_fma
+    read_per_s, peak = 4 * burst_floats / best_read, flops / best_fma
+    half_peak = 2 * peak if pairs is None else flops / best_pairs
+    is_busy = quiet < min(QUIET_ROUNDS, rounds)
+    if is_busy:
+        alone = _rates_of_one_core(clock, next(parts))
+        together = read_per_s, peak, half_peak
+        read_per_s, peak, half_peak = (max(a, threads * b) for a, b in zip(together, alone, strict=True))
     return Target(
         name="cpu",
         kind="cpu",
         peak_flops_per_s=peak,
-        peak_half_flops_per_s=2 * peak if pairs is None else flops / best_pairs,
-        dram_bytes_per_s=buffer.nbytes / best_read,
+        peak_half_flops_per_s=half_peak,
+        dram_bytes_per_s=read_per_s,
         shared_memory_bytes=caches[-2:][0],
         caches_bytes=caches,
         cores=threads,
@@ -162,11 +184,33 @@ def measure_host(
         source=(
             f"measured: {cpu_model()}, {threads} cores, {lanes()} lanes; {fastest}; "
             f"16-bit peak {'assumed twice float32' if pairs is None else f'that of {pairs.name}'}; "
-            "the scratch of a block is the L2 cache of a core"
-            f"{'' if quiet >= min(QUIET_ROUNDS, rounds) else BUSY}"
+            "the scratch of a block is the L2 cache of a core; "
+            f"{_cache_text(effective, caches[-1])}"
+            f"{BUSY if is_busy else ''}"
         ),
         measured=True,
+        effective_cache_bytes=effective,
     )
+
+
+def _cache_text(effective: int, reported: int) -> str:
+    """What was measured of the last-level cache."""
+    found = f"{effective >> 20} MiB had an effect" if effective else "its effect could not be measured"
+    return f"{reported >> 20} MiB of last-level cache are reported, {found}"
+
+
+def _rates_of_one_core(clock: Callable[[], float], memory: np.ndarray) -> tuple[float, float, float]:
+    """Bytes read per second, operations per second on float32 and on 16 bits, in bursts on one thread.
+
+    Bursts on all cores need all of them at the same moment, which is rare while other work runs.
+    """
+    reader, fma, pairs = read_loops(1)[0], fma_loop(1), bf16_loop(1)
+    unit = 8 * ROW_FLOATS
+    chunks = [memory[at : at + unit] for at in range(0, min(memory.size, BURSTS_ALONE * unit), unit)]
+    read_s = min(_timed(clock, lambda c=c: reader.read(c)) for c in chunks)
+    fma_s = min(_timed(clock, lambda: fma.compute(BURST_FLOPS)) for _ in chunks)
+    pairs_s = fma_s / 2 if pairs is None else min(_timed(clock, lambda: pairs.compute(BURST_FLOPS)) for _ in chunks)
+    return 4 * unit / read_s, BURST_FLOPS / fma_s, BURST_FLOPS / pairs_s
 
 
 def _timed(clock: Callable[[], float], run: Callable[[], None]) -> float:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+COLD_FACTOR = 4
+"""Data that is read in turn comes from memory if it is this many times as large as the last-level cache."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -45,6 +48,9 @@ class Target:
     """Where the figures come from."""
     measured: bool
     """Whether the rates were measured on this machine, not quoted from a datasheet."""
+    effective_cache_bytes: int = 0
+    """How much of the caches one program gets, measured: less than the system reports where other virtual machines use
+    the same last-level cache. 0 where it was not measured."""
 
     def __post_init__(self) -> None:
         for name in ("peak_flops_per_s", "peak_half_flops_per_s", "dram_bytes_per_s", "cores", "max_blocks"):
@@ -55,6 +61,11 @@ class Target:
     def last_cache_bytes(self) -> int:
         """Size of the last-level cache."""
         return self.caches_bytes[-1]
+
+    @property
+    def cold_bytes(self) -> int:
+        """Data of this size that is read in turn is in no cache when its turn comes."""
+        return COLD_FACTOR * (self.effective_cache_bytes or self.last_cache_bytes)
 
     def peak(self, dtype: str) -> float:
         """Peak rate for operands of a dtype.

@@ -33,6 +33,10 @@ TOY = Target(
 )
 
 
+SMALL_CACHES = (32 << 10, 1 << 20, 2 << 20)
+"""With these no large buffer is read."""
+
+
 def never() -> Target:
     raise AssertionError("the host was measured although its figures are remembered")
 
@@ -174,26 +178,32 @@ def test_a_system_that_tells_nothing_gets_common_caches(tmp_path: Path) -> None:
 
 def test_measuring_with_a_clock_that_ticks_gives_rates_of_that_clock() -> None:
     now = iter(range(1_000_000))
-    found = host.measure_host(clock=lambda: float(next(now)), rounds=1)
+    found = host.measure_host(clock=lambda: float(next(now)), rounds=1, caches=SMALL_CACHES)
 
     assert found.measured
     assert 1.0 == found.launch_s
-    assert 2e9 * found.cores == found.peak_flops_per_s
-    assert found.dram_bytes_per_s >= 4 * found.last_cache_bytes
+    assert host.BURST_FLOPS * found.cores == found.peak_flops_per_s
+    assert found.dram_bytes_per_s >= host.BURST_BYTES
+    assert (SMALL_CACHES, 0) == (found.caches_bytes, found.effective_cache_bytes)  # reading takes a tick, cold or not
+    assert "effect could not be measured" in found.source
 
 
 def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() -> None:
     def measured(busy: float, most_s: float) -> tuple[Target, int]:
-        """With threads that queued for `busy` of the time of each round; and how long it took."""
-        now = 0
+        """With threads that queued for `busy` of the time of each round; and the number of rounds."""
+        now = asked = 0
 
         def clock() -> float:
             nonlocal now
             now += 1
             return float(now)
 
-        waited = lambda: busy * now * host.cores()  # noqa: E731
-        return host.measure_host(clock=clock, rounds=1, core_wait_s=waited, most_s=most_s), now
+        def waited() -> float:
+            nonlocal asked
+            asked += 1
+            return busy * now * host.cores()
+
+        return host.measure_host(clock, 1, waited, most_s, SMALL_CACHES), asked // 2
 
     quiet, short = measured(0.0, 1e9)
     busy, long = measured(0.5, 1e9)
@@ -201,21 +211,36 @@ def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() ->
 
     assert host.BUSY not in quiet.source
     assert host.BUSY in busy.source
-    assert long > 2.5 * short
-    assert limited < 1.5 * short
+    assert (1, 3, 1) == (short, long, limited)
 
 
-def test_figures_of_a_busy_machine_are_measured_again_and_the_better_ones_kept(tmp_path: Path) -> None:
+def test_a_busy_host_has_at_least_the_rates_of_its_cores_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(1_000_000))
+    monkeypatch.setattr(host, "_rates_of_one_core", lambda clock, memory: (1e18, 2e18, 3e18))
+    waits = iter(range(0, 1_000_000, 1000))
+    found = host.measure_host(lambda: float(next(now)), 1, lambda: float(next(waits)), 1.0, SMALL_CACHES)
+
+    rates = (found.dram_bytes_per_s, found.peak_flops_per_s, found.peak_half_flops_per_s)
+    assert tuple(found.cores * rate for rate in (1e18, 2e18, 3e18)) == rates
+
+
+def test_figures_of_a_busy_machine_are_measured_again_until_it_is_quiet(tmp_path: Path) -> None:
     path = tmp_path / "host.json"
     busy = TOY.replace(dram_bytes_per_s=3e10, peak_flops_per_s=5e10, launch_s=9e-6, source=f"a minute{host.BUSY}")
+    again = busy.replace(dram_bytes_per_s=2e10, launch_s=1e-6, effective_cache_bytes=1 << 20)
+
+    def a_day_later(measured: Target) -> Target:
+        written_s = path.stat().st_mtime
+        os.utime(path, (written_s, written_s - host.RETRY_S))
+        return target("cpu", cache=path, measure=lambda: measured)
 
     assert busy == target("cpu", cache=path, measure=lambda: busy)
     assert busy == target("cpu", cache=path, measure=never)
-    written_s = path.stat().st_mtime
-    os.utime(path, (written_s, written_s - host.RETRY_S))
-    wanted = TOY.replace(dram_bytes_per_s=3e10)
-    assert wanted == target("cpu", cache=path, measure=lambda: TOY)
-    assert wanted == target("cpu", cache=path, measure=never)
+    better = busy.replace(launch_s=1e-6, effective_cache_bytes=1 << 20)
+    assert better == a_day_later(again)
+    assert better == target("cpu", cache=path, measure=never)
+    assert TOY == a_day_later(TOY)
+    assert TOY == target("cpu", cache=path, measure=never)
 
 
 def test_without_permission_for_tiles_the_ceiling_of_bfloat16_is_that_of_vectors(monkeypatch) -> None:

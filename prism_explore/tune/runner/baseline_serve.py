@@ -23,15 +23,14 @@ from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY
 from prism_explore.targets import ceilings
 from prism_explore.tune.runner.backend import import_named
 from prism_explore.tune.runner.bench import CheckPassed, Failure
-from prism_explore.tune.runner.inputs import COLD_FACTOR
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
 from prism_explore.tune.runner.torch_code import torch_compiled
 
 MOST_FROZEN = 48
 """Freezing compiles once per copy of the weights, about a second each. A longer ring uses these copies in turn."""
 
-FROZEN_COLD_FACTOR = 2
-"""Least size of all frozen copies, in multiples of the last-level cache; with fewer bytes they would be warm."""
+FROZEN_COLD_SHARE = 0.5
+"""Least size of all frozen copies, as a share of `Target.cold_bytes`; with fewer bytes they would be warm."""
 
 CEILING_PREFIX = "ceiling: "
 FMA_KEY = f"{CEILING_PREFIX}multiply-add"
@@ -104,7 +103,7 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
     """One compiled module per copy of the weights, which are packed in advance; without weights, one module.
 
     Raises:
-        ShapeError: `MOST_FROZEN` copies of the weights would stay in the last-level cache.
+        ShapeError: `MOST_FROZEN` copies of the weights would stay in a cache.
     """
     import torch
     import torch._inductor.config as config
@@ -112,10 +111,10 @@ def _frozen(bench: LocalBench, module: Any) -> Callable[..., Any]:
     weights = bench.weights
     copies = min(bench.ring.slots, MOST_FROZEN)
     frozen_bytes = copies * sum(bench.ring.all[0][i].nbytes for i in weights)
-    if weights and copies < bench.ring.slots and frozen_bytes < FROZEN_COLD_FACTOR * bench.last_cache_bytes:
+    if weights and copies < bench.ring.slots and frozen_bytes < FROZEN_COLD_SHARE * bench.cold_bytes:
         raise ShapeError(
             f"weights are frozen once per copy, at most {MOST_FROZEN} times; so many take {frozen_bytes >> 20} MiB and "
-            f"would stay in the last-level cache of {bench.last_cache_bytes >> 20} MiB"
+            f"could stay in a cache; {int(FROZEN_COLD_SHARE * bench.cold_bytes) >> 20} MiB could not"
         )
 
     class Frozen(torch.nn.Module):
@@ -183,7 +182,7 @@ def prepare_ceilings(bench: LocalBench, request: Mapping[str, Any]) -> Mapping[s
 def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bit: bool) -> Mapping[str, Any]:
     unit = 8 * ceilings.ROW_FLOATS * ceilings.cores()
     floats = max(1, int(wanted_bytes / 4) // unit) * unit
-    slots = max(3, ceil(COLD_FACTOR * bench.last_cache_bytes / (4 * floats)) + 1)
+    slots = max(3, ceil(bench.cold_bytes / (4 * floats)) + 1)
     inputs = bench.ring.as_floats  # writing other memory for the first time would take seconds on a virtual machine
     buffer = inputs if inputs.size >= slots * floats else np.ones(slots * floats, dtype=np.float32)
     slots, position = buffer.size // floats, 0

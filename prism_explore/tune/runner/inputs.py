@@ -17,9 +17,6 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.targets import ceilings
 
-COLD_FACTOR = 4
-"""Size of all copies together, in multiples of the last-level cache."""
-
 RING_BYTES = 2 << 30
 """Memory limit of a ring. If it is too small for a cold cache, `InputRing.is_cold` is False."""
 

@@ -16,7 +16,7 @@ from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import check_results, reference_cases
-from prism_explore.tune.runner.inputs import COLD_FACTOR, RING_BYTES, InputRing, random_inputs
+from prism_explore.tune.runner.inputs import RING_BYTES, InputRing, random_inputs
 from prism_explore.tune.runner.timing import InterleavedTimer
 
 
@@ -51,14 +51,14 @@ class LocalBench:
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
         drawn = random_inputs(program, shapes, seed)
-        self.ring = InputRing(program, shapes, drawn, COLD_FACTOR * target.last_cache_bytes, most_bytes)
+        self.ring = InputRing(program, shapes, drawn, target.cold_bytes, most_bytes)
         if fill:
             self.ring.start_filling()
         self.cases = reference_cases(program, shapes, seed, drawn)
         is_16_bit = any(t.dtype in ("f16", "bf16") for t in program.graph.output_types)
         self.roundings = 1 + len(program.graph.nodes) if is_16_bit else 1
         """How often a baseline may round: torch rounds each intermediate value to 16 bits, a kernel its result only."""
-        self.last_cache_bytes = target.last_cache_bytes
+        self.cold_bytes = target.cold_bytes
         self.weights = tuple(n for n, i in enumerate(program.inputs) if not any(d.symbols for d in i.type.dims))
         """Positions of the inputs without symbols in their shape: weights, which a baseline may pack in advance."""
         self.device = "cpu"

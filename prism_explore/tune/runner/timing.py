@@ -6,7 +6,7 @@ Sources of error on a shared machine, and the countermeasure for each:
   of different minutes are never compared: kernels run in interleaved rounds, in shuffled order, and the ratio within
   each round counts.
 * A kernel finds inputs in the cache that the previous kernel read. So inputs are in a ring of copies, at least four
-  times the last-level cache, and one counter advances for all kernels.
+  times the effective last-level cache, and one counter advances for all kernels.
 * A sleeping thread wakes up late. So an untimed call precedes every timed one.
 * Other processes take cores away. So the time that threads waited for a core is recorded, and only the rounds with the
   least waiting count, for every kernel in them.
