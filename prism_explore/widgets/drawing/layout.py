@@ -19,7 +19,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,8 @@ MARGIN_PX = 14.0
 """Distance between a frame and its members."""
 COLUMN_GAP_PX = 22.0
 LAYER_GAP_PX = 30.0
+GUIDES = (0, 1, 8, 32, 64)
+"""Numbers of invisible edges per box of a sequence, tried in turn: more of them keep its order more strictly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,10 @@ class Diagram:
     rows: tuple[tuple[str, ...], ...] = ()
     """As in `Frame`."""
     sequences: tuple[tuple[str, ...], ...] = ()
-    """Groups of box ids, in any frames; each group stands in one layer, in this order from left to right."""
+    """Groups of box ids, in any frames; each group has this order from left to right, if Graphviz finds such a layout.
+
+    Graphviz ignores a fixed order across frames, so this is done by edges that would otherwise cross.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,25 @@ def place(diagram: Diagram) -> Placed:
     Raises:
         GraphvizUnavailable: pygraphviz, or the Graphviz library in its wheel, cannot be loaded.
     """
+    fewest, best = -1, None
+    for guides in GUIDES if diagram.sequences else (0,):
+        placed = _place(diagram, guides)
+        swapped = sum(_swapped(sequence, placed) for sequence in diagram.sequences)
+        if best is None or swapped < fewest:
+            fewest, best = swapped, placed
+        if not swapped:
+            break
+    assert best is not None
+    return best
+
+
+def _swapped(sequence: tuple[str, ...], placed: Placed) -> int:
+    """The number of pairs in a sequence whose left box is right of the other."""
+    return sum(placed.rects[left].x > placed.rects[right].x for left, right in combinations(sequence, 2))
+
+
+def _place(diagram: Diagram, guides: int) -> Placed:
+    """A layout with so many invisible edges per box of a sequence."""
     pygraphviz = _load_graphviz()
     with _GRAPHVIZ_LOCK:
         graph = pygraphviz.AGraph(directed=True, strict=False)
@@ -135,14 +159,24 @@ def place(diagram: Diagram) -> Placed:
             graph.add_subgraph([names[b] for b in row], name=f"row{number}", rank="same")
         for number, (source, target) in enumerate(diagram.edges):
             graph.add_edge(names[source], names[target], key=f"e{number}")
-        for number, sequence in enumerate(diagram.sequences):
-            graph.add_subgraph([names[b] for b in sequence], name=f"sequence{number}", rank="same")
-            for left, right in pairwise(sequence):
-                graph.add_edge(names[left], names[right], key=f"s{left}-{right}", style="invis")
+        for number, sequence in enumerate(diagram.sequences if guides else ()):
+            _guide(graph, f"g{number}", [names[b] for b in sequence], guides)
         for source, target in _ordering_edges(diagram):
             graph.add_edge(names[source], names[target], key=f"r{source}-{target}", style="invis")
         graph.layout(prog="dot")
         return _read(diagram, graph, clusters, names)
+
+
+def _guide(graph, prefix: str, boxes: list[str], edges: int) -> None:
+    """Put an invisible node above each box, in a fixed order, and connect both by a number of invisible edges."""
+    tops = [f"{prefix}_{box}" for box in boxes]
+    for top, box in zip(tops, boxes, strict=True):
+        graph.add_node(top, width="0.01", height="0.01", style="invis")
+        for n in range(edges):
+            graph.add_edge(top, box, key=f"{top}{n}", style="invis", weight=0 if n else 1)
+    graph.add_subgraph(tops, name=prefix, rank="same")
+    for left, right in pairwise(tops):
+        graph.add_edge(left, right, key=f"{left}-{right}", style="invis")
 
 
 def _load_graphviz():

@@ -19,7 +19,7 @@ Accumulators lie on the lower border of the loop, because their results are avai
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from prism_explore.ir.graph import SGraph, block_types, phases
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, BlockGraph, Custom, Input, Load, Node, Result, Store
@@ -28,7 +28,7 @@ from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 from prism_explore.widgets.drawing import layout
 from prism_explore.widgets.drawing.charts import empty_scene
-from prism_explore.widgets.drawing.layout import Diagram, GraphvizUnavailable, Placed, Rect
+from prism_explore.widgets.drawing.layout import Diagram, GraphvizUnavailable, Rect
 from prism_explore.widgets.drawing.text_metrics import line_px, shorten, width_px
 from prism_explore.widgets.refs import program_tensor, tensor_name
 from prism_explore.widgets.scene import Edge, GraphAction, Item, Outline, Point, Scene, Shape, Text
@@ -229,11 +229,14 @@ class _Drawing:
 
     def scene(self, title: str, kernel_detail: str) -> Scene:
         """Place all members and return the scene."""
+        members = self._kernel_members(kernel_detail)
+        outer = self.titles[self.kernel_frame]
+        # The outermost frame is drawn around the layout: as a cluster it would double Graphviz's time.
+        pairs = tuple((s, t) for s, t, _ in self.edges)
         try:
-            placed = self._place(kernel_detail)
+            placed = layout.place(Diagram(members, pairs, self._input_rows(), self._sequences()))
         except GraphvizUnavailable as error:
             return empty_scene("sgraph", str(error), max(480.0, width_px(str(error), "muted")))
-        outer = self.titles[self.kernel_frame]
         inside_w = max(placed.width, outer.width_px - layout.MARGIN_PX)
         dx = OUTER_PX + layout.MARGIN_PX + (inside_w - placed.width) / 2
         dy = OUTER_PX + layout.MARGIN_PX + TITLE_H_PX + 8
@@ -250,12 +253,6 @@ class _Drawing:
             items += _card_shapes(card, rects[card.id])
         width, height = inside_w + 2 * (layout.MARGIN_PX + OUTER_PX), frame_h + 2 * OUTER_PX
         return Scene("sgraph", title, describe(self.graph), width, height, tuple(items))
-
-    def _place(self, kernel_detail: str) -> Placed:
-        members = self._kernel_members(kernel_detail)
-        # The outermost frame is drawn around the layout: as a cluster it would double Graphviz's time.
-        pairs = tuple((s, t) for s, t, _ in self.edges)
-        return layout.place(Diagram(members, pairs, self._input_rows(), self._sequences()))
 
     # ------------------------------------------------------------ kernel level
     def _kernel_members(self, detail: str) -> tuple[layout.Box | layout.Frame, ...]:
@@ -306,25 +303,19 @@ class _Drawing:
         return tuple(tuple(row) for row in first.values())
 
     def _sequences(self) -> tuple[tuple[str, ...], ...]:
-        """Kernels side by side, from left to right as they are when all are collapsed; of expanded ones the first box.
+        """Kernels and operators of equal depth, in the order of the graph; of an expanded kernel the first box.
 
-        So expanding or collapsing one of them does not change their order.
+        So expanding or collapsing one of them does not change the order of the others.
         """
-        customs = frozenset(i for i, _ in self.graph.customs)
-        if self.view.entered is not None or customs <= self.view.collapsed or len(customs) < 2:
+        if self.view.entered is not None or not self.graph.customs:
             return ()
-        collapsed = _Drawing(self.graph, self.ref, self.kernel_frame, replace(self.view, collapsed=customs))
-        rects = collapsed._place("").rects
-        layers: dict[float, list[int]] = {}
+        depths: list[int] = []
+        layers: dict[int, list[str]] = {}
         for i, node in enumerate(self.graph.nodes):
+            depths.append(max((depths[a] + 1 for a in node.args), default=0))
             if not isinstance(node.op, Input | Result):
-                rect = rects[self.ref(i)]
-                layers.setdefault(round(rect.y + rect.h / 2), []).append(i)
-        return tuple(
-            tuple(self._first_box(i) for i in sorted(layer, key=lambda i: rects[self.ref(i)].x))
-            for layer in layers.values()
-            if len(layer) > 1
-        )
+                layers.setdefault(depths[i], []).append(self._first_box(i))
+        return tuple(tuple(layer) for layer in layers.values() if len(layer) > 1)
 
     def _first_box(self, i: int) -> str:
         is_expanded = i in dict(self.graph.customs) and self._is_expanded(i)

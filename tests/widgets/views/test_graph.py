@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -331,3 +332,34 @@ def test_a_programs_tensors_are_named_as_in_the_provers_classes() -> None:
     scene = program_scene(rmsnorm_linear())
 
     assert {f"program.%{i}" for i in range(len(rmsnorm_linear().graph.nodes))} == scene.refs
+
+
+def side_by_side(operators: tuple[int, ...]) -> SGraph:
+    """Kernels of one input and a weight each, with so many operators behind the product, whose results are added."""
+    inputs = [f"  w{k} = input f32[64, 64]" for k in range(len(operators))]
+    kernels: list[str] = []
+    for k, count in enumerate(operators):
+        kernels.append(f"  %{len(operators) + 1 + k} = custom(x, w{k}) grid[x=gx]")
+        kernels += ["    %0 = load(0, imap=[0])", "    %1 = load(1, imap=[-])", "    %2 = matmul(%0, %1)"]
+        kernels += [f"    %{n} = exp(%{n - 1})" for n in range(3, 3 + count)]
+        kernels.append(f"    %{3 + count} = store(%{2 + count}, omap=[0])")
+    total, first = 2 * len(operators) + 1, len(operators) + 1
+    sums = [f"  %{total} = add(%{first}, %{first + 1})"]
+    sums += [f"  %{total + n} = add(%{total + n - 1}, %{first + n + 1})" for n in range(1, len(operators) - 1)]
+    last = total + len(operators) - 2
+    text = ["sgraph", "  x = input f32[b, 64]", *inputs, *kernels, *sums, f"  return %{last}"]
+    return parse("\n".join(text))
+
+
+@pytest.mark.parametrize("operators", [(3, 3), (0, 2, 1)])
+def test_kernels_side_by_side_keep_their_order_when_some_are_expanded(operators: tuple[int, ...]) -> None:
+    graph = side_by_side(operators)
+    kernels = [i for i, _ in graph.customs]
+
+    def order(expanded: tuple[int, ...]) -> list[int]:
+        scene = sgraph_scene(graph, "f1", view=GraphView(frozenset(kernels) - {*expanded}))
+        left = {s.id: s.x for s in scene.items if isinstance(s, Shape)}
+        return sorted(kernels, key=lambda k: left[f"f1/k{k}#block" if k in expanded else f"f1/k{k}"])
+
+    views = [expanded for n in range(len(kernels) + 1) for expanded in combinations(kernels, n)]
+    assert [order(expanded) for expanded in views] == [kernels] * len(views)
