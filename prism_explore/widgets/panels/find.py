@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from prism_explore.ir.ops import Input, op_name
@@ -29,7 +28,8 @@ def find_panel(context: Context) -> FindSection | None:
         return None
     matches = _matches(context)
     more = "+" if len(matches) >= MAX_MATCHES else ""
-    counts = Counter(_kind(m, context) for m in matches)
+    counts = context.memo.find.kinds(m for m in matches if isinstance(m, int))
+    counts.update(m.kind for m in matches if not isinstance(m, int))
     by_kind = tuple((kind, f"{counts[kind]:,}") for kind in _PANELS if counts[kind])
     item = _item(matches, context)
     place, count = 0, f"{len(matches):,}{more} found" if wanted.text.strip() else ""
@@ -47,10 +47,6 @@ def _nothing_found(context: Context) -> str:
     return f"Nothing has this text. The program was traced to {', '.join(names)}."
 
 
-def _kind(match: int | Found, context: Context) -> str:
-    return match.kind if isinstance(match, Found) else context.memo.find.kind(match)
-
-
 def _item(matches: tuple[int | Found, ...], context: Context) -> FoundItem | None:
     wanted, index = context.view.find, context.memo.find
     if not wanted.position or not matches:
@@ -66,18 +62,20 @@ def _item(matches: tuple[int | Found, ...], context: Context) -> FoundItem | Non
 
 
 def find_item(context: Context) -> FoundItem | None:
-    """The match that is shown; None for none."""
-    return _item(_matches(context), context)
+    """The match that is shown; None for none, as before the first step."""
+    return _item(_matches(context), context) if context.view.find.position else None
 
 
 def _matches(context: Context) -> tuple[int | Found, ...]:
     """The numbers of the records of events with the text, then what else has it."""
     wanted, index = context.view.find, context.memo.find
-    needle = needle_of(wanted.text)
-    if not wanted.is_open or not needle:
+    if not wanted.is_open:
         return ()
     history = context.events.entries
-    index.extend(history.between(index.count, len(history)))
+    index.extend(history.between(index.count, len(history)))  # when the field is opened, so that no key waits for it
+    needle = needle_of(wanted.text)
+    if not needle:
+        return ()
     others = (f for f in _beside_events(context) if needle in f"{f.ref} {f.text}".lower())
     return (*index.find(wanted.text, len(history)), *others)[:MAX_MATCHES]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -53,32 +54,31 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class _Block:
-    """The texts of consecutive records as one string in lower case."""
+    """The texts of consecutive records as one string in lower case, in UTF-8: half the bytes of a `str` with a `≥`."""
 
     first: int
     """Number of its first record."""
-    lines: list[str] = field(default_factory=list[str])
-    text: str = ""
-    starts: array[int] = field(default_factory=lambda: array("q"))
-    """Where each record starts in `text`."""
+    text: bytearray = field(default_factory=bytearray)
+    starts: list[int] = field(default_factory=list[int])
+    """Where each record starts in `text`; a list, because bisection in an `array` makes an `int` per comparison."""
 
-    def joined(self) -> str:
-        """The text of all records so far."""
-        for line in self.lines[len(self.starts) :]:
-            self.starts.append(len(self.text))
-            self.text += line + "\n"
-        return self.text
+    def append(self, line: str) -> None:
+        """Add the text of the next record."""
+        self.starts.append(len(self.text))
+        self.text += line.encode("utf-8", "surrogatepass") + b"\n"
 
-    def hits(self, needle: str, first: int) -> Iterator[int]:
+    def hits(self, needle: bytes, first: int) -> list[int]:
         """Numbers of the records with the needle, from record number `first` on."""
-        text, starts = self.joined(), self.starts
+        find, starts, last = self.text.find, self.starts, len(self.starts) - 1
+        found: list[int] = []
         place = starts[first - self.first] if first > self.first else 0
-        while (place := text.find(needle, place)) >= 0:
+        while (place := find(needle, place)) >= 0:
             record = bisect_right(starts, place) - 1
-            yield self.first + record
-            if record + 1 == len(starts):
-                return
+            found.append(self.first + record)
+            if record == last:
+                break
             place = starts[record + 1]
+        return found
 
 
 class FindIndex:
@@ -92,15 +92,20 @@ class FindIndex:
         """Per record, its number among those of its event."""
         self._kinds: list[str] = []
         self._refs: list[str] = []
+        self._objects: list[int] = []
+        """Per record, the first record of the same object: an object with two texts is one match."""
+        self._first_of: dict[str, dict[str, int]] = defaultdict(dict)
+        """Per kind and reference, the first record."""
         self._blocks: list[_Block] = []
-        self._codes: set[str] = set()
         self._needle = ""
         self._searched = 0
         """Number of records that the last search has read."""
         self._matches: list[int] = []
-        self._seen: set[tuple[str, str]] = set()
-        """Objects of the matches: one with two texts is one match."""
+        self._seen: set[int] = set()
+        """Objects of the matches."""
         self._is_full = False
+        self._answer: tuple[tuple[str, int, int], tuple[int, ...]] | None = None
+        """The last answer of `find`, and the question: needle, number of events, number of records."""
 
     @property
     def count(self) -> int:
@@ -112,17 +117,18 @@ class FindIndex:
         for entry in entries:
             self._entries.append(entry)
             for part, found in enumerate(records(entry.event)):
-                if found.kind == "reason":
-                    if found.ref in self._codes:
-                        continue
-                    self._codes.add(found.ref)
-                if not self._blocks or len(self._blocks[-1].lines) >= BLOCK_RECORDS:
-                    self._blocks.append(_Block(len(self._seqs)))
-                self._blocks[-1].lines.append(f"{found.ref} {found.text}".lower())
+                kind, ref, number = found.kind, found.ref, len(self._seqs)
+                first = number if kind == "event" else self._first_of[kind].setdefault(ref, number)
+                if kind == "reason" and first != number:
+                    continue
+                if not self._blocks or len(self._blocks[-1].starts) >= BLOCK_RECORDS:
+                    self._blocks.append(_Block(number))
+                self._blocks[-1].append(f"{ref} {found.text}".lower())
                 self._seqs.append(entry.seq)
                 self._parts.append(part)
-                self._kinds.append(found.kind)
-                self._refs.append(found.ref)
+                self._kinds.append(kind)
+                self._refs.append(ref)
+                self._objects.append(first)
 
     def find(self, text: str, before: int) -> tuple[int, ...]:
         """Numbers of the records with a text, of the first `before` events; at most `MAX_MATCHES`, each object once.
@@ -130,6 +136,12 @@ class FindIndex:
         An id that equals the text comes first, then they are in the order of the events.
         """
         needle = needle_of(text)
+        question = (needle, before, len(self._seqs))
+        if self._answer is None or self._answer[0] != question:
+            self._answer = question, self._find(needle, before)
+        return self._answer[1]
+
+    def _find(self, needle: str, before: int) -> tuple[int, ...]:
         if needle != self._needle:
             self._needle, self._searched, self._matches, self._is_full = needle, 0, [], False
             self._seen = set()
@@ -140,14 +152,15 @@ class FindIndex:
         return (*exact, *(m for m in found if self._refs[m].lower() != needle)) if exact else tuple(found)
 
     def _search(self) -> None:
+        needle, seen = self._needle.encode("utf-8", "surrogatepass"), self._seen
         for block in self._blocks:
-            if block.first + len(block.lines) <= self._searched:
+            if block.first + len(block.starts) <= self._searched:
                 continue
-            for record in block.hits(self._needle, self._searched):
-                kind, ref = self._kinds[record], self._refs[record]
-                if kind != "event" and (kind, ref) in self._seen:
+            for record in block.hits(needle, self._searched):
+                described = self._objects[record]
+                if described in seen:
                     continue
-                self._seen.add((kind, ref))
+                seen.add(described)
                 self._matches.append(record)
                 if len(self._matches) >= MAX_MATCHES:
                     self._is_full = True
@@ -158,9 +171,9 @@ class FindIndex:
         found = list(records(self._entries[self._seqs[record]].event))
         return found[self._parts[record]]
 
-    def kind(self, record: int) -> str:
-        """The kind of a record, a key of `PANEL_OF`."""
-        return self._kinds[record]
+    def kinds(self, matches: Iterable[int]) -> Counter[str]:
+        """How many of these records there are per kind, a key of `PANEL_OF`."""
+        return Counter(map(self._kinds.__getitem__, matches))
 
     def seq(self, record: int) -> int:
         """The position of the event of a record."""

@@ -17,7 +17,9 @@ T = TypeVar("T")
 
 Path = tuple[str, ...]
 
-PARTS: frozenset[Path] = frozenset({("view",), ("search",), ("ledger",), ("ledger", "funnel"), ("events",)})
+PARTS: frozenset[Path] = frozenset(
+    {("view",), ("view", "find"), ("search",), ("ledger",), ("ledger", "funnel"), ("events",)}
+)
 """Parts of the context whose fields are noted one by one."""
 UNTRACKED: frozenset[Path] = frozenset({("memo",)})
 """Parts of the context that have no influence on the result."""
