@@ -314,7 +314,7 @@ export class App implements Host {
     );
     help.addEventListener("click", () => this.help.toggle());
     return h(
-      "footer",
+      "div",
       { class: "pe-foot" },
       this.status.element,
       this.lastLine,

@@ -29,7 +29,7 @@ export class CompareWindow implements Host {
       },
       h("style", {}, `${SCENE_CSS}\n${styles}`),
       this.panel.element,
-      h("footer", { class: "pe-foot" }, this.status.element),
+      h("div", { class: "pe-foot" }, this.status.element),
     );
     keepKeys(this.element);
     this.press = new Press(this.element, (changed) => this.receive(changed));
