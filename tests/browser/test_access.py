@@ -129,16 +129,39 @@ def test_axe_finds_nothing_in_any_tab_size_theme_and_contrast(
     page.close()
 
 
-WALKED = """() => {
-  const e = document.activeElement;
-  if (!e || !e.closest(".prism-explore")) return null;
-  e.setAttribute("data-walked", "");
-  return true;
-}"""
-NOT_WALKED = """() => [...document.querySelectorAll(
-    ".prism-explore :is(button, select, input, textarea, summary, svg[tabindex])")]
+CONTROLS = "button, select, input, textarea, summary, a[href], svg[tabindex]"
+NOTE_WALKED = "() => document.addEventListener('focusin', (e) => e.target.setAttribute('data-walked', ''))"
+NOT_WALKED = f"""() => [...document.querySelectorAll(".prism-explore :is({CONTROLS})")]
   .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !e.hasAttribute("data-walked"))
   .map((e) => e.outerHTML.slice(0, 120))"""
+
+
+def walk(page: Page, start: str) -> None:
+    """Press Tab until every control after an element has had the focus."""
+    page.locator(start).first.focus()
+    for _ in range(10):
+        left = page.evaluate(NOT_WALKED)
+        if not left:
+            return
+        for _ in range(len(left) + 5):  # what has the focus only as one of a group takes a key, too
+            page.keyboard.press("Tab")
+
+
+@pytest.mark.parametrize("document", ["widget", "report"])
+def test_tab_reaches_every_control_of_every_tab(harness: str, chromium: Browser, tmp_path: Path, document: str) -> None:
+    page = chromium.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(harness if document == "widget" else report(tmp_path).as_uri())
+    page.wait_for_selector(".prism-explore [data-ref]")
+    page.evaluate(NOTE_WALKED)
+    walk(page, ".prism-explore")
+    assert page.evaluate(NOT_WALKED) == []
+    names = page.locator("[data-tab-of]:not([hidden])").evaluate_all("all => all.map(t => t.dataset.tabOf)")
+    for name in names[1:]:
+        page.locator(".prism-explore").focus()
+        page.keyboard.press(str(names.index(name) + 1))
+        walk(page, f'[data-tab-of="{name}"]')
+        assert page.evaluate(NOT_WALKED) == [], name
+    page.close()
 
 
 def walk_rows(page: Page) -> None:
@@ -159,22 +182,26 @@ def walk_rows(page: Page) -> None:
     assert (page.evaluate(row)[:1], selected) == ("u", "true")
 
 
-def test_tab_reaches_every_control_and_escape_closes_the_filter(harness: str, chromium: Browser) -> None:
+def test_rows_filter_find_and_help_are_used_with_the_keyboard_alone(harness: str, chromium: Browser) -> None:
     page = chromium.new_page(viewport={"width": 1400, "height": 900})
     page.goto(harness)
     page.wait_for_selector(".prism-explore [data-ref]")
-    page.locator(".prism-explore").focus()
-    for _ in range(250):
-        page.keyboard.press("Tab")
-        if page.evaluate(WALKED) is None:
-            break
-    assert page.evaluate(NOT_WALKED) == []
-
     walk_rows(page)
-    page.locator(".pe-search").focus()
+
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.type") == "search"
     page.keyboard.press("Escape")
     page.keyboard.press("f")
     assert page.evaluate("document.activeElement.name") == "status"
     page.keyboard.press("Escape")
     assert page.locator(".pe-filter[open]").count() == 0
+    page.keyboard.press("?")
+    help = page.locator(".pe-help")
+    assert help.is_visible()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.pe-help') !== null")
+    page.keyboard.press("Escape")
+    assert not help.is_visible()
+    assert page.evaluate("document.activeElement.closest('.prism-explore') !== null")
     page.close()
