@@ -157,20 +157,31 @@ def _prove_statement(
 
 # ---------------------------------------------------------------- obligations
 def obligations(program: TensorProgram, candidate: SGraph) -> Iterator[Obligation]:
-    """One obligation for every tensor of both graphs except inputs, and at last one per pair of results.
+    """The obligation of every tensor of `tensors_to_prove`, in its order.
 
-    Tensors are named program.%5, k3 (kernel level) and k3.b7 (inside the custom kernel k3).
+    Raises:
+        NoNormalForm: a graph has no normal form.
+    """
+    return (state() for state in tensors_to_prove(program, candidate).values())
+
+
+def tensors_to_prove(program: TensorProgram, candidate: SGraph) -> dict[str, Callable[[], Obligation]]:
+    """Per tensor of both graphs except inputs, and at last per pair of results, a function that states its obligation.
+
+    A statement takes much longer than its name, and a reader of one lemma needs only one. Tensors are named program.%5,
+    k3 (kernel level) and k3.b7 (inside the custom kernel k3).
 
     Raises:
         NoNormalForm: a graph has no normal form.
     """
     wanted, found = _lower_both(program.graph, candidate)
     algebra = Algebra(integers=(*candidate.conditions(), *program.graph.conditions()))
-    yield from _graph_obligations(program.graph, wanted, "program.%", algebra)
-    yield from _graph_obligations(candidate, found, "k", algebra)
+    out = dict(_graph_obligations(program.graph, wanted, "program.%", algebra))
+    out.update(_graph_obligations(candidate, found, "k", algebra))
     for number, (a, b) in enumerate(zip(candidate.outputs, program.graph.outputs, strict=True)):
         goal, left = partial(from_normal_form, found.values[a]), wanted.values[b]
-        yield _make_obligation(goal_name(number), f"k{a} = program.%{b}", left, goal, algebra.integers)
+        out.update([_to_state(goal_name(number), f"k{a} = program.%{b}", left, goal, algebra.integers)])
+    return out
 
 
 def _lower_both(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
@@ -188,6 +199,18 @@ def _lower_both(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
     if results_equal(program, wanted, candidate, found):
         return wanted, found
     return find_equal_forms(program, candidate, algebra.budget, with_cuts=False) or (wanted, found)
+
+
+def _to_state(
+    tensor: str,
+    operation: str,
+    form: NormalForm,
+    left: Callable[[FreshAxes], Expr],
+    integers: tuple[Dim, ...],
+    name: NormalForm | None = None,
+) -> tuple[str, Callable[[], Obligation]]:
+    """A tensor, and the call of `_make_obligation` with these arguments."""
+    return tensor, partial(_make_obligation, tensor, operation, form, left, integers, name)
 
 
 def _make_obligation(
@@ -219,7 +242,9 @@ def _make_obligation(
     return Obligation(tensor, operation, show(form), statement, name_text=name_text)
 
 
-def _graph_obligations(graph: SGraph, lowered: Lowered, prefix: str, algebra: Algebra) -> Iterator[Obligation]:
+def _graph_obligations(
+    graph: SGraph, lowered: Lowered, prefix: str, algebra: Algebra
+) -> Iterator[tuple[str, Callable[[], Obligation]]]:
     types = graph.types()
     input_names = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, ops.Input)}
     for n, node in enumerate(graph.nodes):
@@ -251,7 +276,7 @@ def _graph_obligations(graph: SGraph, lowered: Lowered, prefix: str, algebra: Al
                     algebra.restart()
                     form = lower_tensor(op, values, shapes, algebra)
                 left = partial(_define_over_forms, op, values, shapes, types[n].rank)
-        yield _make_obligation(f"{prefix}{n}", show_node(node, input_names), form, left, algebra.integers, name)
+        yield _to_state(f"{prefix}{n}", show_node(node, input_names), form, left, algebra.integers, name)
 
 
 def _block_obligations(
@@ -262,14 +287,14 @@ def _block_obligations(
     kernel: str,
     name: NormalForm | None,
     integers: tuple[Dim, ...],
-) -> Iterator[Obligation]:
+) -> Iterator[tuple[str, Callable[[], Obligation]]]:
     types = block_types(block, operands)
     for n, node in enumerate(block.nodes):
         args = values if isinstance(node.op, ops.Load) else tuple(forms[a] for a in node.args)
         shapes = tuple(types[a].dims for a in node.args)
         tensor = kernel if n == block.stores[0] else f"{kernel}.b{n}"
         left = partial(_define_in_block, block, node.op, args, shapes, types[n].dims)
-        yield _make_obligation(tensor, show_node(node), forms[n], left, integers, name if tensor == kernel else None)
+        yield _to_state(tensor, show_node(node), forms[n], left, integers, name if tensor == kernel else None)
 
 
 def _define_over_forms(

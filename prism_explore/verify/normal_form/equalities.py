@@ -15,9 +15,9 @@ e-graph: the same candidate gives the same ids in every run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
@@ -27,7 +27,7 @@ from prism_explore.ir.ops import BlockGraph, Custom, Input, Load, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show_node
 from prism_explore.pipeline.stages import EClass, Verified
-from prism_explore.verify.certificate.certify import Obligation, obligations
+from prism_explore.verify.certificate.certify import Obligation, tensors_to_prove
 from prism_explore.verify.certificate.derivation.derive import derive
 from prism_explore.verify.certificate.saturation import replay_problem, search_problem
 from prism_explore.verify.egraph.client import shared_client
@@ -118,15 +118,16 @@ class Equalities:
 
         The last is `goal`, followed by `goal1` and so on for further results.
         """
-        return () if isinstance(self._obligations, NoNormalForm) else tuple(x.tensor for x in self._obligations)
+        return () if isinstance(self._to_prove, NoNormalForm) else tuple(self._to_prove)
 
     @cached_property
-    def _obligations(self) -> tuple[Obligation, ...] | NoNormalForm:
-        """The obligations of the lemmas, or why there are none."""
+    def _to_prove(self) -> Mapping[str, Callable[[], Obligation]] | NoNormalForm:
+        """Per tensor with a lemma, a function that states its obligation once; or why there are none."""
         try:
-            return tuple(obligations(self.program, self.sgraph))
+            to_prove = tensors_to_prove(self.program, self.sgraph)
         except NoNormalForm as stuck:
             return stuck
+        return {tensor: cache(state) for tensor, state in to_prove.items()}
 
     def lemma(self, tensor: str = "goal", limits: Limits = SHOWN, *, searched: bool = False) -> Growth:
         """The e-graph of a tensor's lemma, from its initial terms until both sides are equal or it is saturated.
@@ -147,20 +148,20 @@ class Equalities:
         Raises:
             KeyError: there is no such tensor.
         """
-        if isinstance(self._obligations, NoNormalForm):
-            return Growth(tensor, "", "", NotStated(self._obligations.limit), ())
-        obligation = next((x for x in self._obligations if x.tensor == tensor), None)
-        if obligation is not None:
-            if obligation.statement is None:
-                return Growth(tensor, obligation.operation, obligation.value, NotStated(obligation.failure), ())
-            found = None if searched or obligation.statement.is_trivial else derive(obligation.statement)
-            with shared_client(limits.memory_bytes) as client:
-                if found is not None:
-                    stop, steps = client.trace(replay_problem(found), limits, found.axioms, unite_only=True)
-                else:
-                    stop, steps = client.trace(search_problem(obligation.statement), limits)
-            return Growth(tensor, obligation.operation, obligation.value, stop, make_frames(steps))
-        raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
+        if isinstance(self._to_prove, NoNormalForm):
+            return Growth(tensor, "", "", NotStated(self._to_prove.limit), ())
+        if tensor not in self._to_prove:
+            raise KeyError(f"no lemma of {tensor!r}; there are {', '.join(self.tensors)}")
+        obligation = self._to_prove[tensor]()
+        if obligation.statement is None:
+            return Growth(tensor, obligation.operation, obligation.value, NotStated(obligation.failure), ())
+        found = None if searched or obligation.statement.is_trivial else derive(obligation.statement)
+        with shared_client(limits.memory_bytes) as client:
+            if found is not None:
+                stop, steps = client.trace(replay_problem(found), limits, found.axioms, unite_only=True)
+            else:
+                stop, steps = client.trace(search_problem(obligation.statement), limits)
+        return Growth(tensor, obligation.operation, obligation.value, stop, make_frames(steps))
 
     def derivation(self, tensor: str) -> str:
         """The lemma of a tensor as a text with the steps of a derivation; empty where there is no lemma or derivation.
@@ -173,9 +174,9 @@ class Equalities:
         Returns:
             The text, in the notation of certificates.
         """
-        if isinstance(self._obligations, NoNormalForm):
+        if isinstance(self._to_prove, NoNormalForm) or tensor not in self._to_prove:
             return ""
-        stated = next((x.statement for x in self._obligations if x.tensor == tensor), None)
+        stated = self._to_prove[tensor]().statement
         if stated is None:
             return ""
         found = None if stated.is_trivial else derive(stated)
