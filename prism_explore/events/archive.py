@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -21,11 +23,26 @@ from prism_explore.errors import JournalVersionError
 LARGEST_BYTES = 1 << 30
 """A file that would unpack to more bytes is refused: it is damaged or hostile."""
 
+LZMA_CHARACTERS = 4_000_000
+"""Longer texts are not compressed by LZMA, which takes more than a second for them."""
+_READ_BYTES = 1 << 12
+"""Bytes that are read at once: `zipfile` decompresses all of a read, and LZMA makes up to 7,000 times as many."""
+
 _PAGE = b"<!doctype html>"
 _ELEMENT = b'<script type="text/plain" id="prism-search">'
 """The start of a page, and of its element with an archive."""
 
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    KeyError,
+    ValueError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+)
 """What reading a damaged zip can raise; the last two are for unknown compressions, passwords and deep nesting."""
 
 
@@ -67,12 +84,25 @@ def write_archive(
 
 
 def archive_bytes(
-    file_format: FileFormat, members: Mapping[str, str], manifest: Mapping[str, object] | None = None
+    file_format: FileFormat,
+    members: Mapping[str, str],
+    manifest: Mapping[str, object] | None = None,
+    *,
+    smallest: bool = False,
 ) -> bytes:
-    """The content of an archive; the arguments are those of `write_archive`."""
+    """The content of an archive; the other arguments are those of `write_archive`.
+
+    Args:
+        file_format: its format.
+        members: texts by their names in the archive.
+        manifest: further entries of the manifest.
+        smallest: whether texts of up to `LZMA_CHARACTERS` are compressed by LZMA, to about half the size.
+    """
+    is_short = sum(map(len, members.values())) <= LZMA_CHARACTERS
+    compression = zipfile.ZIP_LZMA if smallest and is_short else zipfile.ZIP_DEFLATED
     head = {"format": file_format.name, "version": file_format.version, **(manifest or {})}
     content = BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(content, "w", compression) as archive:
         archive.writestr("manifest.json", json.dumps(head, indent=1))
         for name, text in members.items():
             archive.writestr(name, text)
@@ -120,7 +150,7 @@ def read_archive(
         with zipfile.ZipFile(content) as archive:
             if sum(i.file_size for i in archive.infolist()) > LARGEST_BYTES:
                 raise JournalVersionError(f"{path} would unpack to more than {LARGEST_BYTES} bytes; refused")
-            head = json.loads(archive.read("manifest.json"))
+            head = json.loads(_member(archive, "manifest.json"))
             for name in members:
                 archive.getinfo(name)
     except _DAMAGED as error:
@@ -134,7 +164,13 @@ def read_archive(
         raise JournalVersionError(f"{path} has version {version}; this code reads version {file_format.version}")
     try:
         with zipfile.ZipFile(content) as archive:
-            texts = tuple(archive.read(name).decode() for name in members)
+            texts = tuple(_member(archive, name).decode() for name in members)
     except _DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {error}") from None
     return manifest, texts
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of a member, of as many bytes as the archive states, or fewer."""
+    with archive.open(name) as member:
+        return b"".join(iter(partial(member.read, _READ_BYTES), b""))

@@ -104,7 +104,7 @@ class Journal:
 
     def page_element(self, manifest: Mapping[str, object] | None = None) -> str:
         """All entries as an element of an HTML page; `load` reads the page."""
-        return page_element(self.as_archive(manifest))
+        return page_element(archive_bytes(FORMAT, self._members(), manifest, smallest=True))
 
     def as_archive(self, manifest: Mapping[str, object] | None = None) -> bytes:
         """What `save` writes to a file."""

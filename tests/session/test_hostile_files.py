@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import resource
+import tracemalloc
 import zipfile
 import zlib
 from pathlib import Path
@@ -180,17 +181,25 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < 100 * 1024
 
 
+@pytest.mark.parametrize("compression", (zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA))
 def test_an_archive_that_states_a_small_size_and_unpacks_to_a_large_one_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: int
 ) -> None:
-    monkeypatch.setattr(archive, "LARGEST_BYTES", 1 << 20)
-    path = write(tmp_path / "bomb.prism", {"manifest.json": MEMBERS["manifest.json"], "events.jsonl": "0" * (8 << 20)})
+    monkeypatch.setattr(zipfile.ZipExtFile, "MIN_READ_SIZE", 256)
+    monkeypatch.setattr(archive, "_READ_BYTES", 256)
+    path, unpacked = tmp_path / "bomb.prism", 24 << 20
+    with zipfile.ZipFile(path, "w", compression) as file:
+        file.writestr("manifest.json", MEMBERS["manifest.json"])
+        file.writestr("events.jsonl", bytes(unpacked))
     content = path.read_bytes()
-    size = (8 << 20).to_bytes(4, "little")
-    path.write_bytes(content.replace(size, (10).to_bytes(4, "little")))
+    path.write_bytes(content.replace(unpacked.to_bytes(4, "little"), (10).to_bytes(4, "little")))
 
+    tracemalloc.start()
     with pytest.raises(JournalVersionError):
         px.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < unpacked // 2
 
 
 @pytest.mark.parametrize(

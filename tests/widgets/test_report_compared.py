@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import lzma
 import random
 import re
 import subprocess
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def data_of(page: str) -> dict[str, Any]:
     """The data in a page."""
     packed = re.search(r'id="prism-report">([^<]*)<', page)
     assert packed is not None
-    return json.loads(zlib.decompress(base64.b64decode(packed[1])))
+    return json.loads(lzma.decompress(base64.b64decode(packed[1])))
 
 
 def changes(searches: ComparedSearches, data: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ import { changedFilter, NO_FILTER } from "./fold/filter.ts";
 import { Folded, type Look, type Report } from "./fold/folded.ts";
 import { Pool, type PoolData } from "./fold/pool.ts";
 import { h, refill } from "./lib/dom.ts";
+import { decompress } from "./lib/lzma.ts";
 import type { Inspector, Sections } from "./sections.ts";
 import type { CompareLook, FilterLook, Model, Reply } from "./wire.ts";
 
@@ -185,16 +186,15 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
 }
 
-/** The data of a page: base64 of a zlib stream of JSON. */
-export async function unpack(text: string): Promise<Report | Comparison> {
-  const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return (await new Response(stream).json()) as Report | Comparison;
+/** The data of a page: base64 of JSON that LZMA compressed. */
+export function unpack(text: string): Report | Comparison {
+  return JSON.parse(new TextDecoder().decode(decompress(bytesOf(text)))) as Report | Comparison;
 }
 
-async function show(data: string, place: HTMLElement): Promise<void> {
+function show(data: string, place: HTMLElement): void {
   try {
     const line = h("p", { class: "prism-refused", role: "status", hidden: true });
-    const report = await unpack(data);
+    const report = unpack(data);
     const app =
       "moments" in report
         ? new App(new ReportModel(report, (python) => offerLine(line, python)) as unknown as Model)
@@ -230,4 +230,4 @@ const search = document.getElementById("prism-search")?.textContent;
 if (search) offerSearch(search, document.querySelector("body > footer") ?? document.body);
 const data = document.getElementById("prism-report")?.textContent;
 const place = document.getElementById("prism-here");
-if (data && place) void show(data, place);
+if (data && place) show(data, place);
