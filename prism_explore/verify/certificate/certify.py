@@ -22,6 +22,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
 from prism_explore.pipeline.stages import Lemma, Verified
+from prism_explore.support.caches import memoize
 from prism_explore.verify import axioms
 from prism_explore.verify.certificate.definitions import (
     define_accumulate,
@@ -37,7 +38,7 @@ from prism_explore.verify.certificate.lemma import TOO_DEEP, CannotState, Statem
 from prism_explore.verify.certificate.readable import equation_chain
 from prism_explore.verify.certificate.saturation import iteration_events, replay_problem, search_problem
 from prism_explore.verify.checker.check import check, goal_name, is_goal
-from prism_explore.verify.egraph.client import EgglogClient, Problem, shared_client
+from prism_explore.verify.egraph.client import Problem, shared_client
 from prism_explore.verify.egraph.limits import Limits, NotStated, Proved, Saturation, explain
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.cut_points import find_equal_forms, results_equal
@@ -83,20 +84,20 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     sgraph = sgraph.substitute(ones) if (ones := forced_ones(sgraph)) else sgraph
     with shared_client(limits.memory_bytes) as client:
         client.start()
-        lemmas: list[Lemma] = []
-        proved: dict[str, tuple[Lemma, Saturation]] = {}
-        for obligation in obligations(program, sgraph):
-            lemma, run = _prove_obligation(obligation, client, limits, proved)
-            lemmas.append(lemma)
-            note = iteration_events(journal, f"{candidate.id} {obligation.tensor}")
-            for step in run.steps:
-                note(step)
+    lemmas: list[Lemma] = []
+    for obligation in obligations(program, sgraph):
+        lemma, run = _prove_obligation(obligation, limits)
+        lemmas.append(lemma)
+        note = iteration_events(journal, f"{candidate.id} {obligation.tensor}")
+        for step in run.steps:
+            note(step)
 
-        def replay_again(facts: str, left: str, right: str) -> str:
+    def replay_again(facts: str, left: str, right: str) -> str:
+        with shared_client(limits.memory_bytes) as client:
             run = client.replay(Problem(facts, left, right), limits)
-            return "" if run.equal else explain(run.stop)
+        return "" if run.equal else explain(run.stop)
 
-        report = check(program, sgraph, tuple(lemmas), replay_again)
+    report = check(program, sgraph, tuple(lemmas), replay_again)
     errors: dict[str, str] = {}
     for tensor, error in report.errors:
         errors.setdefault(tensor, error)
@@ -116,43 +117,68 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
 
 
-def _prove_obligation(
-    obligation: Obligation, client: EgglogClient, limits: Limits, proved: dict[str, tuple[Lemma, Saturation]]
-) -> tuple[Lemma, Saturation]:
-    """The lemma and the run of egglog, which are cached in `proved` by the text of the statement."""
+def _prove_obligation(obligation: Obligation, limits: Limits) -> tuple[Lemma, Saturation]:
+    """The lemma and the run of egglog."""
     blank = Lemma(obligation.tensor, obligation.operation, obligation.value, (), False, obligation.failure)
     if obligation.statement is None:
         return blank, Saturation(NotStated(obligation.failure))
-    text = obligation.statement.text
-    if text not in proved:
-        trivial = replace(blank, replayed=True, statement=text), Saturation(Proved())
-        proved[text] = (
-            trivial
-            if obligation.statement.is_trivial
-            else _prove_statement(obligation.statement, blank, client, limits)
-        )
-    lemma, run = proved[text]
-    statement = lemma.statement
-    if obligation.name_text:
-        statement = f"{statement[:-1]}\n  (named {obligation.name_text}))"
-    lemma = replace(lemma, tensor=obligation.tensor, operation=obligation.operation, value=obligation.value)
-    return replace(lemma, statement=statement), run
-
-
-def _prove_statement(
-    statement: Statement, blank: Lemma, client: EgglogClient, limits: Limits
-) -> tuple[Lemma, Saturation]:
-    """The lemma and the run: a replay of the derivation where there is one, else a search."""
-    found = derive(statement)
-    if found is not None:
-        run = client.prove(replay_problem(found), limits, found.axioms, unite_only=True)
-        text, axioms, note = found.text, found.axioms, "" if found.minimal else NOT_MINIMAL
+    if obligation.statement.is_trivial:
+        answer = _Answer(obligation.statement.text, Saturation(Proved()))
     else:
-        run = client.minimize(search_problem(statement), limits)
-        text, axioms, note = statement.text, run.axioms, ""
+        try:
+            answer = _proof(obligation.statement, limits, axioms.AXIOMS)
+        except _NotProvedError as found:
+            answer = found.answer
+            note = f"egglog: {explain(answer.run.stop)}"
+            return replace(blank, note=note, statement=_named(answer.text, obligation)), answer.run
+    lemma = replace(
+        blank, axioms=answer.axioms, replayed=True, note=answer.note, statement=_named(answer.text, obligation)
+    )
+    return lemma, answer.run
+
+
+def _named(text: str, obligation: Obligation) -> str:
+    """The text of a lemma, with the name that later lemmas use for its right side."""
+    return f"{text[:-1]}\n  (named {obligation.name_text}))" if obligation.name_text else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What proves a statement: the text with the steps, the run, the axioms, and what to note."""
+
+    text: str
+    run: Saturation
+    axioms: tuple[str, ...] = ()
+    note: str = ""
+
+
+class _NotProvedError(Exception):
+    """A run that proves nothing. It is not kept, because a limit of time or memory may not stop the next one."""
+
+    def __init__(self, answer: _Answer) -> None:
+        self.answer = answer
+
+
+@memoize(4_096)
+def _proof(statement: Statement, limits: Limits, _axioms: tuple[axioms.Axiom, ...]) -> _Answer:
+    """A replay of the derivation where there is one, else a search.
+
+    The families of one program share the lemmas of its tensors, and most of their own.
+
+    Raises:
+        _NotProvedError: egglog does not prove it.
+    """
+    found = derive(statement)
+    with shared_client(limits.memory_bytes) as client:
+        if found is not None:
+            run = client.prove(replay_problem(found), limits, found.axioms, unite_only=True)
+            answer = _Answer(found.text, run, found.axioms, "" if found.minimal else NOT_MINIMAL)
+        else:
+            run = client.minimize(search_problem(statement), limits)
+            answer = _Answer(statement.text, run, run.axioms)
     if not run.equal:
-        return replace(blank, note=f"egglog: {explain(run.stop)}", statement=text), run
-    return replace(blank, axioms=axioms, replayed=True, note=note, statement=text), run
+        raise _NotProvedError(answer)
+    return answer
 
 
 # ---------------------------------------------------------------- obligations
