@@ -144,41 +144,58 @@ def test_a_budget_of_time_ends_the_search_for_kernels_in_a_row_and_it_is_told_on
     assert 1 == len(found)
 
 
-@pytest.mark.parametrize(
-    "lower",
-    [{"kernel_ops": 2}, {"block_ops": 3}, {"block_inputs": 1}, {"accumulators": 0}],
-    ids=lambda d: next(iter(d)),
-)
-def test_limits_that_were_set_lower_hold_for_kernels_in_a_row(lower):
-    session = block()
-    space = replace(session.task.space, **lower)
-    rows = rows_of(session, space)
-    session.close()
+def softmax_twice(x, a, b, c):
+    y = torch.softmax(x @ a, -1) @ b
+    return torch.softmax(y, -1) @ c
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A session of a program that needs two kernels in a row, of which each has a loop."""
+    shapes = {"x": px.T("b", 8), "a": px.T(8, 16), "b": px.T(16, 8), "c": px.T(8, 8)}
+    with px.Session(softmax_twice, inputs=shapes, target="h100", at={"b": 4}) as session:
+        yield session
+
+
+def blocks_of(rows):
     graphs = [r.full_graph({n: f.sgraph for n, f in r.families}) for r in rows]
-
-    for nodes in (n.op.block.nodes for g in graphs for n in g.nodes if isinstance(n.op, Custom)):
-        counts = {
-            "block_ops": sum(not isinstance(n.op, Store) for n in nodes),
-            "block_inputs": len({n.op.operand for n in nodes if isinstance(n.op, Load)}),
-            "accumulators": sum(isinstance(n.op, Accumulate) for n in nodes),
-        }
-        assert all(counts[name] <= limit for name, limit in lower.items() if name in counts)
-    if "kernel_ops" in lower:
-        assert not rows
+    return [n.op.block.nodes for g in graphs for n in g.nodes if isinstance(n.op, Custom)]
 
 
-def test_an_operator_that_the_space_was_denied_is_in_no_kernel_of_a_row():
+def counts(nodes):
+    return {
+        "block_ops": sum(not isinstance(n.op, Store) for n in nodes),
+        "block_inputs": len({n.op.operand for n in nodes if isinstance(n.op, Load)}),
+        "accumulators": sum(isinstance(n.op, Accumulate) for n in nodes),
+    }
+
+
+@pytest.mark.parametrize(("name", "limit"), [("block_ops", 3), ("block_inputs", 1), ("accumulators", 0)])
+def test_limits_that_were_set_lower_hold_for_kernels_in_a_row(small, name, limit):
+    space = small.task.space
+
+    assert any(counts(nodes)[name] > limit for nodes in blocks_of(rows_of(small, space)))
+    assert all(counts(nodes)[name] <= limit for nodes in blocks_of(rows_of(small, replace(space, **{name: limit}))))
+
+
+def test_parts_of_three_operators_are_in_no_row_where_two_are_the_most():
     session = block()
-    space = session.task.space
-    denied = replace(space, block=space.block.without(Operators(unary=("exp",))))
-    rows = rows_of(session, denied)
+    rows = rows_of(session, replace(session.task.space, kernel_ops=2))
     session.close()
 
-    assert rows
-    for row in rows:
-        graph = row.full_graph({n: f.sgraph for n, f in row.families})
-        blocks = [n.op.block for n in graph.nodes if isinstance(n.op, Custom)]
-        assert not [n for b in blocks for n in b.nodes if n.op == Unary("exp")]
+    assert not rows
+
+
+def test_an_operator_that_the_space_was_denied_is_in_no_kernel_of_a_row(small):
+    space = small.task.space
+    denied = rows_of(small, replace(space, block=space.block.without(Operators(unary=("exp",)))))
+
+    def with_exp(rows):
+        return [n for nodes in blocks_of(rows) for n in nodes if n.op == Unary("exp")]
+
+    assert denied
+    assert with_exp(rows_of(small, space))
+    assert not with_exp(denied)
 
 
 def test_each_candidate_of_a_row_varies_one_kernel(searched):
