@@ -28,9 +28,7 @@ def test_no_measured_time_is_below_its_floor(program, batch):
     proved: list[Verified] = searched._progress.proved
     searched.close()
     outcomes = tune(
-        TuneRequest(
-            proved, {"b": batch}, machine, Journal(), budget=Budget(trials=8, seconds=12, patience=8, near=-1.0)
-        )
+        TuneRequest(proved, {"b": batch}, machine, Journal(), budget=Budget(trials=8, seconds=6, patience=8, near=-1.0))
     )
     timed = [o for o in outcomes if isinstance(o, Timed)]
 
