@@ -178,6 +178,7 @@ export class FindField {
   private local(): readonly FoundItem[] {
     const text = this.text.trim().toLowerCase();
     const found = new Map<string, FoundItem>();
+    if (!text) return [];
     for (const { name } of PANELS) {
       const panel = this.panels.get(name);
       if (!panel) continue;

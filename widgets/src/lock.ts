@@ -6,6 +6,7 @@ import type { Sections } from "./sections.ts";
 /** What needs Python besides commands: selections, forms, and fields of the bar. */
 const NEEDS_PYTHON =
   ".pe-chip, .pe-link, .pe-transport input, .pe-transport select, .pe-form button, .pe-form input, .pe-form select";
+const CONTROLS = `[data-command], ${NEEDS_PYTHON}`;
 
 export class Lock {
   /** Why every command is disabled; empty with a kernel. */
@@ -14,7 +15,12 @@ export class Lock {
   private past = "";
   private commands: Sections["commands"] = {};
   private root: HTMLElement | null = null;
-  private readonly observer = new MutationObserver(() => this.apply());
+  /** Whether a control may be marked. */
+  private isMarked = false;
+  private readonly observer = new MutationObserver((changes) => {
+    for (const node of changes.flatMap((change) => [...change.addedNodes]))
+      if (node instanceof Element) this.mark([node, ...node.querySelectorAll(CONTROLS)]);
+  });
 
   constructor(private readonly announce: (text: string) => void) {}
 
@@ -56,8 +62,14 @@ export class Lock {
 
   /** Mark all controls, also after panels drew new ones. */
   apply(): void {
-    if (!this.root) return;
-    for (const element of this.root.querySelectorAll(`[data-command], ${NEEDS_PYTHON}`)) {
+    const isLocked = Boolean(this.gone || this.past);
+    // Usually no command is disabled, and to find every control takes as long as to draw some panels.
+    if (this.root && (isLocked || this.isMarked)) this.mark(this.root.querySelectorAll(CONTROLS));
+    this.isMarked = isLocked;
+  }
+
+  private mark(controls: Iterable<Element>): void {
+    for (const element of controls) {
       const reason = this.reasonOf(element);
       const marked = element.hasAttribute("data-locked");
       if (reason) {
@@ -75,7 +87,7 @@ export class Lock {
 
   /** Stop what a disabled control would do. */
   private guard(event: Event): void {
-    const control = (event.target as Element).closest(`[data-command], ${NEEDS_PYTHON}`);
+    const control = (event.target as Element).closest(CONTROLS);
     const reason = control ? this.reasonOf(control) : event.type === "submit" ? this.gone : "";
     if (!reason) return;
     event.preventDefault();
