@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from prism_explore.events.format import count_text
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import FamilyRow, Ledger
 from prism_explore.widgets.drawing.text_metrics import width_px
 from prism_explore.widgets.scene import Edge, Item, Outline, Scene, Shape, Text
 from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, PRUNED_KINDS, letter_of, mark_kind
-from prism_explore.widgets.views.search_tree import SearchTree, TreeNode
+from prism_explore.widgets.views.search_tree import SearchTree, TreeNode, family_counts
 
 ROW_PX = 24.0
 MIN_BLOCK_PX = 2.0
@@ -57,6 +58,7 @@ class _Icicle:
     def __init__(self, tree: SearchTree, book: Ledger, width: float) -> None:
         self.tree, self.book, self.width = tree, book, width
         self.leaves = tree.leaf_counts()
+        self.family_counts = family_counts(tree, book.families)
         self.leaders: list[Item] = []
         """Lines from nodes to their families, drawn first so that they cross no text."""
         self.items: list[Item] = []
@@ -139,16 +141,22 @@ class _Icicle:
         elif node.id in self.closed and below:
             kind = "collapsed"
         name = node.operator or "start"
-        texts = _first_that_fits((f"{node.id}  {name}", name, node.function, node.id), x, w, depth)
+        count = self.family_counts[node.id]
+        families = count_text(count, "family", "families")
+        names = (f"{node.id}  {name}", name, node.function, node.id)
+        stands_for_several = count > 1 and (kind == "collapsed" or len(node.families) > 1)
+        numbered = [f"{text} · {families}" for text in names if text] if stands_for_several else []
+        texts = _first_that_fits((*numbered, *names), x, w, depth)
         leaves = self.leaves[node.id]
         tip = "\n".join(
             s
             for s in (
                 f"{node.id}: {name}, {node.level} level",
                 node.expression and f"computes {node.expression}",
-                f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'} below, {len(node.pruned):,} pruned here",
+                f"{count_text(leaves, 'leaf', 'leaves')} below, {len(node.pruned):,} pruned here",
                 "not expanded yet" if kind == "frontier" else "",
                 f"completes {', '.join(node.families)}" if node.families else "",
+                f"leads to {families}" if count > len(node.families) else "",
             )
             if s
         )
@@ -168,11 +176,14 @@ class _Icicle:
         if wide < MIN_BLOCK_PX or not names:
             return
         parent = self.tree.nodes[names[0]].parent
+        count = sum(self.family_counts[n] for n in names)
+        families = f", {count_text(count, 'family', 'families')}" if count else ""
         tip = (
-            f"{len(names):,} nodes with {leaves:,} leaves below them, each narrower than {MIN_BLOCK_PX:g} px: "
-            f"from {names[0]} to {names[-1]}\nzoom into {parent or 'the root'} to see them"
+            f"{len(names):,} nodes with {leaves:,} leaves{families} below them, each narrower than "
+            f"{MIN_BLOCK_PX:g} px: from {names[0]} to {names[-1]}\nzoom into {parent or 'the root'} to see them"
         )
-        texts = _first_that_fits((f"{len(names):,} nodes", f"{len(names):,}"), x, wide, depth)
+        nodes = f"{len(names):,} nodes"
+        texts = _first_that_fits((f"{nodes}{families}", nodes, f"{len(names):,}"), x, wide, depth)
         ident = f"{names[0]}+"
         self.items.append(
             Shape(ident, "block", "aggregate", x, depth * ROW_PX, wide, ROW_PX, "rect", texts, parent, tip, "", leaves)

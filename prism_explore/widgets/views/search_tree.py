@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,6 +25,7 @@ from prism_explore.events.kinds import (
     RegionPruned,
     Soundness,
 )
+from prism_explore.events.ledger import FamilyRow
 
 RegionKind: TypeAlias = tuple[str, str, Soundness]
 """Operator without operands, code of the reason, soundness."""
@@ -271,3 +273,8 @@ class SearchTree:
     def path(self, node: str) -> tuple[str, ...]:
         """Ids of the nodes from the root to this one."""
         return tuple(self.ancestors(node))[::-1]
+
+
+def family_counts(tree: SearchTree, families: Iterable[FamilyRow]) -> Counter[str]:
+    """Per node, the number of families that it and the nodes below it complete."""
+    return Counter(node for row in families for node in tree.ancestors(row.node))

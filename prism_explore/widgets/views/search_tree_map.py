@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 
+from prism_explore.events.format import count_text
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import FamilyRow, Ledger
 from prism_explore.widgets.drawing.charts import empty_scene
@@ -18,7 +19,7 @@ from prism_explore.widgets.scene import Scene, Shape, Text
 from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, PRUNED_KINDS, letter_of, mark_kind
 from prism_explore.widgets.views.outline_rows import ROW_PX, OutlineDrawing, OutlineRow
-from prism_explore.widgets.views.search_tree import SearchTree, TreeNode
+from prism_explore.widgets.views.search_tree import SearchTree, TreeNode, family_counts
 
 SMALL_LEAVES = 8
 MAX_ROWS = 300
@@ -52,6 +53,7 @@ class _TreeMap:
         self.nodes = tree.nodes
         self.leaves: Mapping[str, int] = tree.leaf_counts()
         self.families: dict[str, FamilyRow] = {row.family: row for row in book.families}
+        self.family_counts = family_counts(tree, book.families)
         self.rank = self._ranks()
         self.open: set[str] = set()
         self.kept_closed = 0
@@ -155,7 +157,8 @@ class _TreeMap:
 
     def _node_row(self, node: TreeNode, depth: int, is_open: bool | None) -> OutlineRow:
         leaves = self.leaves[node.id]
-        size = f"{leaves:,} {'leaf' if leaves == 1 else 'leaves'}"
+        size = count_text(leaves, "leaf", "leaves")
+        families = self._families_text([node.id])
         is_frontier = is_open is None and not self.tree.finished and not (node.children or node.families)
         kind = "frontier" if is_frontier else "expanded"
         if self.book.steering.choices.get(node.id) == "rejected":
@@ -166,13 +169,14 @@ class _TreeMap:
                 f"{node.id}: {node.operator or 'start'}, {node.level} level",
                 node.expression and f"computes {node.expression}",
                 f"{size} below, {len(node.pruned):,} pruned here, {len(node.children):,} children",
+                families and f"leads to {families}",
                 "collapsed; + expands it" if is_open is False else "not expanded yet" if is_frontier else "",
             )
             if s
         )
         closed = is_open is False
         best = " ★" if closed and self.rank.get(node.id) == 3 else ""
-        note = f"{size}{best}" if closed else ""
+        note = ", ".join(filter(None, (size, families))) + best if closed else ""
         outline = "triangle" if closed else "circle"
         text = f"{node.id} {node.operator or 'start'}"
         return OutlineRow(node.id, node.id, depth, kind, outline, text, note, tip, "", is_open, count=leaves)
@@ -192,9 +196,13 @@ class _TreeMap:
             f"{len(names):,} more nodes",
             f"{names[0]} to {names[-1]}: zoom into {parent}, or select one by its id",
         )
-        return OutlineRow(
-            f"{names[0]}+", parent, depth, "aggregate", "square", text, f"{leaves:,} leaves", tip, count=leaves
-        )
+        note = ", ".join(filter(None, (f"{leaves:,} leaves", self._families_text(names))))
+        return OutlineRow(f"{names[0]}+", parent, depth, "aggregate", "square", text, note, tip, count=leaves)
+
+    def _families_text(self, names: Sequence[str]) -> str:
+        """The number of families that nodes and those below them complete; empty for none."""
+        count = sum(self.family_counts[name] for name in names)
+        return count_text(count, "family", "families") if count else ""
 
 
 def _groups(pruned: Sequence[RegionPruned]) -> list[list[RegionPruned]]:

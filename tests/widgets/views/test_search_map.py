@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from prism_explore.events.kinds import Event, FamilyCompleted, NodeExpanded, RegionPruned, Steered
 from prism_explore.events.ledger import ledger
 from prism_explore.widgets.scene import Scene, Shape
+from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.search_map import MIN_BLOCK_PX, ROW_PX, search_scene
 from prism_explore.widgets.views.search_tree import SearchTree
 from tests.widgets.call_counts import counted_calls
@@ -174,3 +175,26 @@ def test_twenty_thousand_nodes_are_drawn_with_work_in_proportion_to_what_is_show
         assert len(scene.items) < 3000
 
     assert calls[1] < 2 * calls[0]
+
+
+def test_a_block_says_how_many_families_it_stands_for() -> None:
+    events: list[Event] = [NodeExpanded("n0", "", "", "kernel"), NodeExpanded("n1", "n0", "exp(%0)", "block")]
+    events += [FamilyCompleted(f"f{i}", "n1", R1) for i in range(3)]
+    collapsed = search_scene(SearchTree(events), ledger(events), 400.0, view=MapView(closed=("n0",)))
+    leaf, root = by_id(search_map(events, width=400.0), "n1"), by_id(collapsed, "n0")
+
+    assert ["n1  exp(%0) · 3 families"] == [t.text for t in leaf.texts]
+    assert ["n0  start · 3 families"] == [t.text for t in root.texts]
+    assert "leads to 3 families" in root.tip
+    assert "completes f0, f1, f2" in leaf.tip
+    assert "leads to" not in leaf.tip
+
+
+def test_nodes_that_share_a_block_say_how_many_families_they_stand_for() -> None:
+    events: list[Event] = [NodeExpanded("n0", "", "", "kernel")]
+    for i in range(1, 400):
+        events += [NodeExpanded(f"n{i}", "n0", f"exp(%{i})", "block"), FamilyCompleted(f"f{i}", f"n{i}", R1)]
+    shared = by_id(search_map(events, width=300.0), "n1+")
+
+    assert ["399 nodes, 399 families"] == [t.text for t in shared.texts]
+    assert "399 leaves, 399 families below them" in shared.tip

@@ -67,6 +67,15 @@ def test_the_user_expands_and_collapses_every_node() -> None:
     assert ["n0", "n1"] == rows(tree(failed(50), view.changed({"open": "n0"})))[:2]
 
 
+def test_a_collapsed_row_says_how_many_families_it_stands_for() -> None:
+    events = failed(50)
+    events += [FamilyCompleted(f"f{i}", "n2", R1) for i in (2, 3)]
+    row = next(s for s in tree(events, MapView("tree", closed=("n0",))).shapes if s.id == "n0")
+
+    assert "51 leaves, 3 families" in [t.text for t in row.texts]
+    assert "leads to 3 families" in row.tip
+
+
 def test_zooming_shows_the_ancestors_and_the_subtree() -> None:
     scene = tree(story(), root="n3")
 

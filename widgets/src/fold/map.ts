@@ -4,7 +4,7 @@
 import type { Item, Scene, Shape, Text } from "../scene.ts";
 import type { Columns } from "./columns.ts";
 import type { FamilyMark, Reason, Soundness, State } from "./counts.ts";
-import { columns as columnsOf, commas, hundredths } from "./text.ts";
+import { columns as columnsOf, commas, countText, hundredths } from "./text.ts";
 import type { TreeNode } from "./tree.ts";
 
 type Outline = NonNullable<Shape["outline"]>;
@@ -76,8 +76,24 @@ export function searchScene(
   return rounded(icicle.scene());
 }
 
+/** Per node, the number of families that it and the nodes below it complete. */
+export function familyCounts(state: State): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const row of state.families) {
+    for (const node of state.tree.path(row.node)) counts.set(node, (counts.get(node) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** How many families nodes and those below them complete; empty for none. */
+export function familiesText(counts: ReadonlyMap<string, number>, nodes: readonly string[]): string {
+  const count = nodes.reduce((sum, node) => sum + (counts.get(node) ?? 0), 0);
+  return count > 0 ? countText(count, "family", "families") : "";
+}
+
 class Icicle {
   private readonly leaves: ReadonlyMap<string, number>;
+  private readonly familyCounts: ReadonlyMap<string, number>;
   private readonly leaders: Item[] = [];
   private readonly items: Item[] = [];
   private readonly anchors = new Map<string, readonly [number, number]>();
@@ -97,6 +113,7 @@ class Icicle {
     private readonly closed: ReadonlySet<string>,
   ) {
     this.leaves = state.tree.leafCounts();
+    this.familyCounts = familyCounts(state);
     this.choices = state.choices;
   }
 
@@ -187,14 +204,20 @@ class Icicle {
     if (this.choices.get(node.id) === "rejected") kind = "pruned-user";
     else if (this.closed.has(node.id) && below > 0) kind = "collapsed";
     const name = operator || "start";
-    const options = [`${node.id}  ${name}`, name, operator.split("(")[0] ?? "", node.id];
+    const names = [`${node.id}  ${name}`, name, operator.split("(")[0] ?? "", node.id];
+    const count = this.familyCounts.get(node.id) ?? 0;
+    const families = familiesText(this.familyCounts, [node.id]);
+    const standsForSeveral = count > 1 && (kind === "collapsed" || node.families.length > 1);
+    const numbered = standsForSeveral ? names.filter(Boolean).map((text) => `${text} · ${families}`) : [];
+    const options = [...numbered, ...names];
     const leaves = this.leavesOf(node.id);
     const tip = [
       `${node.id}: ${name}, ${level} level`,
       expression && `computes ${expression}`,
-      `${commas(leaves)} ${leaves === 1 ? "leaf" : "leaves"} below, ${commas(node.pruned.length)} pruned here`,
+      `${countText(leaves, "leaf", "leaves")} below, ${commas(node.pruned.length)} pruned here`,
       kind === "frontier" ? "not expanded yet" : "",
       node.families.length > 0 ? `completes ${node.families.join(", ")}` : "",
+      count > node.families.length ? `leads to ${families}` : "",
     ];
     this.items.push({
       ...block(node.id, kind, x, depth * drawing.row_px, w, drawing.row_px),
@@ -226,10 +249,14 @@ class Icicle {
     const [first, last] = [names[0], names.at(-1)];
     if (wide < min_block_px || first === undefined) return;
     const parent = tree.node(first).parent;
+    const text = familiesText(this.familyCounts, names);
+    const families = text && `, ${text}`;
     const tip =
-      `${commas(names.length)} nodes with ${commas(leaves)} leaves below them, each narrower than ${min_block_px} px: ` +
+      `${commas(names.length)} nodes with ${commas(leaves)} leaves${families} below them, ` +
+      `each narrower than ${min_block_px} px: ` +
       `from ${first} to ${last}\nzoom into ${parent || "the root"} to see them`;
-    const options = [`${commas(names.length)} nodes`, commas(names.length)];
+    const nodes = `${commas(names.length)} nodes`;
+    const options = [`${nodes}${families}`, nodes, commas(names.length)];
     this.items.push({
       ...block(`${first}+`, "aggregate", x, depth * row_px, wide, row_px),
       texts: this.fitting(options, x, wide, depth, "mono"),

@@ -11,6 +11,11 @@ export function commas(value: number): string {
     .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** A number with its noun, as Python's `count_text`. */
+export function countText(count: number, one: string, several: string): string {
+  return `${commas(count)} ${count === 1 ? one : several}`;
+}
+
 /** A share as `{:.0%}`. */
 export function percent(share: number): string {
   if (share < 0.005) return "<1%";

@@ -3,9 +3,18 @@
 import type { Scene } from "../scene.ts";
 import type { Columns } from "./columns.ts";
 import type { FamilyMark, Reason, State } from "./counts.ts";
-import { compare, type Drawing, emptyScene, groupsOf, letterOf, markKind } from "./map.ts";
+import {
+  compare,
+  type Drawing,
+  emptyScene,
+  familiesText,
+  familyCounts,
+  groupsOf,
+  letterOf,
+  markKind,
+} from "./map.ts";
 import { isOpen, Outline, type OutlineRow, type Toggled } from "./outline.ts";
-import { commas } from "./text.ts";
+import { commas, countText } from "./text.ts";
 import type { TreeNode } from "./tree.ts";
 
 type Waiting = readonly [priority: number, depth: number, order: number, name: string];
@@ -30,6 +39,7 @@ export function treeScene(
 class TreeMap {
   private readonly leaves: ReadonlyMap<string, number>;
   private readonly families: ReadonlyMap<string, FamilyMark>;
+  private readonly familyCounts: ReadonlyMap<string, number>;
   private readonly choices: ReadonlyMap<string, string>;
   /** Per node that leads to families, the rank of the best of them: 3 for the best kernel, 2 for proved. */
   private readonly rank = new Map<string, number>();
@@ -45,6 +55,7 @@ class TreeMap {
     private readonly width: number,
   ) {
     const { families } = state;
+    this.familyCounts = familyCounts(state);
     this.leaves = state.tree.leafCounts();
     this.choices = state.choices;
     this.families = new Map(families.map((row) => [row.family, row]));
@@ -166,7 +177,8 @@ class TreeMap {
       text("expression"),
     ];
     const leaves = this.leavesOf(node.id);
-    const size = `${commas(leaves)} ${leaves === 1 ? "leaf" : "leaves"}`;
+    const size = countText(leaves, "leaf", "leaves");
+    const families = familiesText(this.familyCounts, [node.id]);
     const below = node.children.length + node.families.length;
     const isFrontier = open === null && !this.state.tree.finished && below === 0;
     const isRejected = this.choices.get(node.id) === "rejected";
@@ -174,6 +186,7 @@ class TreeMap {
       `${node.id}: ${operator}, ${level} level`,
       expression && `computes ${expression}`,
       `${size} below, ${commas(node.pruned.length)} pruned here, ${commas(node.children.length)} children`,
+      families && `leads to ${families}`,
       open === false ? "collapsed; + expands it" : isFrontier ? "not expanded yet" : "",
     ];
     const closed = open === false;
@@ -184,7 +197,7 @@ class TreeMap {
       kind: isRejected ? "pruned-user" : isFrontier ? "frontier" : "expanded",
       outline: closed ? "triangle" : "circle",
       text: `${node.id} ${operator}`,
-      note: closed ? size + (this.rankOf(node.id) === BEST ? " ★" : "") : "",
+      note: closed ? joined(size, families) + (this.rankOf(node.id) === BEST ? " ★" : "") : "",
       tip: tip.filter(Boolean).join("\n"),
       isOpen: open,
       count: leaves,
@@ -211,7 +224,7 @@ class TreeMap {
       kind: "aggregate",
       outline: "square",
       text: `${commas(names.length)} more nodes`,
-      note: `${commas(leaves)} leaves`,
+      note: joined(`${commas(leaves)} leaves`, familiesText(this.familyCounts, names)),
       tip: `${names[0]} to ${names.at(-1)}: zoom into ${parent}, or select one by its id`,
       count: leaves,
     };
@@ -237,6 +250,10 @@ class TreeMap {
       count,
     };
   }
+}
+
+function joined(...texts: readonly string[]): string {
+  return texts.filter(Boolean).join(", ");
 }
 
 /** Insert into a sorted list. */
