@@ -72,7 +72,7 @@ export class App implements Host {
   private readonly relations = new Relations();
 
   constructor(model: Model) {
-    this.bar = new TransportBar(this);
+    this.bar = new TransportBar(this, this.lineage.element);
     this.panels = makePanels(this);
     this.layout = new Layout(this.panels, (what) => this.look(what));
     this.find = new FindField(this.panels, this);
@@ -88,7 +88,6 @@ export class App implements Host {
       },
       h("style", {}, `${SCENE_CSS}\n${styles}`),
       this.bar.element,
-      this.lineage.element,
       this.banner.element,
       this.filter.chips,
       this.layout.main,

@@ -50,7 +50,7 @@ const ROWS = [
     unit: "px",
     least: 460,
     most: 2400,
-    initial: 840,
+    initial: 880,
     after: false,
   },
 ] as const satisfies readonly [Row, Row, Row, Row];

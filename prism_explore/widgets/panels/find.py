@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prism_explore.ir.ops import Input, op_name
+from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.widgets.drawing.text_metrics import shorten
 from prism_explore.widgets.panels.answers import answer_cards, short_answer
@@ -67,7 +68,7 @@ def find_item(context: Context) -> FoundItem | None:
 
 
 def _matches(context: Context) -> tuple[int | Found, ...]:
-    """The numbers of the records of events with the text, then what else has it."""
+    """The program's tensors of that name, the numbers of the records of events with the text, what else has it."""
     wanted, index = context.view.find, context.memo.find
     if not wanted.is_open:
         return ()
@@ -76,15 +77,27 @@ def _matches(context: Context) -> tuple[int | Found, ...]:
     needle = needle_of(wanted.text)
     if not needle:
         return ()
-    others = (f for f in _beside_events(context) if needle in f"{f.ref} {f.text}".lower())
-    return (*index.find(wanted.text, len(history)), *others)[:MAX_MATCHES]
+    tensors = _program_tensors(context.search.program)
+    named = [found for name, found in tensors if name.lower() == needle]
+    beside = (*(found for _, found in tensors if found not in named), *_beside_events(context))
+    others = (f for f in beside if needle in f"{f.ref} {f.text}".lower())
+    return (*named, *index.find(wanted.text, len(history)), *others)[:MAX_MATCHES]
+
+
+def _program_tensors(program: TensorProgram) -> tuple[tuple[str, Found], ...]:
+    """The tensors of the program, each with its name."""
+    lines = show(program).splitlines()[1:-1]
+    return tuple(
+        (
+            node.op.name if isinstance(node.op, Input) else f"%{n}",
+            Found("tensor", program_tensor(n), f"{line.strip()} {program.source(n)}"),
+        )
+        for n, (node, line) in enumerate(zip(program.graph.nodes, lines, strict=True))
+    )
 
 
 def _beside_events(context: Context) -> Iterator[Found]:
-    """What can be found although no event has it: the program, questions with answers, the rows of a comparison."""
-    program = context.search.program
-    for position, line in enumerate(show(program).splitlines()[1:-1]):
-        yield Found("tensor", program_tensor(position), f"{line.strip()} {program.source(position)}")
+    """What else can be found although no event has it: questions with answers, and the rows of a comparison."""
     for question in context.search.questions.questions:
         cards = " ".join(f"{c.title} {c.sentence}" for c in answer_cards(question))
         text = f"{question.kind} {question.subject} {question.state} {question.python} {short_answer(question)} {cards}"

@@ -234,3 +234,12 @@ def test_questions_with_their_answers_and_the_rows_of_a_comparison_are_found_too
     assert ("question", "q1", "questions", "") == first("sess.audit('p12')")
     assert ("difference", "m4", "compare", "steps") == first("softmax_of_gates")
     assert ("setting", "", "compare", "settings") == first("64 or 128")
+
+
+@pytest.mark.parametrize(("text", "ref"), [("x", "program.%0"), ("X", "program.%0"), ("%2", "program.%2")])
+def test_a_tensor_of_the_program_with_that_name_is_found_first(text: str, ref: str) -> None:
+    section = found(FINISHED, text, position=1)
+
+    assert section.item is not None
+    assert (section.item.kind, section.item.ref) == ("tensor", ref)
+    assert section.total > 1

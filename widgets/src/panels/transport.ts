@@ -41,7 +41,11 @@ export class TransportBar {
   /** Whether a pause was requested; the current step ends first, which can take seconds. */
   private pausing = false;
 
-  constructor(private readonly host: Host) {
+  constructor(
+    private readonly host: Host,
+    /** The path to the fork that is shown; beside the phases it takes no height from the panels. */
+    lineage: HTMLElement,
+  ) {
     for (const grain of GRAINS) this.grain.append(h("option", { value: grain }, grain));
     this.grain.value = DEFAULT_GRAIN;
     const button = (name: string, label: string, which: Icon, act: () => void, how = ""): Button => {
@@ -71,6 +75,7 @@ export class TransportBar {
         this.title,
         this.state,
         this.phases,
+        lineage,
         h("span", { class: "pe-group pe-time" }, this.moment, this.when),
       ),
       h(
