@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import gc
 import os
 import re
 import shutil
@@ -118,6 +119,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in set(left_out)]
     slow_files = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow_files)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what lives to the end: ten thousand tests, torch and other modules.
+
+    It took 18 % of the CPU time of 1,558 tests, 20 of 112 s; so it takes 6 s.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture
