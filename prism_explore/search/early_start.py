@@ -1,13 +1,14 @@
 """Start what tuning needs while the search grows: the worker that times kernels, and the one with the baselines.
 
 A search that runs to its end will need both, and each takes seconds to start. They do not touch the journal, so the
-events are the same without them. While a kernel is timed, the worker with the baselines is stopped.
+events are the same without them. While a kernel is timed, the worker with the baselines is stopped. With two cores it
+starts after the first timing: before that, the search and the first worker need both.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prism_explore.frontend import Traced
@@ -17,6 +18,9 @@ from prism_explore.tune.runner.backend import backend_of
 from prism_explore.tune.runner.baseline_worker import BaselineWorker
 from prism_explore.tune.runner.baselines import baseline_worker
 from prism_explore.tune.runner.worker import Worker
+
+BUSY_CORES = 2
+"""So many cores are busy before the first kernel is timed."""
 
 
 @dataclass(slots=True)
@@ -70,9 +74,16 @@ def start_early(
     rivals = None
     if reference is not None:
         rivals = baseline_worker(reference, program, shapes, target, baselines=baselines, seed=seed, stop=stop)
-    undisturbed = contextlib.nullcontext if rivals is None else rivals.stopped
-    bench = Worker(program, shapes, target, backend_of(target).loader, seed=seed, stop=stop, undisturbed=undisturbed)
+
+    @contextlib.contextmanager
+    def without_rivals() -> Generator[None]:
+        with contextlib.nullcontext() if rivals is None else rivals.stopped():
+            yield
+        if rivals is not None:
+            rivals.start()
+
+    bench = Worker(program, shapes, target, backend_of(target).loader, seed=seed, stop=stop, undisturbed=without_rivals)
     bench.start()
-    if rivals is not None:
+    if rivals is not None and target.cores > BUSY_CORES:
         rivals.start()
     return EarlyStart(bench, rivals)

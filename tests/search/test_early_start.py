@@ -14,8 +14,12 @@ import prism_explore as px
 from prism_explore.events.fastest import COMPILED, EAGER, NOT_WAITED_FOR, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, TrialMeasured, TuningEnded
+from prism_explore.frontend import trace
 from prism_explore.search import explore as search
+from prism_explore.search.early_start import start_early
 from prism_explore.session.session import Session
+from prism_explore.tune.runner.baseline_worker import BaselineWorker
+from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.worker import Worker
 from tests.session.test_session import machine, rmsnorm_linear
 
@@ -56,6 +60,30 @@ def test_one_worker_starts_at_the_first_step_of_a_run_and_times_all_kernels(
 
     assert {started[0].bench} == timed_by
     assert 1 == len(started)
+
+
+@pytest.mark.parametrize(("cores", "at_once"), [(2, False), (64, True)])
+def test_on_two_cores_the_rivals_start_after_the_first_timing(
+    monkeypatch: pytest.MonkeyPatch, cores: int, at_once: bool
+) -> None:
+    calls: list[str] = []
+    monkeypatch.setattr(BaselineWorker, "start", lambda _: calls.append("rivals"))
+    monkeypatch.setattr(Worker, "start", lambda _: calls.append("bench"))
+    monkeypatch.setattr(Worker, "request", lambda *_: calls.append("time") or Failure("tune.hang", "made up"))
+    traced = trace(rmsnorm_linear, INPUTS)
+    early = start_early(
+        traced.program,
+        {"b": 4},
+        machine().replace(cores=cores),
+        traced,
+        baselines=(EAGER,),
+        seed=0,
+        stop=lambda: False,
+    )
+    early.bench.time([], 1)
+    early.close()
+
+    assert ["bench", *(["rivals"] if at_once else []), "time", "rivals"] == calls
 
 
 def test_steps_start_nothing(started: list[search.EarlyStart]) -> None:

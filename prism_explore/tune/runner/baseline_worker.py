@@ -68,6 +68,7 @@ class BaselineWorker:
         self._may_be_late = False
         """Whether the baseline that is prepared may be left out because it takes too long."""
         self._thread: threading.Thread | None = None
+        self._is_started = False
         self._exporting = threading.Lock()
         self.worker = Worker(
             program,
@@ -95,8 +96,9 @@ class BaselineWorker:
         self._folder.cleanup()
 
     def start(self) -> None:
-        """Prepare the baselines in the background, where the process can be stopped while kernels are timed."""
-        if fork_server.IS_SUPPORTED and self._codes:
+        """Prepare the baselines in the background, where the process can be stopped; a second call does nothing."""
+        if fork_server.IS_SUPPORTED and self._codes and not (self._is_started or self._is_closed):
+            self._is_started = True
             self._thread = threading.Thread(target=self._prepare_all, name="prism-baselines", daemon=True)
             self._thread.start()
 

@@ -227,6 +227,37 @@ def test_every_copy_of_the_weights_is_compiled_up_to_a_limit_and_without_weights
     assert counters["stats"]["unique_graphs"] - before == wanted
 
 
+FAILED = Failure("tune.crash", "InductorError: CppCompileError: C++ compile error")
+OTHER = Failure("tune.wrong", "random: a row deviates")
+
+
+@pytest.mark.parametrize(("first", "asked"), [(CheckPassed(0.0), [True]), (OTHER, [True]), (FAILED, [True, None])])
+def test_torch_tries_the_vector_extensions_only_where_code_for_those_of_the_cpu_does_not_compile(
+    first: CheckPassed | Failure, asked: list[bool | None]
+) -> None:
+    from torch._inductor import config
+
+    found: list[bool | None] = []
+
+    def compiles() -> CheckPassed | Failure:
+        found.append(config.cpp.vec_isa_ok)
+        return first if len(found) == 1 else CheckPassed(1.0)
+
+    with config.patch({"cpp.vec_isa_ok": None}):
+        last = baseline_serve.compiled_for_this_cpu(compiles)
+
+    assert asked == found
+    assert last == (first if len(asked) == 1 else CheckPassed(1.0))
+
+
+def test_the_users_choice_of_vector_extensions_is_kept() -> None:
+    from torch._inductor import config
+
+    with config.patch({"cpp.vec_isa_ok": False}):
+        assert baseline_serve.compiled_for_this_cpu(lambda: FAILED) is FAILED
+        assert config.cpp.vec_isa_ok is False
+
+
 @pytest.mark.slow
 def test_frozen_copies_that_would_stay_in_the_cache_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
