@@ -119,8 +119,17 @@ class Scene:
 
 def to_plain(scene: Scene) -> dict[str, Any]:
     """Convert the scene to JSON data; items have a `type`, and no fields with default values."""
-    head = {f.name: getattr(scene, f.name) for f in fields(Scene) if f.name != "items"}
-    return {**head, "items": [{"type": type(i).__name__.lower(), **_plain(i)} for i in scene.items]}
+    return {**scene_head(scene), "items": [item_to_plain(i) for i in scene.items]}
+
+
+def scene_head(scene: Scene) -> dict[str, Any]:
+    """The JSON data of a scene without its items."""
+    return {f.name: getattr(scene, f.name) for f in fields(Scene) if f.name != "items"}
+
+
+def item_to_plain(item: Item) -> dict[str, Any]:
+    """The JSON data of an item."""
+    return {"type": type(item).__name__.lower(), **_plain(item)}
 
 
 def _plain(element: Item | Text) -> dict[str, Any]:

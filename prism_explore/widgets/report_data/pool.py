@@ -22,8 +22,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-from prism_explore.widgets.panels.sections import CodeTab, Inspector, Row, Table, shallow_data
-from prism_explore.widgets.scene import Scene, to_plain
+from prism_explore.widgets.panels.sections import (
+    AccessDim,
+    Cell,
+    CodeTab,
+    Column,
+    Crumb,
+    Inspector,
+    Link,
+    Row,
+    Table,
+    shallow_data,
+)
+from prism_explore.widgets.scene import Edge, Scene, Shape, item_to_plain, scene_head
 
 Member: TypeAlias = int | str
 """The number of an object or list; -1 - n for text n; or a number, true, false or null as JSON."""
@@ -42,6 +53,8 @@ _CONSTANTS: Mapping[object, str] = {None: "null", True: "true", False: "false"}
 KEPT_LENGTH = 9
 _KEPT = frozenset({Scene, Table, Row, CodeTab, Inspector})
 """Classes of which the same objects come at many moments; so do lists of `KEPT_LENGTH` members or more."""
+_EQUAL = frozenset({Shape, Edge, Link, Cell, Column, AccessDim, Crumb})
+"""Small classes of which equal objects come at many moments; to hash one is quicker than to store its fields."""
 
 
 class Pool:
@@ -55,6 +68,8 @@ class Pool:
         self._roots: dict[Member, int] = {}
         self._kept: dict[int, tuple[object, Member]] = {}
         """Per identity of an object of `_KEPT`, the object, which keeps it alive, and its member."""
+        self._equal: dict[object, Member] = {}
+        """Per object of `_EQUAL`, its member. Numbers that are equal here are the same in JavaScript."""
 
     def add(self, value: object) -> int:
         """Store a value; return its number.
@@ -74,6 +89,10 @@ class Pool:
             return repr(value).replace("inf", "1e999")  # JSON has no infinity; JavaScript reads this as one
         if value is None or kind is bool:
             return _CONSTANTS[value]
+        if kind in _EQUAL:
+            if (member := self._equal.get(value)) is None:
+                member = self._equal[value] = self._object(value)
+            return member
         is_list = kind is list or kind is tuple
         if kind in _KEPT or (is_list and len(value) >= KEPT_LENGTH):
             return self._once(value, is_list)
@@ -90,7 +109,9 @@ class Pool:
     def _object(self, value: Any) -> Member:
         match value:
             case Scene():
-                data = to_plain(value)
+                data = {**scene_head(value), "items": value.items}
+            case Shape() | Edge():
+                data = item_to_plain(value)
             case dict():
                 data = cast("Mapping[str, object]", value)
             case Mapping():
