@@ -31,12 +31,33 @@ class EarlyStart:
     """Times kernels."""
     baselines: BaselineWorker | None
     """None where there is no torch code."""
+    waits: bool
+    """Whether the baselines start after the first timing."""
+    rests: bool = True
+    """Whether no process was started, or all were ended because the search is paused."""
+
+    def start(self) -> None:
+        """Start the processes in the background, unless they were started."""
+        if not self.rests:
+            return
+        self.rests = False
+        self.bench.start()
+        if self.baselines is not None and not self.waits:
+            self.baselines.start()
+
+    def rest(self) -> None:
+        """End the processes; `start` or the next request starts them again."""
+        self.rests = True
+        self.bench.close()
+        if self.baselines is not None:
+            self.baselines.rest()
 
     def before_the_race(self) -> BaselineWorker | None:
         """The worker with the baselines; the process of the bench ends.
 
         Both fill memory with copies of the inputs, the second one in the race.
         """
+        self.rests = False
         self.bench.close()
         return self.baselines
 
@@ -83,7 +104,6 @@ def start_early(
             rivals.start()
 
     bench = Worker(program, shapes, target, backend_of(target).loader, seed=seed, stop=stop, undisturbed=without_rivals)
-    bench.start()
-    if rivals is not None and target.cores > BUSY_CORES:
-        rivals.start()
-    return EarlyStart(bench, rivals)
+    early = EarlyStart(bench, rivals, target.cores <= BUSY_CORES)
+    early.start()
+    return early

@@ -138,6 +138,11 @@ class Progress:
     early: EarlyStart | None = None
     """What was started for tuning."""
 
+    def rest(self) -> None:
+        """End the processes of a search that is paused; they start again when it continues."""
+        if self.early is not None:
+            self.early.rest()
+
 
 def explore(
     task: Task,
@@ -167,7 +172,10 @@ def explore(
 
 def _start_early(task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]) -> None:
     """Start what tuning needs, if the search runs to its end on this machine and does not repeat a saved one."""
-    if progress.early is not None or not progress.runs_to_end or progress.compared or journal.next_saved is not None:
+    if not progress.runs_to_end or progress.compared or journal.next_saved is not None:
+        return
+    if progress.early is not None:
+        progress.early.start()
         return
     if task.target.kind == "cpu" and not why_untimed(task.target) and min(task.budget.trials, task.budget.seconds) > 0:
         progress.early = start_early(

@@ -35,10 +35,22 @@ class _Advance:
 class Engine:
     """Owns the thread that advances one search."""
 
-    def __init__(self, open_search: Callable[[], Iterator[Any]], changed: Callable[[], None]) -> None:
-        """`open_search` begins or continues the search; `changed` is called after every change of state."""
+    def __init__(
+        self,
+        open_search: Callable[[], Iterator[Any]],
+        changed: Callable[[], None],
+        idle: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Nothing runs yet.
+
+        Args:
+            open_search: begins or continues the search.
+            changed: called after every change of state.
+            idle: called on the thread when it has had no command for `IDLE_S` and ends.
+        """
         self._open_search = open_search
         self._changed = changed
+        self._idle = idle
         self._commands: queue.Queue[_Advance | Callable[[], None]] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()
@@ -113,6 +125,7 @@ class Engine:
             try:
                 command = self._commands.get(timeout=IDLE_S)
             except queue.Empty:
+                self._idle()
                 with self._lock:
                     if self._commands.empty():
                         self._thread = None

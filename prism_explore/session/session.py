@@ -177,7 +177,7 @@ class Session(Record):
         self.selection: str | None = None
         self._progress = Progress()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}
-        self._engine = Engine(self._steps, self._state_changed)
+        self._engine = Engine(self._steps, self._state_changed, self._progress.rest)
         self._steering = SteeringLog(
             journal,
             lambda: self.families,

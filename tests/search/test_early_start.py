@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from prism_explore.events.kinds import BaselineMeasured, TrialMeasured, TuningEn
 from prism_explore.frontend import trace
 from prism_explore.search import explore as search
 from prism_explore.search.early_start import start_early
+from prism_explore.session import engine
 from prism_explore.session.session import Session
 from prism_explore.tune.runner.baseline_worker import BaselineWorker
 from prism_explore.tune.runner.bench import Failure
@@ -60,6 +62,29 @@ def test_one_worker_starts_at_the_first_step_of_a_run_and_times_all_kernels(
 
     assert {started[0].bench} == timed_by
     assert 1 == len(started)
+
+
+def test_a_paused_search_ends_its_worker_and_starts_it_again_when_it_goes_on(
+    started: list[search.EarlyStart], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trials(sess: Session) -> int:
+        return sum(isinstance(e, TrialMeasured) for e in sess.journal.events)
+
+    monkeypatch.setattr(engine, "IDLE_S", 0.05)
+    with session(budget=px.Budget()) as sess:
+        job = sess.start()
+        while not trials(sess):
+            assert not job.wait(0.01)
+        sess.pause()
+        job.wait()
+        while sess._engine.has_thread:
+            sleep(0.01)
+        timed = trials(sess)
+        assert ("paused", None) == (sess.state, started[0].bench.pid)
+        sess.run(until=lambda sess: trials(sess) > timed)
+
+        assert "paused" == sess.state
+        assert 1 == len(started)
 
 
 @pytest.mark.parametrize(("cores", "at_once"), [(2, False), (64, True)])

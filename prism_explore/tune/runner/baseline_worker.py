@@ -89,11 +89,20 @@ class BaselineWorker:
 
     def close(self) -> None:
         """End the process."""
+        self._end()
+        self._folder.cleanup()
+
+    def rest(self) -> None:
+        """End the process until `start` or `prepare`, which prepare the baselines again."""
+        self._end()
+        self._ready.clear()
+        self._thread, self._is_started, self._is_closed = None, False, False
+
+    def _end(self) -> None:
         self._is_closed = True
         if self._thread is not None:
             self._thread.join()
         self.worker.close()
-        self._folder.cleanup()
 
     def start(self) -> None:
         """Prepare the baselines in the background, where the process can be stopped; a second call does nothing."""
@@ -158,6 +167,8 @@ class BaselineWorker:
             self._may_be_late = baseline.compiles and baseline not in self._compiled
             left_s = max(POLL_S, deadline_s - began_s) if self._may_be_late else inf
             found = self.worker.request(request, min(baseline.limit_s, left_s))
+            if self._is_closed:
+                return
             if not isinstance(found, Failure):
                 self._ready.append(baseline.name)
                 self._compiled.add(baseline)

@@ -90,6 +90,19 @@ def test_what_was_prepared_earlier_is_timed_at_once_and_again(monkeypatch: pytes
             assert pid == started.worker.pid
 
 
+def test_a_worker_that_rested_prepares_its_baselines_again() -> None:
+    with made(BASELINES[0], SLOW) as started:
+        started.start()
+        assert wait_until(lambda: started.worker.pid is not None)
+        started.rest()
+        assert started.worker.pid is None
+        ready, failures = started.prepare({}, wait_s=0.0)
+
+    assert ["torch eager"] == ready
+    assert ["slow"] == list(failures)
+    assert failures["slow"].startswith(NOT_WAITED_FOR)
+
+
 def test_a_stopped_worker_gets_no_processor_time() -> None:
     with made(BASELINES[0]) as started:
         started.prepare({})
