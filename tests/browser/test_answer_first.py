@@ -14,7 +14,7 @@ from tests.browser.test_report import report
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 CELLS = (
     """
@@ -114,6 +114,8 @@ def test_separators_are_dragged_and_remembered(chromium: Browser, tmp_path: Path
     page.context.close()
 
 
+@pytest.mark.serial
+@pytest.mark.timeout(600)
 def test_nothing_moves_when_a_row_changes_and_nothing_is_alive_without_its_kernel(lab: Lab, lab_page: LabPage) -> None:
     from playwright.sync_api import expect
 
