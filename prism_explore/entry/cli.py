@@ -34,6 +34,7 @@ from prism_explore.events.ledger import Ledger, best_first, ledger, outcome
 from prism_explore.events.phases import phase_of, seconds_per_stage
 from prism_explore.floats import explain
 from prism_explore.frontend.workloads import WORKLOADS, workload
+from prism_explore.support.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     from prism_explore.runtime.best import Best
@@ -58,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             case "show":
                 from prism_explore.entry.cli_files import show_saved
 
-                print(show_saved(args.file, args.what))
+                print(terminal_text(show_saved(args.file, args.what)))
             case "doctor":
                 from prism_explore.entry.doctor import doctor
 
@@ -80,10 +81,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The reader closed the pipe; without this, Python's flush at exit would print an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 141
-        print(f"prism-explore: {error}", file=sys.stderr)
+        print(f"prism-explore: {terminal_text(str(error))}", file=sys.stderr)
         return 2
     except PrismError as error:
-        print(f"prism-explore: {error}", file=sys.stderr)
+        print(f"prism-explore: {terminal_text(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("prism-explore: interrupted", file=sys.stderr)

@@ -40,6 +40,7 @@ from prism_explore.session.pruned import Pruned
 from prism_explore.session.tables import data_frame, table_rows
 from prism_explore.session.tuning_table import Tuning
 from prism_explore.support.caches import lease_for
+from prism_explore.support.terminal_text import terminal_text
 from prism_explore.targets import Target, target
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.counterexample.case import Case, read_counterexample
@@ -387,7 +388,8 @@ class Record:
 
     def __repr__(self) -> str:
         return (
-            f"<recorded search: {len(self.journal)} events>{self._lineage_text}\n{self.claim}{_unfinished_text(self)}"
+            f"<recorded search: {len(self.journal)} events>{terminal_text(self._lineage_text)}\n"
+            f"{terminal_text(self.claim)}{_unfinished_text(self)}"
         )
 
     @property

@@ -27,6 +27,9 @@ LAYOUT_RULES = ("target-size", "scrollable-region-focusable")
 COLOUR_RULES = ("color-contrast", "link-in-text-block")
 WIDE, NARROW, ZOOMED = (1400, 900), (700, 900), (700, 450)
 """Sizes of the window in CSS pixels; the last is the first at 200 %."""
+Theme = Literal["light", "dark"]
+COLOURS: tuple[tuple[Theme, bool], ...] = (("light", False), ("dark", False), ("light", True), ("dark", True))
+"""Themes, and whether the system forces its own colours (high contrast)."""
 RUN = """async ([selector, rules]) => {
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -79,7 +82,7 @@ class Axe:
         self.page = page
         self.found: list[str] = []
 
-    def show(self, size: tuple[int, int], theme: Literal["light", "dark"], forced: bool = False) -> None:
+    def show(self, size: tuple[int, int], theme: Theme, forced: bool = False) -> None:
         """Change the size of the window and the theme, as the notebook or the system does."""
         self.page.set_viewport_size({"width": size[0], "height": size[1]})
         self.page.emulate_media(color_scheme=theme, forced_colors="active" if forced else "none")
@@ -121,7 +124,7 @@ def test_axe_finds_nothing_in_any_tab_size_theme_and_contrast(
     page.add_style_tag(content=ALL_PANELS)
     panels = set(page.locator("[data-panel]").evaluate_all("panels => panels.map(p => p.dataset.panel)"))
     for size in (WIDE, NARROW):
-        for theme, forced in (("light", False), ("dark", False), ("light", True), ("dark", True)):
+        for theme, forced in COLOURS:
             examined.show(size, theme, forced)
             assert examined.examine(rules=COLOUR_RULES) == panels
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -79,6 +80,21 @@ def test_tables_and_texts_have_the_name_unchanged(record: Record) -> None:
     for name in TABLES:
         record.table(name)
     assert "[bold red]" in record.text("ledger")
+
+
+def test_what_would_control_a_terminal_or_reorder_its_text_is_written_as_an_escape() -> None:
+    active = "\x1b]0;title\x07 \u202eright to left\r\n\ud800"
+    journal = Journal(clock=lambda: 0.0)
+    journal.append(ExplorationStarted(show(program()), active, 0, {"limit": active}, (), (("b", 8),)))
+    for event in story()[1:]:
+        is_region = isinstance(event, RegionPruned)
+        journal.append(replace(event, reason=replace(event.reason, rule=active)) if is_region else event)
+    record = Record(journal)
+    printed = "".join([record.text("ledger"), *map(record.text, ("pruned", "families")), repr(record)])
+
+    assert "\\x1b]0;title\\x07 \\u202eright to left\\r" in printed
+    assert not set(printed) & set(active) - set(" \n" + string.printable[:94])
+    assert any(active in row.values() for row in record.table("pruned"))  # data stays as it is
 
 
 def test_the_terminal_prints_brackets_as_they_are(capsys: pytest.CaptureFixture[str], record: Record) -> None:

@@ -17,6 +17,7 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, Trial, best_first, ledger, outcome
 from prism_explore.events.phases import seconds_per_stage
+from prism_explore.support.terminal_text import terminal_text
 from prism_explore.widgets.drawing.text_metrics import columns, shorten
 from prism_explore.widgets.refs import is_of_program, short_name
 from prism_explore.widgets.views.tuning import parameters_text
@@ -42,7 +43,7 @@ class TextTable:
     def __str__(self) -> str:
         if not self.rows:
             return self.empty
-        cells = [[shorten(cell, MAX_CELL_CHARACTERS) for cell in row] for row in self.rows]
+        cells = [[terminal_text(shorten(cell, MAX_CELL_CHARACTERS), keep="") for cell in row] for row in self.rows]
         widths = [max(columns(row[i]) for row in (self.headings, *cells)) for i in range(len(self.headings))]
         lines = [self._line(self.headings, widths), self._line(["─" * w for w in widths], widths)]
         return "\n".join([*lines, *(self._line(row, widths) for row in cells)])
@@ -57,7 +58,8 @@ class TextTable:
         for heading in self.headings:
             table.add_column(heading, justify="right" if heading in self.right else "left", overflow="fold")
         for row in self.rows:
-            table.add_row(*map(Text, row))  # texts, because square brackets would be markup
+            # Texts, because square brackets would be markup.
+            table.add_row(*(Text(terminal_text(cell)) for cell in row))
         return table
 
     def html(self) -> str:
@@ -229,7 +231,7 @@ def ledger_text(entries: Iterable[Entry]) -> str:
     steering = TextTable(("by you", "subject", "python", "note"), steps, "no steering steps")
     space = tuple(book.started.space.items()) if book.started else ()
     return "\n\n".join((
-        shown_claim(book),
+        terminal_text(shown_claim(book)),
         str(TextTable(("search space", "limit"), space, "no search has started")),
         str(funnel_table(book)),
         f"Pruned: {classes}.",
