@@ -553,13 +553,14 @@ UNARY: dict[str, ElementwiseFunction] = {
             derivative="(1 + erf(x / sqrt(2))) / 2 + x * exp(-x * x / 2) / sqrt(2 * pi())",
         ),
         ElementwiseFunction(
+            # torch rounds sqrt(2 / pi) to this number.
             name="gelu_tanh",
             numpy=_gelu_tanh,
             torch='torch.nn.functional.gelu({0}, approximate="tanh")',
             triton="{0} * tl.sigmoid(1.5957691216057308 * ({0} + 0.044715 * {0} * {0} * {0}))",
             llvm="1/2 * x * (1 + tanh(0.7978845608028654 * fma(x * x * 0.044715, x, x)))",
             flops=8,
-            exact="x * (1 + tanh(sqrt(2 / pi()) * (x + 0.044715 * x ** 3))) / 2",
+            definition="1/2 * (x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x)))))",
             range=Interval(-0.17004),
             zero_at_zero=True,
         ),

@@ -298,7 +298,7 @@ class Prover:
         return compared
 
     def _compare_with_definitions(self, graph: SGraph, compared: _NotProved) -> _Equal | _NotProved:
-        """Compare forms with functions replaced by definitions (F1, F7), then under the candidate's conditions."""
+        """Compare forms with functions spelled out (F1, O1 to O6, G1), then under the candidate's conditions."""
         match compared:
             case _NotProved(Lowered() as goal, Lowered() as found):
                 if self._are_equal_by_definitions(graph, goal, found):
@@ -498,5 +498,6 @@ def _show_dims(dims: tuple[Dim, ...]) -> str:
     return f"({', '.join(map(str, dims))})"
 
 
-_HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED_FUNCTIONS))})\{{|max\{{\[\]")
-"""Matches in the key of a form: a function with a definition, or a maximum with an operand without bound indices."""
+_HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED_FUNCTIONS))})\{{|max\{{\[\]|\^0")
+"""Matches in the key of a form: a function with a definition or a law, a maximum with an operand without bound indices,
+or a power 0, as of a comparison."""

@@ -65,6 +65,12 @@ def total_root(x: Array, degree: int = 2) -> Array:
     return np.where(x >= 0, np.abs(x) ** (1 / degree), 0.37 * np.abs(x) + 0.11)
 
 
+def total_log(x: Array) -> Array:
+    """The logarithm; of what is not positive some number that obeys no law."""
+    x = np.asarray(x, float)
+    return np.where(x > 0, np.log(np.where(x > 0, x, 1.0)), 0.23 * x - 0.7)
+
+
 def total_power(x: Array, e: Any) -> Array:
     """x^e by the same convention."""
     exact = Fraction(e).limit_denominator(1000)
@@ -97,6 +103,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "erf": _erf,
     "gelu": lambda x: x * (1 + _erf(x / sqrt(2))) / 2,
     "gelu_tanh": lambda x: x * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2,
+    "log": total_log,
+    "positive": lambda x: (np.asarray(x) > 0).astype(float),
+    "is_zero": lambda x: (np.asarray(x) == 0).astype(float),
     "sqrt": total_root,
     **{f"root{k}": lambda x, k=k: total_root(x, k) for k in range(3, 13)},
 }
@@ -110,6 +119,7 @@ def total_functions() -> Iterator[None]:
         "recip": total_inverse,
         "sqrt": total_root,
         "rsqrt": lambda x: total_inverse(total_root(x)),
+        "log": total_log,
         "div": lambda a, b: a * total_inverse(b),
     }
     before: list[tuple[dict[str, Any], str, Any]] = []

@@ -62,10 +62,10 @@ from prism_explore.verify.normal_form.indicators import (
     merge_adjacent,
 )
 from prism_explore.verify.normal_form.maxima import maximum, running
-from prism_explore.verify.normal_form.powers import ROOT, power
+from prism_explore.verify.normal_form.order import by_steps, is_plain_sum, is_step, multiply_steps, nonzero, solve_steps
+from prism_explore.verify.normal_form.powers import power, root_degree
 from prism_explore.verify.normal_form.sums import canonical_sum, merge_adjacent_sums
 
-_HALF = Fraction(1, 2)
 _Operands = TypeVarTuple("_Operands")
 _Made = TypeVar("_Made")
 
@@ -90,7 +90,7 @@ class Algebra(Naming):
 
         Args:
             budget: the limits for one candidate.
-            expand_definitions: whether named functions are replaced by their definitions (rules F1, F7).
+            expand_definitions: whether functions are spelled out (rules F1, O1 to O6, G1).
             integers: sizes that are integers by the conditions of a candidate (rule I6).
         """
         super().__init__(budget, integers)
@@ -262,7 +262,17 @@ class Algebra(Naming):
             return NF_ZERO
         if n.masked:
             raise NoNormalForm("a power of a masked value (minus infinity)")
-        return self.cached(("power", n.key, q), power, self, n, q)
+        return self.cached(("power", n.key, q), self._power, n, q)
+
+    def _power(self, n: NormalForm, q: Number) -> NormalForm:
+        if self.expand_definitions:
+            if q == 0:
+                return nonzero(self, n)
+            if not (isinstance(q, int) and q > 0):
+                split = by_steps(self, n, lambda piece: self.power(piece, q) if piece.terms else NF_ZERO)
+                if split is not None:
+                    return split
+        return power(self, n, q)
 
     # ------------------------------------------------------------ functions
     def exp(self, n: NormalForm) -> NormalForm:
@@ -270,7 +280,7 @@ class Algebra(Naming):
         return exp(self, n)
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
-        """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7).
+        """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F6, O1 to O6, G1).
 
         Raises:
             NoNormalForm: n may be minus infinity.
@@ -410,10 +420,8 @@ class Algebra(Naming):
                 return self.exp(self.substitute(NormalForm(((term, 1),)), by))
             case Group(inner):
                 return self.substitute(inner, by)
-            case Opaque("sqrt", (arg,)):
-                return self.power(self.substitute(arg, by), _HALF)
-            case Opaque(function, (arg,)) if function.startswith(ROOT):
-                return self.power(self.substitute(arg, by), Fraction(1, int(function.removeprefix(ROOT))))
+            case Opaque(function, (arg,)) if (degree := root_degree(function)) is not None:
+                return self.power(self.substitute(arg, by), Fraction(1, degree))
             case Opaque(function, args):
                 return self.apply(function, self.substitute(args[0], by))
             case Bottom(keep):
@@ -444,6 +452,8 @@ class Algebra(Naming):
         expand: list[tuple[NormalForm, int]] = []
         where: list[Interval] = []
         bands: list[InBand] = []
+        zeroth: list[NormalForm] = []
+        steps = False
         for f in merged.values():
             a, e = f
             if e == 1 and type(a) is Read:
@@ -456,8 +466,14 @@ class Algebra(Naming):
                     bands.append(a)
                 case Bottom():
                     return self._masked_term(bound, merged.values(), coefficient)
+                case Opaque() if is_step(a):
+                    steps = True
+                    kept.append((a, 1))
                 case _ if e == 0:
-                    if a.sign != 2:
+                    base = a.inner if isinstance(a, Group) else single(a)
+                    if self.expand_definitions and a.sign != 2 and not is_plain_sum(base):
+                        zeroth.append(base)
+                    elif a.sign != 2:
                         kept.append((a, 0))
                 case Prime(value):
                     coefficient = number(coefficient * Fraction(value) ** floor(e))
@@ -479,10 +495,19 @@ class Algebra(Naming):
             if overlap is None:
                 return NF_ZERO
             kept += [(b, 1) for b in overlap]
-        if expand:
-            result = self.term((), kept, coefficient)
+        solved: NormalForm | None = None
+        if steps:
+            left = multiply_steps(kept)
+            if left is None:
+                return NF_ZERO
+            kept = left
+            solved = solve_steps(self, kept)
+        if expand or zeroth or solved is not None:
+            result = self.term((), kept, coefficient) if solved is None else self.scale(solved, coefficient)
             for n, k in expand:
                 result = self.mul(result, self.power(n, k))
+            for n in zeroth:
+                result = self.mul(result, self.power(n, 0))
             for v in bound:
                 result = self.sum(result, v)
             return result

@@ -124,7 +124,7 @@ class Opaque(Signed):
         key = f"@{self.function}{{{';'.join(a.key for a in self.args)}}}"
         self._set_key(key, free, max(a.height for a in self.args), 1 + max(a.depth for a in self.args))
         row = UNARY.get(self.function)
-        sign = row.sign if row is not None and row.is_symbol else ""
+        sign = row.sign if row is not None else ""
         self._set_sign(2 if sign == "positive" else 1 if sign == "nonnegative" else 0)
 
 

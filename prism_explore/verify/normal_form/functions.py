@@ -1,4 +1,4 @@
-"""Functions of forms: the exponential and the named functions (rules E1, B1, F1 to F7)."""
+"""Functions of forms: the exponential and the named functions (rules E1, B1, F1 to F6, G1)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,31 @@ from fractions import Fraction
 
 from prism_explore.ir.elementwise import UNARY, ElementwiseFunction
 from prism_explore.ir.formulas import evaluate, formula, without_quotients
+from prism_explore.verify.normal_form import order
 from prism_explore.verify.normal_form.bound_names import NoNormalForm
 from prism_explore.verify.normal_form.compare import is_never_greater
-from prism_explore.verify.normal_form.forms import NF_ONE, NF_ZERO, Bottom, Exp, Max, NormalForm, Opaque, single
-from prism_explore.verify.normal_form.powers import by_cases, content, divide_out, has_negative_lead
+from prism_explore.verify.normal_form.forms import (
+    NF_ONE,
+    NF_ZERO,
+    Bottom,
+    Exp,
+    Factor,
+    Group,
+    Max,
+    NormalForm,
+    Opaque,
+    Prime,
+    Term,
+    single,
+)
+from prism_explore.verify.normal_form.order import by_steps
+from prism_explore.verify.normal_form.powers import by_cases, content, divide_out, factorise, has_negative_lead
 from prism_explore.verify.normal_form.ring import Ring
+from prism_explore.verify.normal_form.sums import components
 
 _HALF = Fraction(1, 2)
-DEFINED_FUNCTIONS = frozenset(row.name for row in UNARY.values() if row.is_symbol and row.definition)
-"""Functions that `Algebra(expand_definitions=True)` replaces by definitions; it also replaces max(a, b)."""
+DEFINED_FUNCTIONS = frozenset(row.name for row in UNARY.values() if row.is_symbol and row.definition) | {"log"}
+"""Functions that `Algebra(expand_definitions=True)` spells out; it also spells out max(a, b)."""
 
 
 def exp(ring: Ring, n: NormalForm) -> NormalForm:
@@ -23,7 +39,18 @@ def exp(ring: Ring, n: NormalForm) -> NormalForm:
         split = by_cases(ring, n, ring.exp)
         if split is not None:
             return split
-    result = ring.term((), [(Exp(t), c) for t, c in n.terms if not t.masked], 1)
+    if ring.expand_definitions:
+        split = by_steps(ring, n, ring.exp)
+        if split is not None:
+            return split
+    result, factors = NF_ONE, list[Factor]()
+    for t, c in n.terms:
+        base = _base_of_logarithm(t) if ring.expand_definitions else None
+        if base is not None:
+            result = ring.mul(result, ring.power(base, c))
+        elif not t.masked:
+            factors.append((Exp(t), c))
+    result = ring.mul(result, ring.term((), factors, 1))
     if n.masked:
         for t, _ in n.terms:
             for a, _ in t.factors:
@@ -32,8 +59,17 @@ def exp(ring: Ring, n: NormalForm) -> NormalForm:
     return result
 
 
+def _base_of_logarithm(t: Term) -> NormalForm | None:
+    """u, if a term is log(u) of a value that is provably positive (rule G1)."""
+    match t.factors:
+        case ((Opaque("log", (u,)), 1),) if u.sign == 2 and not t.bound:
+            return u
+        case _:
+            return None
+
+
 def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
-    """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7).
+    """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F6, O1 to O6, G1).
 
     Raises:
         NoNormalForm: n may be minus infinity.
@@ -47,7 +83,7 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         if split is not None:
             return split
     if ring.expand_definitions:
-        expanded = _expand_definition(ring, function, n)
+        expanded = by_steps(ring, n, lambda piece: ring.apply(function, piece)) or _expand_definition(ring, function, n)
         if expanded is not None:
             return expanded
     if function == "relu":
@@ -63,14 +99,55 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         return ring.scale(ring.apply(function, ring.scale(n, -1)), -1 if row.parity == "odd" else 1)
     if function == "abs":
         outside, inner = _pull_out_factors(ring, n)
-        return ring.mul(outside, _absolute(ring, inner))
+        return ring.mul(outside, single(Opaque("abs", (inner,))))
     return single(Opaque(function, (n,)))
 
 
 def _expand_definition(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
-    """Rule F1; None where a function has no definition, or its definition uses the order (rule F7)."""
-    row = UNARY[function]
-    return by_definition(ring, row, n) if row.definition and function not in ("relu", "abs") else None
+    """A function spelled out (rules F1, O1, O2, G1); None where it has no definition and no law."""
+    match function:
+        case "relu":
+            return order.relu(ring, n)
+        case "abs":
+            return order.absolute(ring, n)
+        case order.POSITIVE:
+            return order.positive(ring, n)
+        case order.IS_ZERO:
+            return order.is_zero(ring, n)
+        case "log":
+            return logarithm(ring, n)
+        case _:
+            row = UNARY[function]
+            return by_definition(ring, row, n) if row.definition else None
+
+
+def logarithm(ring: Ring, n: NormalForm) -> NormalForm:
+    """The logarithm: of a product of positive values, the sum of their logarithms (rule G1)."""
+    if n.sign != 2:
+        return single(Opaque("log", (n,)))
+    g, common = content(n.terms, roots=True)
+    rest = divide_out(ring, n, g, common)
+    parts = list(common)
+    if len(rest.terms) == 1:
+        ((t, c),) = rest.terms
+        g *= c
+        for bound, factors in components(*ring.open_term(t)):
+            parts += [(Group(NormalForm(((ring.close(bound, factors), 1),))), 1)] if bound else factors
+    else:
+        parts.append((Group(rest), 1))
+    for value, e in ((Fraction(g).numerator, 1), (Fraction(g).denominator, -1)):
+        parts += [(Prime(p), k * e) for p, k in factorise(value)]
+    total = NF_ZERO
+    for a, e in parts:
+        match a:
+            case Exp(t):
+                one = NormalForm(((t, 1),))
+            case Group(inner):
+                one = single(Opaque("log", (inner,)))
+            case _:
+                one = single(Opaque("log", (ring.constant(a.value) if isinstance(a, Prime) else single(a),)))
+        total = ring.add(total, ring.scale(one, e))
+    return total
 
 
 def by_definition(ring: Ring, row: ElementwiseFunction, n: NormalForm) -> NormalForm:
@@ -107,8 +184,7 @@ def _relu(ring: Ring, n: NormalForm) -> NormalForm:
         if c == 1 and len(t.factors) == 1 and t.factors[0][1] == 1 and not t.bound:
             return ring.maximum([((), n), ((), NF_ZERO)])
     outside, inner = _pull_out_factors(ring, n)
-    relu = max_by_definition(ring, inner, NF_ZERO) if ring.expand_definitions else single(Opaque("relu", (inner,)))
-    return ring.mul(outside, relu)
+    return ring.mul(outside, single(Opaque("relu", (inner,))))
 
 
 def _pull_out_factors(ring: Ring, n: NormalForm) -> tuple[NormalForm, NormalForm]:
@@ -121,14 +197,3 @@ def _pull_out_factors(ring: Ring, n: NormalForm) -> tuple[NormalForm, NormalForm
     else:
         g, outside = content(n.terms, roots=True)
     return ring.term((), outside, g), divide_out(ring, n, g, outside)
-
-
-def _absolute(ring: Ring, n: NormalForm) -> NormalForm:
-    """The absolute value, as a root where functions are replaced by definitions (rule F1)."""
-    return ring.power(ring.power(n, 2), _HALF) if ring.expand_definitions else single(Opaque("abs", (n,)))
-
-
-def max_by_definition(ring: Ring, a: NormalForm, b: NormalForm) -> NormalForm:
-    """The greater of two values by its definition (rule F7)."""
-    distance = ring.apply("abs", ring.sub(a, b))
-    return ring.scale(ring.add(ring.add(a, b), distance), _HALF)

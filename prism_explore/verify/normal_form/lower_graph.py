@@ -477,7 +477,9 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
         case "is_zero":
             return _is_zero(value, algebra)
         case "positive":
-            return algebra.power(algebra.apply("relu", value), 0)
+            return _is_positive(value, algebra)
+        case "nonnegative" if algebra.expand_definitions:
+            return algebra.sub(NF_ONE, _is_positive(algebra.scale(value, -1), algebra))
         case "nonnegative":
             return _is_zero(algebra.apply("relu", algebra.scale(value, -1)), algebra)
         case _ if UNARY[fn].lowering == "inline":
@@ -486,8 +488,17 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
             return algebra.apply(fn, value)
 
 
+def _is_positive(value: NormalForm, algebra: Algebra) -> NormalForm:
+    """1 where a value is greater than 0, else 0."""
+    if algebra.expand_definitions:
+        return algebra.apply("positive", value)
+    return algebra.power(algebra.apply("relu", value), 0)
+
+
 def _is_zero(value: NormalForm, algebra: Algebra) -> NormalForm:
-    """1 where a value is 0, else 0, as one term, (1 - x^0)^0, so that its sign is known."""
+    """1 where a value is 0, else 0; without steps as one term, (1 - x^0)^0, so that its sign is known."""
+    if algebra.expand_definitions:
+        return algebra.apply("is_zero", value)
     return algebra.power(algebra.sub(NF_ONE, algebra.power(value, 0)), 0)
 
 

@@ -29,12 +29,15 @@ from prism_explore.verify.normal_form.forms import (
     Term,
     single,
 )
-from prism_explore.verify.normal_form.functions import max_by_definition
 from prism_explore.verify.normal_form.index import MOVED, Index, Var, Zero, moved
 from prism_explore.verify.normal_form.indicators import is_part, split_cases
+from prism_explore.verify.normal_form.order import greatest
 from prism_explore.verify.normal_form.powers import content, divide_out
 from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.sums import fuse, indices_of_form, offset_range, split
+
+MOST_BY_ORDER = 3
+"""The largest number of operands whose maximum is spelled out by their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +248,8 @@ def _close(ring: Ring, flat: list[OpenOperand]) -> NormalForm:
         others.append(MaxOperand((), ring.constant(max(numbers))))
     if len(others) == 1 and not others[0].bound:
         return others[0].inner
-    if len(others) == 2 and ring.expand_definitions and not any(p.inner.masked for p in others):
-        return max_by_definition(ring, *(single(Max((p,))) if p.bound else p.inner for p in others))
+    if 2 <= len(others) <= MOST_BY_ORDER and ring.expand_definitions and not any(p.inner.masked for p in others):
+        return greatest(ring, [single(Max((p,))) if p.bound else p.inner for p in sorted(others)])
     if len(others) == 2 and not any(p.bound or p.inner.masked for p in others):
         a, b = (p.inner for p in others)
         if not b.terms or not a.terms:

@@ -33,6 +33,13 @@ ROOT = "root"
 """The prefix of the name of a root of a base that may be negative; the degree follows. That of degree 2 is sqrt."""
 
 
+def root_degree(function: str) -> int | None:
+    """The degree of a root by its name, such as 3 of `root3`; None for any other function."""
+    if function == "sqrt":
+        return 2
+    return int(function.removeprefix(ROOT)) if function.startswith(ROOT) else None
+
+
 def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
     """n, which is not 0 everywhere, to the power q, which is not 1."""
     if q == 0 and n.sign == 2:
@@ -72,6 +79,8 @@ def _power_of_product(ring: Ring, t: Term, c: Number, q: Number) -> NormalForm:
         for a, e in factors:
             if isinstance(q, int) or a.sign or e == 0:
                 powers.append((a, e * q))
+            elif ring.expand_definitions and number(e * q) == int(e * q):
+                result = ring.mul(result, ring.power(ring.apply("abs", single(a)), int(e * q)))
             else:
                 powers.append((Group(NormalForm(((Term((), ((a, 2),)), 1),))), e * q / 2))
         result = ring.mul(result, ring.term((), powers, 1))
