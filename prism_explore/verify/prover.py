@@ -106,11 +106,12 @@ class Prover:
         self._inputs = program.inputs
         self.refuter = Refuter(program)
         self._plain = Algebra(budget)
-        self._expanding = Algebra(budget, expand_definitions=True)
+        self._spelling = (Algebra(budget, expand_definitions=True), Algebra(budget, by_order=True))
         self._goal = _lowered(program.graph, self._plain)
         self._goal_masks_checked = False
         """Whether the masking analysis accepted the program."""
-        self._expanded_goal: Lowered | _NoForm | None = None
+        self._spelled_goals: dict[Algebra, Lowered | _NoForm] = {}
+        """The program's forms by each algebra that spells functions out."""
         self._limits = saturation
         self._class_names = ClassNames()
         self._refuted = 0
@@ -298,7 +299,7 @@ class Prover:
         return compared
 
     def _compare_with_definitions(self, graph: SGraph, compared: _NotProved) -> _Equal | _NotProved:
-        """Compare forms with functions spelled out (F1, O1 to O6, G1), then under the candidate's conditions."""
+        """Compare forms with functions spelled out (F1, F7; O1 to O6, G1), then under the candidate's conditions."""
         match compared:
             case _NotProved(Lowered() as goal, Lowered() as found):
                 if self._are_equal_by_definitions(graph, goal, found):
@@ -388,9 +389,10 @@ class Prover:
         try:
             if self._plain.equal_when_cleared(goal, result):
                 return cleared
-            expanded = self._forms_by_definitions(candidate.sgraph, goal, result)
-            if expanded is not None and self._expanding.equal_when_cleared(*expanded):
-                return cleared
+            for algebra in self._spelling:
+                spelled = self._spelled_forms(candidate.sgraph, goal, result, algebra)
+                if spelled is not None and algebra.equal_when_cleared(*spelled):
+                    return cleared
         except NoNormalForm as stuck:
             return _NotProved(lowered_goal, found, stuck.limit)
         except RecursionError:
@@ -404,32 +406,35 @@ class Prover:
         return _NotProved(lowered_goal, found, f"{DIFFER}, and the e-graph: {explain(run.stop)}")
 
     def _are_equal_by_definitions(self, graph: SGraph, goal: Lowered, found: Lowered) -> bool:
-        """Whether the two forms are equal with functions replaced by definitions."""
-        try:
-            expanded = self._forms_by_definitions(
-                graph, goal.values[self.program.graph.output], found.values[graph.output]
-            )
-        except (NoNormalForm, RecursionError):
-            return False
-        return expanded is not None and expanded[0] == expanded[1]
+        """Whether the two forms are equal with functions spelled out."""
+        forms = goal.values[self.program.graph.output], found.values[graph.output]
+        for algebra in self._spelling:
+            try:
+                spelled = self._spelled_forms(graph, *forms, algebra)
+            except (NoNormalForm, RecursionError):
+                continue
+            if spelled is not None and spelled[0] == spelled[1]:
+                return True
+        return False
 
-    def _forms_by_definitions(
-        self, graph: SGraph, goal: NormalForm, found: NormalForm
+    def _spelled_forms(
+        self, graph: SGraph, goal: NormalForm, found: NormalForm, algebra: Algebra
     ) -> tuple[NormalForm, NormalForm] | None:
-        """Both results with functions replaced by definitions; None where there are none.
+        """Both results with functions spelled out; None where there are none.
 
         Raises:
             NoNormalForm: the budget ended.
         """
-        if not _HAS_DEFINITION.search(goal.key) and not _HAS_DEFINITION.search(found.key):
+        spelled_out = _BY_ORDER if algebra.by_order else _HAS_DEFINITION
+        if not spelled_out.search(goal.key) and not spelled_out.search(found.key):
             return None
-        if self._expanded_goal is None:
-            self._expanded_goal = _lowered(self.program.graph, self._expanding)
-        if isinstance(self._expanded_goal, _NoForm):
-            raise NoNormalForm(f"the program with functions spelled out: {self._expanded_goal.limit}")
-        self._expanding.restart()
-        result = lower(graph, self._expanding).values[graph.output]
-        return self._expanded_goal.values[self.program.graph.output], result
+        if algebra not in self._spelled_goals:
+            self._spelled_goals[algebra] = _lowered(self.program.graph, algebra)
+        own = self._spelled_goals[algebra]
+        if isinstance(own, _NoForm):
+            raise NoNormalForm(f"the program with functions spelled out: {own.limit}")
+        algebra.restart()
+        return own.values[self.program.graph.output], lower(graph, algebra).values[graph.output]
 
     def restore(self, event: VerdictReached) -> None:
         """Restore the state after a saved verdict: class names and the count of refuted candidates."""
@@ -498,6 +503,7 @@ def _show_dims(dims: tuple[Dim, ...]) -> str:
     return f"({', '.join(map(str, dims))})"
 
 
-_HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED_FUNCTIONS))})\{{|max\{{\[\]|\^0")
-"""Matches in the key of a form: a function with a definition or a law, a maximum with an operand without bound indices,
-or a power 0, as of a comparison."""
+_HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED_FUNCTIONS))})\{{|max\{{\[\]")
+"""Matches in the key of a form: a function with a definition, or a maximum with an operand without bound indices."""
+_BY_ORDER = re.compile(rf"{_HAS_DEFINITION.pattern}|@log\{{|\^0")
+"""Matches these, a logarithm, and a power 0, such as that of a comparison."""

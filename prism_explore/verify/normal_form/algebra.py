@@ -84,17 +84,25 @@ class Algebra(Naming):
     """Operations on normal forms, with a cache and a budget."""
 
     def __init__(
-        self, budget: Budget | None = None, *, expand_definitions: bool = False, integers: Sequence[Dim] = ()
+        self,
+        budget: Budget | None = None,
+        *,
+        expand_definitions: bool = False,
+        by_order: bool = False,
+        integers: Sequence[Dim] = (),
     ) -> None:
         """Begin with an empty cache. Other settings need another algebra, because results are cached.
 
         Args:
             budget: the limits for one candidate.
-            expand_definitions: whether functions are spelled out (rules F1, O1 to O6, G1).
+            expand_definitions: whether named functions are replaced by their definitions (rules F1, F7).
+            by_order: whether this is so, and what depends on an order is spelled out by comparisons, and logarithms
+                are split (rules O1 to O6, G1).
             integers: sizes that are integers by the conditions of a candidate (rule I6).
         """
         super().__init__(budget, integers)
-        self.expand_definitions = expand_definitions
+        self.expand_definitions = expand_definitions or by_order
+        self.by_order = by_order
         self._cache: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
         """The result of each operation and its number of steps, by operation and operands."""
         self._tensor_cache: dict[tuple[Hashable, ...], _Tensor] = {}
@@ -265,7 +273,7 @@ class Algebra(Naming):
         return self.cached(("power", n.key, q), self._power, n, q)
 
     def _power(self, n: NormalForm, q: Number) -> NormalForm:
-        if self.expand_definitions:
+        if self.by_order:
             if q == 0:
                 return nonzero(self, n)
             if not (isinstance(q, int) and q > 0):
@@ -280,7 +288,7 @@ class Algebra(Naming):
         return exp(self, n)
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
-        """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F6, O1 to O6, G1).
+        """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7, O1 to O6, G1).
 
         Raises:
             NoNormalForm: n may be minus infinity.
@@ -471,7 +479,7 @@ class Algebra(Naming):
                     kept.append((a, 1))
                 case _ if e == 0:
                     base = a.inner if isinstance(a, Group) else single(a)
-                    if self.expand_definitions and a.sign != 2 and not is_plain_sum(base):
+                    if self.by_order and a.sign != 2 and not is_plain_sum(base):
                         zeroth.append(base)
                     elif a.sign != 2:
                         kept.append((a, 0))

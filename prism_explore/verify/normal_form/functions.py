@@ -1,4 +1,4 @@
-"""Functions of forms: the exponential and the named functions (rules E1, B1, F1 to F6, G1)."""
+"""Functions of forms: the exponential and the named functions (rules E1, B1, F1 to F7, G1)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.sums import components
 
 _HALF = Fraction(1, 2)
-DEFINED_FUNCTIONS = frozenset(row.name for row in UNARY.values() if row.is_symbol and row.definition) | {"log"}
-"""Functions that `Algebra(expand_definitions=True)` spells out; it also spells out max(a, b)."""
+DEFINED_FUNCTIONS = frozenset(row.name for row in UNARY.values() if row.is_symbol and row.definition)
+"""Functions that `Algebra(expand_definitions=True)` replaces by definitions; it also replaces max(a, b)."""
 
 
 def exp(ring: Ring, n: NormalForm) -> NormalForm:
@@ -39,13 +39,13 @@ def exp(ring: Ring, n: NormalForm) -> NormalForm:
         split = by_cases(ring, n, ring.exp)
         if split is not None:
             return split
-    if ring.expand_definitions:
+    if ring.by_order:
         split = by_steps(ring, n, ring.exp)
         if split is not None:
             return split
     result, factors = NF_ONE, list[Factor]()
     for t, c in n.terms:
-        base = _base_of_logarithm(t) if ring.expand_definitions else None
+        base = _base_of_logarithm(t) if ring.by_order else None
         if base is not None:
             result = ring.mul(result, ring.power(base, c))
         elif not t.masked:
@@ -69,7 +69,7 @@ def _base_of_logarithm(t: Term) -> NormalForm | None:
 
 
 def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
-    """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F6, O1 to O6, G1).
+    """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7, O1 to O6, G1).
 
     Raises:
         NoNormalForm: n may be minus infinity.
@@ -82,8 +82,12 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         split = by_cases(ring, n, lambda piece: ring.apply(function, piece))
         if split is not None:
             return split
+    if ring.by_order:
+        expanded = by_steps(ring, n, lambda piece: ring.apply(function, piece)) or _by_order(ring, function, n)
+        if expanded is not None:
+            return expanded
     if ring.expand_definitions:
-        expanded = by_steps(ring, n, lambda piece: ring.apply(function, piece)) or _expand_definition(ring, function, n)
+        expanded = _expand_definition(ring, function, n)
         if expanded is not None:
             return expanded
     if function == "relu":
@@ -99,12 +103,18 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         return ring.scale(ring.apply(function, ring.scale(n, -1)), -1 if row.parity == "odd" else 1)
     if function == "abs":
         outside, inner = _pull_out_factors(ring, n)
-        return ring.mul(outside, single(Opaque("abs", (inner,))))
+        return ring.mul(outside, _absolute(ring, inner))
     return single(Opaque(function, (n,)))
 
 
 def _expand_definition(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
-    """A function spelled out (rules F1, O1, O2, G1); None where it has no definition and no law."""
+    """Rule F1; None where a function has no definition, or its definition uses the order (rule F7)."""
+    row = UNARY[function]
+    return by_definition(ring, row, n) if row.definition and function not in ("relu", "abs") else None
+
+
+def _by_order(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
+    """A function by the laws of order and of logarithms (rules O1, O2, G1); None for any other function."""
     match function:
         case "relu":
             return order.relu(ring, n)
@@ -117,8 +127,7 @@ def _expand_definition(ring: Ring, function: str, n: NormalForm) -> NormalForm |
         case "log":
             return logarithm(ring, n)
         case _:
-            row = UNARY[function]
-            return by_definition(ring, row, n) if row.definition else None
+            return None
 
 
 def logarithm(ring: Ring, n: NormalForm) -> NormalForm:
@@ -184,7 +193,8 @@ def _relu(ring: Ring, n: NormalForm) -> NormalForm:
         if c == 1 and len(t.factors) == 1 and t.factors[0][1] == 1 and not t.bound:
             return ring.maximum([((), n), ((), NF_ZERO)])
     outside, inner = _pull_out_factors(ring, n)
-    return ring.mul(outside, single(Opaque("relu", (inner,))))
+    relu = max_by_definition(ring, inner, NF_ZERO) if ring.expand_definitions else single(Opaque("relu", (inner,)))
+    return ring.mul(outside, relu)
 
 
 def _pull_out_factors(ring: Ring, n: NormalForm) -> tuple[NormalForm, NormalForm]:
@@ -197,3 +207,14 @@ def _pull_out_factors(ring: Ring, n: NormalForm) -> tuple[NormalForm, NormalForm
     else:
         g, outside = content(n.terms, roots=True)
     return ring.term((), outside, g), divide_out(ring, n, g, outside)
+
+
+def _absolute(ring: Ring, n: NormalForm) -> NormalForm:
+    """The absolute value, as a root where functions are replaced by definitions (rule F1)."""
+    return ring.power(ring.power(n, 2), _HALF) if ring.expand_definitions else single(Opaque("abs", (n,)))
+
+
+def max_by_definition(ring: Ring, a: NormalForm, b: NormalForm) -> NormalForm:
+    """The greater of two values by its definition (rule F7)."""
+    distance = ring.apply("abs", ring.sub(a, b))
+    return ring.scale(ring.add(ring.add(a, b), distance), _HALF)

@@ -478,7 +478,7 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
             return _is_zero(value, algebra)
         case "positive":
             return _is_positive(value, algebra)
-        case "nonnegative" if algebra.expand_definitions:
+        case "nonnegative" if algebra.by_order:
             return algebra.sub(NF_ONE, _is_positive(algebra.scale(value, -1), algebra))
         case "nonnegative":
             return _is_zero(algebra.apply("relu", algebra.scale(value, -1)), algebra)
@@ -490,14 +490,14 @@ def _unary(fn: str, value: NormalForm, algebra: Algebra) -> NormalForm:
 
 def _is_positive(value: NormalForm, algebra: Algebra) -> NormalForm:
     """1 where a value is greater than 0, else 0."""
-    if algebra.expand_definitions:
+    if algebra.by_order:
         return algebra.apply("positive", value)
     return algebra.power(algebra.apply("relu", value), 0)
 
 
 def _is_zero(value: NormalForm, algebra: Algebra) -> NormalForm:
     """1 where a value is 0, else 0; without steps as one term, (1 - x^0)^0, so that its sign is known."""
-    if algebra.expand_definitions:
+    if algebra.by_order:
         return algebra.apply("is_zero", value)
     return algebra.power(algebra.sub(NF_ONE, algebra.power(value, 0)), 0)
 

@@ -29,6 +29,7 @@ from prism_explore.verify.normal_form.forms import (
     Term,
     single,
 )
+from prism_explore.verify.normal_form.functions import max_by_definition
 from prism_explore.verify.normal_form.index import MOVED, Index, Var, Zero, moved
 from prism_explore.verify.normal_form.indicators import is_part, split_cases
 from prism_explore.verify.normal_form.order import greatest
@@ -249,7 +250,11 @@ def _close(ring: Ring, flat: list[OpenOperand]) -> NormalForm:
     if len(others) == 1 and not others[0].bound:
         return others[0].inner
     if 2 <= len(others) <= MOST_BY_ORDER and ring.expand_definitions and not any(p.inner.masked for p in others):
-        return greatest(ring, [single(Max((p,))) if p.bound else p.inner for p in sorted(others)])
+        values = [single(Max((p,))) if p.bound else p.inner for p in others]
+        if ring.by_order:
+            return greatest(ring, sorted(values))
+        if len(others) == 2:
+            return max_by_definition(ring, *values)
     if len(others) == 2 and not any(p.bound or p.inner.masked for p in others):
         a, b = (p.inner for p in others)
         if not b.terms or not a.terms:

@@ -1,4 +1,4 @@
-"""Order: comparisons, maxima of two values and absolute values as steps, where functions are spelled out (O1 to O6).
+"""Order: comparisons, maxima of two values and absolute values as steps (rules O1 to O6), by `Algebra(by_order=True)`.
 
 A *step* is the atom [n > 0] or [n = 0], a function of n with the name `positive` or `is_zero`. Its argument is a
 *direction*, a sum without a constant, minus a number, the *border*. Directions have no common factor, so a direction

@@ -79,7 +79,7 @@ def _power_of_product(ring: Ring, t: Term, c: Number, q: Number) -> NormalForm:
         for a, e in factors:
             if isinstance(q, int) or a.sign or e == 0:
                 powers.append((a, e * q))
-            elif ring.expand_definitions and number(e * q) == int(e * q):
+            elif ring.by_order and number(e * q) == int(e * q):
                 result = ring.mul(result, ring.power(ring.apply("abs", single(a)), int(e * q)))
             else:
                 powers.append((Group(NormalForm(((Term((), ((a, 2),)), 1),))), e * q / 2))

@@ -19,7 +19,9 @@ class Ring(Protocol):
     """Operations from normal forms to normal forms; any of them raises `NoNormalForm` where the budget ends."""
 
     expand_definitions: bool
-    """Whether functions are spelled out (rules F1, O1 to O6, G1)."""
+    """Whether named functions are replaced by their definitions (rules F1, F7)."""
+    by_order: bool
+    """Whether what depends on an order is spelled out by comparisons, and logarithms are split (O1 to O6, G1)."""
     integers: tuple[Dim, ...]
     """Sizes that are integers by the conditions of a candidate."""
 

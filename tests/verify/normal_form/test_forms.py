@@ -492,14 +492,14 @@ def cook(steps: list[tuple[object, ...]], o: object) -> object:
 
 
 @settings(max_examples=300, deadline=None)
-@given(recipes(), st.integers(0, 10_000), st.booleans())
-def test_no_operation_changes_what_an_expression_means(steps, seed, expand_definitions):
+@given(recipes(), st.integers(0, 10_000), st.sampled_from(({}, {"expand_definitions": True}, {"by_order": True})))
+def test_no_operation_changes_what_an_expression_means(steps, seed, settings_of_algebra):
     r = random.Random(seed)
     grid = [-1.0, -0.5, 0.0, 0.5, 1.0, 2.0]
     inputs = {t: np.array([[r.choice(grid) for _ in range(4)] for _ in range(2)]) for t in "xy"}
     inputs["w"] = np.array([r.choice(grid) for _ in range(2)])
     try:
-        form = cook(steps, Algebra(expand_definitions=expand_definitions))
+        form = cook(steps, Algebra(**settings_of_algebra))
     except (NoNormalForm, ValueError):
         assume(False)
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -40,6 +40,8 @@ LARGEST_ERROR = 1e-6
 LARGEST_VALUE = 1e9
 SMALLEST_DIFFERENCE = 1e-7
 """About the root of a float's last digit: what a root of a difference of equal numbers may be."""
+ALGEBRAS = (Algebra, Algebra, partial(Algebra, expand_definitions=True), partial(Algebra, by_order=True))
+"""Half of all forms know functions by name."""
 
 
 def disagreement(graph: SGraph, r: random.Random, algebra: Algebra | None = None) -> float | str:
@@ -146,7 +148,7 @@ def test_the_normal_forms_of_arbitrary_graphs_mean_what_the_graphs_compute(reque
     tally: Counter[str] = Counter()
     while tally["compared"] < wanted:
         graph = arbitrary(r)
-        outcome = disagreement(graph, r, Algebra(expand_definitions=r.random() < 0.3))
+        outcome = disagreement(graph, r, r.choice(ALGEBRAS)())
         if isinstance(outcome, str):
             tally[outcome] += 1
             continue
@@ -180,7 +182,7 @@ def test_the_normal_forms_of_mutants_mean_what_the_mutants_compute(request):
     bases = [smaller(c.sgraph) for c in CASES]
     bases += [tiny(e) for e in ENTRIES if e.workload != "transformer_block"]
     # What one graph leaves behind in the memory must be as true for the next.
-    by_name, spelled_out = Algebra(), Algebra(expand_definitions=True)
+    algebras = [make() for make in ALGEBRAS]
     tally: Counter[str] = Counter()
     while tally["compared"] < wanted:
         graph = r.choice(bases)
@@ -190,7 +192,7 @@ def test_the_normal_forms_of_mutants_mean_what_the_mutants_compute(request):
             graph.conditions()
         except ShapeError:
             continue
-        outcome = disagreement(graph, r, spelled_out if r.random() < 0.3 else by_name)
+        outcome = disagreement(graph, r, r.choice(algebras))
         if isinstance(outcome, str):
             tally[outcome] += 1
             continue
