@@ -7,9 +7,10 @@ The rows are those of `kernel_workloads.py` and regions of Hugging Face models. 
 with an empty cache and with the cache that the first run filled. Times are seconds of wall time from the start of the
 search; `session_s` is that of `px.Session(...)` after torch was imported, and `cpu_s` is the CPU time of the process,
 its workers included. With `--replay` a third run makes 64 trials, and the rule of the default budget is replayed on
-them: after how many it would have stopped, and how much slower its best kernel is than the best of all.
+them: after how many it would have stopped, and how much slower its best kernel is than the best of all. A run that
+fails or takes longer than `--limit` becomes an `error`, and the next row follows.
 
-Nothing else should run on the machine: kernels are timed on all cores.
+Nothing else should run on the machine: kernels are timed on all cores. `load` is the load average at the start.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -113,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--replay", action="store_true", help="also make 64 trials, and replay the default budget on them"
     )
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds after which a run is ended (300)")
     parser.add_argument("--out", type=Path, help="write the results to this file")
     parser.add_argument("--in-this-process", choices=BUDGETS, help="run one row in this process; print JSON")
     args = parser.parse_args(argv)
@@ -120,28 +123,54 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.in_this_process:
         print(json.dumps(measure(rows[0], BUDGETS[args.in_this_process])))
         return
-    found = {**run_header(), "packages": package_versions(), "rows": []}
+    results: list[dict[str, Any]] = []
+    found = {**run_header(), "packages": package_versions(), "load": os.getloadavg()[0], "rows": results}
     for row in rows:
+        result: dict[str, Any] = {"row": row.name}
+        results.append(result)
         with tempfile.TemporaryDirectory() as folder:
-            first, again = (_run_in_subprocess(row.name, "quick", folder) for _ in range(2))
-        result = {"row": row.name, "first": first, "again": again}
+            for run in ("first", "again"):
+                result[run] = _run_in_subprocess(row.name, "quick", folder, args.limit)
         if args.replay:
-            thorough = _run_in_subprocess(row.name, "thorough", "off")
-            result["replay"] = replay(thorough["trial_times_s"], BUDGETS["quick"])
-        found["rows"].append(result)
-        moments = ", ".join(
-            f"{name.removesuffix('_s')} {first[name]:.1f}" for name in MOMENTS if first[name] is not None
-        )
-        print(f"{row.name}: {moments} s; again {again['done_s'] + again['best_s']:.2f} s {result.get('replay', '')}")
-        sys.stdout.flush()
+            thorough = _run_in_subprocess(row.name, "thorough", "off", args.limit)
+            result["replay"] = thorough if "error" in thorough else replay(thorough["trial_times_s"], BUDGETS["quick"])
+        print(summary(result), flush=True)
         if args.out:
             args.out.write_text(json.dumps(found, indent=1) + "\n")
 
 
-def _run_in_subprocess(name: str, budget: str, cache: str) -> dict[str, Any]:
+def summary(result: Mapping[str, Any]) -> str:
+    """A row's runs in one line."""
+    first, again = result["first"], result["again"]
+    if "error" in first:
+        return f"{result['row']}: {first['error']}"
+    known = ", ".join(f"{name.removesuffix('_s')} {first[name]:.1f}" for name in MOMENTS if first[name] is not None)
+    repeated = again["error"] if "error" in again else f"{again['done_s'] + again['best_s']:.2f} s"
+    return (
+        f"{result['row']}: {known} s, {first['cpu_s']:.1f} CPU s; again {repeated} {result.get('replay', '')}".rstrip()
+    )
+
+
+def _run_in_subprocess(name: str, budget: str, cache: str, limit_s: float) -> dict[str, Any]:
     command = [sys.executable, __file__, name, "--in-this-process", budget]
-    environment = {**os.environ, "PRISM_EXPLORE_CACHE": cache}
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout)
+    return last_json_line(command, {**os.environ, "PRISM_EXPLORE_CACHE": cache}, limit_s)
+
+
+def last_json_line(command: Sequence[str], environment: Mapping[str, str], limit_s: float) -> dict[str, Any]:
+    """What a process prints last, as JSON; `error` alone where it fails or takes longer than `limit_s` seconds."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    try:
+        out, err = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return {"error": f"not done after {limit_s:g} s"}
+    if process.returncode != 0 or not out.strip():
+        lines = err.strip().splitlines()
+        return {"error": f"exit status {process.returncode}: {lines[-1] if lines else 'nothing was said'}"}
+    return json.loads(out.strip().splitlines()[-1])
 
 
 def measure(row: Row, budget: Budget) -> dict[str, Any]:
