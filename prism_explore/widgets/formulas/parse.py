@@ -38,11 +38,15 @@ MAX_CHARACTERS = 4_000
 _MAX_DEPTH = 60
 _ENDS = (")", ",", "+", "-", "−", "/")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_LETTER = r"(?:(?![⁰¹²³⁴⁵⁶⁷⁸⁹])\w)"
+"""A character of a name: for `re`, a superscript is one too."""
 _RELATION = re.compile(r" (≤|≥|<|>|=|<=|>=) ")
 _PHRASE = re.compile(r"[A-Za-z][\w'-]*( [A-Za-z][\w'-]*)*")
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<bounds>(?:Σ|max)_\{[^{}]*\})|(?P<label>[Σμ∨][\w']*)|(?P<number>\d+(?:\.\d+)?(?:/\d+)?(?![\w%]))"
-    r"|(?P<name>[%A-Za-z_]\w*(?:\.\w+)*'*)|(?P<index>\[[^][]*\])|(?P<super>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?P<sign>[()+·*/^√,−-])"
+    r"(?P<space>\s+)|(?P<bounds>(?:Σ|max)_\{[^{}]*\})"
+    rf"|(?P<label>[Σμ∨](?:{_LETTER}|')*)|(?P<number>\d+(?:\.\d+)?(?:/\d+)?(?!{_LETTER}|%))"
+    rf"|(?P<name>[%A-Za-z_]{_LETTER}*(?:\.{_LETTER}+)*'*)"
+    r"|(?P<index>\[[^][]*\])|(?P<super>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?P<sign>[()+·*/^√,−-])"
 )
 
 

@@ -104,8 +104,10 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
             ("e-nodes", f"{shown.nodes:,}, {len(shown.added_nodes)} of them new"),
             ("e-classes", f"{len(shown.classes):,}, {len(shown.added)} of them new"),
             ("sides", f"both in {shown.roots[0]}" if shown.is_proved else f"{shown.roots[0]} and {shown.roots[1]}"),
+            *(("merge", text) for text in merge_texts(shown)),
         ),
-        "\n".join((f"= {growth.value}", *merge_texts(shown))),
+        growth.value,
+        to_mathml(growth.value),
         links=(
             *(Link(frame.id_of(n), label) for n, label in targets.items() if 0 <= n <= last and n != number),
             *back,

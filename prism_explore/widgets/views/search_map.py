@@ -300,10 +300,7 @@ class _Icicle:
         bottom += self._legend(bottom)
         omitted = ""
         if self.merged:
-            omitted = (
-                f"{self.merged:,} of {self.total:,} leaves are too narrow to be drawn one by one: "
-                "they share a block or are left out."
-            )
+            omitted = f"{self.merged:,} of {self.total:,} leaves share a block or are too narrow to be drawn."
             text = Text(0, bottom + 14, omitted, "muted", "start")
             self.items.append(Shape("omitted", "text", "plain", 0, bottom, self.width, 20, "none", (text,)))
             bottom += 20

@@ -156,3 +156,19 @@ def test_names_are_escaped() -> None:
 def test_long_decimals_end_with_an_ellipsis_and_powers_of_ten_are_powers() -> None:
     assert "0.088388…" in to_mathml("1767766952966369/20000000000000000 x[p0]")
     assert "<msup><mn>10</mn>" in to_mathml("x[p0] + 1/1000000")
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("1/8²", Power(Number(Fraction(1, 8)), Fraction(2))),
+        ("μd x²", Reduction("mean", (("d", ""),), Power(Symbol("x"), Fraction(2)))),
+        ("Σd² x", Reduction("sum", (("d", ""),), Reduction("sum", (("d", ""),), Symbol("x")))),
+    ],
+)
+def test_a_superscript_is_an_exponent_and_no_part_of_a_name(text: str, formula: Formula) -> None:
+    assert parse_formula(text) == formula
+
+
+def test_an_epsilon_that_was_squared_is_typeset() -> None:
+    assert "<msqrt>" in to_mathml("x/√(1/1000000² + 2·μd x²·1/1000000 + μd² x⁴)")

@@ -439,9 +439,7 @@ class Icicle {
     bottom += this.legend(bottom);
     let omitted = "";
     if (this.merged > 0) {
-      omitted =
-        `${commas(this.merged)} of ${commas(this.total)} leaves are too narrow to be drawn one by one: ` +
-        "they share a block or are left out.";
+      omitted = `${commas(this.merged)} of ${commas(this.total)} leaves share a block or are too narrow to be drawn.`;
       const text: Text = { x: 0, y: bottom + 14, text: omitted, kind: "muted", anchor: "start" };
       this.items.push({ ...line("omitted", 0, bottom, width, 20), texts: [text] });
       bottom += 20;
