@@ -17,8 +17,11 @@ from prism_explore.ir.tensors import tensor
 from prism_explore.pipeline.stages import Refuted, Unknown, Verified
 from prism_explore.verify.prover import Prover
 from tests.verify.corpus import candidate
+from tests.verify.counterexample.adversarial import Base, run
 from tests.verify.mutate import tidy
+from tests.verify.mutations import KINDS
 from tests.verify.pointwise import total_functions
+from tests.verify.test_truth_values import SWAPS
 
 torch: Any = pytest.importorskip("torch")
 F: Any = torch.nn.functional
@@ -209,6 +212,14 @@ def test_a_subtle_mistake_is_not_proved_and_shows_on_numbers(name: str, sides):
     assert isinstance(verdict, Unknown if name in ONLY_UNPROVED else Refuted)
     expected, found = values(program, graph)
     assert not np.allclose(expected, found, rtol=1e-6, atol=1e-7)
+
+
+def test_no_mutant_of_a_rewrite_is_falsely_proved(sides):
+    account = run([Base(name, *pair) for name, pair in sides.items()], 600, seed=3, kinds=(*KINDS, *SWAPS * 12))
+
+    assert ([], [], []) == (account.crashes, account.false, account.disagreements)
+    assert account.verdicts["proved"] > 60, account.verdicts
+    assert account.verdicts["refuted"] > 300, account.verdicts
 
 
 def values(program: TensorProgram, graph: SGraph) -> list[np.ndarray]:
