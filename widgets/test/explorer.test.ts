@@ -144,6 +144,23 @@ describe("questions", () => {
     expect(python.commands).toEqual([["what_if", { block_ops: 13, rules_off: ["expr.unreachable"] }]]);
   });
 
+  it("are selected once they are in the table, so that the answer and its button to adopt it are seen", () => {
+    const all = recorded();
+    const { python, root } = shown();
+    ask(root);
+    const { table } = all.questions;
+    const more = {
+      ...table,
+      rows: [...table.rows, { ref: "q7", cells: ["q7", "running", "sess.what_if()", ""] }],
+    };
+    python.tell({ questions: { ...all.questions, table: more } });
+
+    expect(python.commands).toEqual([
+      ["what_if", {}],
+      ["select", { id: "q7" }],
+    ]);
+  });
+
   it("name another machine, and a search there, where they are chosen", () => {
     const { python, root } = shown();
     (field(root, "[name=target]") as unknown as HTMLSelectElement).value = "h100";

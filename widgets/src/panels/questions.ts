@@ -15,6 +15,10 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
   private readonly form = h("form", { class: "pe-form", "aria-label": "what if" });
   private open: readonly string[] = [];
   private text = "";
+  private rows: readonly string[] = [];
+  /** Whether a what-if was asked here that is not in the table yet; it is selected then, unless something else was. */
+  private asked = false;
+  private selected = "";
 
   constructor(private readonly host: Host) {
     this.frame = new Frame("questions", "What-if", host);
@@ -35,6 +39,13 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
     this.open = data.open;
     this.frame.caption.textContent = data.caption;
     this.table.update(data.table);
+    const rows = data.table.rows.map((row) => row.ref);
+    const added = rows.find((ref) => !this.rows.includes(ref));
+    this.rows = rows;
+    if (this.asked && added !== undefined) {
+      this.asked = false;
+      this.host.select(added);
+    }
     const text = JSON.stringify(data.form);
     if (text === this.text) return;
     // The form is drawn again only if its defaults changed, so that no input of the user is lost.
@@ -44,6 +55,8 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
   }
 
   select(refs: readonly string[]): void {
+    if (refs.join() !== this.selected) this.asked = false;
+    this.selected = refs.join();
     this.table.select(refs);
   }
 
@@ -120,6 +133,7 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
     const off = given.getAll("rules_off").map(String);
     if (off.length > 0) args.rules_off = off;
     if (given.has("run")) args.run = true;
+    this.asked = true;
     this.host.command("what_if", args);
   }
 
