@@ -149,9 +149,10 @@ class Assessor:
     """Assesses candidates of one program; the program's runs are cached."""
 
     def __init__(self, program: TensorProgram, dtype: DType | None = None, seed: int = 0) -> None:
-        """`dtype`: the working precision; that of the program's result if None."""
+        """`dtype`: the working precision; if None, that of the program's result, and float32 for one of bool."""
         self.program = program
-        self.dtype: DType = dtype or program.graph.output_type.dtype
+        stored = program.graph.output_type.dtype
+        self.dtype: DType = dtype or ("f32" if stored == "bool" else stored)
         self.seed = seed
         self._working = precision(self.dtype)
         self._planner = Planner(program)

@@ -19,8 +19,8 @@ from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, 
 from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.elementwise import BITS
-from prism_explore.ir.ops import Band, Binary, Concat, Expand, Permute, Reshape, Slice, Unary
+from prism_explore.ir.elementwise import BITS, CASTS
+from prism_explore.ir.ops import Band, Binary, Concat, Expand, Input, Permute, Reshape, Slice, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import INTEGERS, NAMES, DType, TensorType, broadcast, dtype_name
 
@@ -108,9 +108,18 @@ class Translation:
         """Lower every node that has a user."""
         for node in graph.nodes:
             if node.op == "output":
-                return self.build.build(*self._results(node.args[0]))
+                return self._built(self._results(node.args[0]))
             self.visit(node)
         raise AssertionError("an exported graph ends with its output")
+
+    def _built(self, results: Sequence[int]) -> TensorProgram:
+        """The program of these results, without what a row computed and nothing reads, such as parts of a split."""
+        kept, moved = self.build.needed_for(results)
+        self._inputs = {view: moved[at] for view, at in self._inputs.items() if at in moved}
+        names = {n.op.name for n in kept.nodes if isinstance(n.op, Input)}
+        self.bindings = [b for b in self.bindings if b.name in names]
+        self.build = kept
+        return kept.build(*(moved[r] for r in results))
 
     def visit(self, node: Any) -> None:
         """Give a node its value, unless nothing reads it."""
@@ -123,10 +132,17 @@ class Translation:
 
     def _result(self, x: Any) -> int:
         """The position of the result, which has the dtype that torch computes."""
-        found, traced = self.tensor(x), dtype_name(x.meta["val"].dtype)
-        if NAMES[self.build.type_of(found).dtype] != traced:
-            raise self.unsupported(f"a result of dtype {traced}", "results are floats; convert it after the call")
-        return found
+        found, wanted = self.tensor(x), dtype_name(x.meta["val"].dtype)
+        computed = NAMES[self.build.type_of(found).dtype]
+        if computed == wanted:
+            return found
+        cast = next((fn for fn, dtype in CASTS.items() if NAMES[dtype] == wanted), None)
+        if cast is None or (computed == "float64" and cast != "to_bool"):
+            raise self.unsupported(f"a result of dtype {wanted}", "kernels store float32, bfloat16, float16 and bool")
+        node = self.build.nodes[found]
+        if cast == "to_bool" and node.op == Unary("nonzero"):
+            (found,) = node.args
+        return self.build.unary(cast, found, self.line)
 
     def views(self, last: set[str]) -> list[View]:
         """Inputs that were read: arguments in the user's order, then those with a source in `last`."""

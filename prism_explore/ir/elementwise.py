@@ -197,6 +197,10 @@ def in_mpmath(f: Formula, names: Mapping[str, Any]) -> Any:
     return evaluate(f, names, number, operation)
 
 
+def _same(x: Any) -> Any:
+    return x
+
+
 def _sigmoid(x: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-x))
 
@@ -344,6 +348,30 @@ _ERFINV = (
     f"{{0}} * tl.where({_W} < 5.0, {_triton_polynomial(f'({_W} - 2.5)', ERFINV_NEAR)}, "
     f"{_triton_polynomial(f'(tl.sqrt({_W}) - 3.0)', ERFINV_TAIL)})"
 )
+CASTS: Mapping[str, Literal["f32", "bf16", "f16", "bool"]] = {
+    **{"to_f32": "f32", "to_bf16": "bf16", "to_f16": "f16", "to_bool": "bool"}
+}
+"""Functions that change how a tensor is stored, each with the dtype of its result."""
+
+
+def _cast(name: str, torch_name: str) -> ElementwiseFunction:
+    """The identity over the reals; a kernel computes in float32 and rounds where it stores."""
+    return ElementwiseFunction(
+        name=name,
+        numpy=_same,
+        torch=f"{{0}}.to(torch.{torch_name})",
+        triton="{0}",
+        llvm="x",
+        flops=0,
+        exact="x",
+        definition="x",
+        lowering="inline",
+        parity="odd",
+        zero_at_zero=True,
+        monotone="increasing",
+    )
+
+
 UNARY: dict[str, ElementwiseFunction] = {
     row.name: row
     for row in (
@@ -848,6 +876,24 @@ UNARY: dict[str, ElementwiseFunction] = {
             exact="x * tanh(log1p(exp(x)))",
             definition="x * tanh(softplus(x))",
             range=Interval(-0.3089),
+            zero_at_zero=True,
+        ),
+        _cast("to_f32", "float32"),
+        _cast("to_bf16", "bfloat16"),
+        _cast("to_f16", "float16"),
+        ElementwiseFunction(
+            name="to_bool",
+            numpy=_bit(lambda x: x != 0),
+            torch="{0}.to(torch.bool)",
+            triton="tl.where({0} != 0.0, 1.0, 0.0)",
+            llvm="nonzero(x)",
+            flops=1,
+            exact="abs(sign(x))",
+            definition="x / x",
+            definition_is_a_theorem="x / x is 1 where x is not 0, and 0 / 0 is 0.",
+            lowering="inline",
+            range=BIT,
+            parity="even",
             zero_at_zero=True,
         ),
     )

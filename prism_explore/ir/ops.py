@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.elementwise import BITS, BinaryFn, UnaryFn
+from prism_explore.ir.elementwise import BITS, CASTS, BinaryFn, UnaryFn
 from prism_explore.ir.tensors import DType, TensorType, broadcast, promoted
 
 ScalarFn: TypeAlias = Literal["add", "mul", "pow", "max", "min"]
@@ -386,6 +386,8 @@ def result_dtype(op: Op, operands: Sequence[DType]) -> DType | None:
     match op:
         case Load() | Permute() | Reshape() | Expand() | Slice() | Concat() | Binary("mul" | "max" | "min"):
             keeps_bits = True
+        case Unary(fn) if fn in CASTS:
+            return CASTS[fn]
         case Unary(fn):
             keeps_bits = fn in BITS
         case _:

@@ -7,7 +7,7 @@ from. `ProgramBuilder` builds a program operator by operator; `frontend` traces 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar, cast, get_args
@@ -357,6 +357,24 @@ class ProgramBuilder:
     def nodes(self) -> tuple[Node, ...]:
         """The operators added so far."""
         return tuple(self._nodes)
+
+    def needed_for(self, outputs: Iterable[int]) -> tuple[ProgramBuilder, Mapping[int, int]]:
+        """The program so far without inputs and operators on which no result depends.
+
+        Args:
+            outputs: the positions of the results.
+
+        Returns:
+            A new builder, and per position that was kept the new one.
+        """
+        kept = ProgramBuilder(self.name)
+        moved: dict[int, int] = {}
+        for position in sorted(needed_by(self._nodes, outputs)):
+            node = self._nodes[position]
+            moved[position] = kept.add(
+                cast(KernelOp, node.op), *(moved[a] for a in node.args), line=self._lines[position]
+            )
+        return kept, moved
 
     def build(self, output: int, *further: int) -> TensorProgram:
         """The finished program.

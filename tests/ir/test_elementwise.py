@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from prism_explore.ir.elementwise import BIT, COMPOSITE, REAL, UNARY, ElementwiseFunction, high_precision, in_mpmath
+from prism_explore.ir.elementwise import (
+    BIT,
+    CASTS,
+    COMPOSITE,
+    REAL,
+    UNARY,
+    ElementwiseFunction,
+    high_precision,
+    in_mpmath,
+)
 from prism_explore.ir.formulas import evaluate, formula, functions, without_quotients
+from prism_explore.tune.runner.correctness import TOLERANCE
 
 ROWS = list(UNARY.values())
 EXTREMES = (0.0, 1e-30, 1e-8, 0.3, 0.5, 0.99, 1.0, 1.5, 3.0, 7.7, 20.0, 50.0, 88.0, 300.0)
@@ -50,7 +60,11 @@ def test_torch_means_the_same(row):
     x = np.array(points(row))
     with np.errstate(all="ignore"):
         wanted = row.numpy(x)
-    found = eval(row.torch.format("x"), {"torch": torch, "x": torch.tensor(x)}).numpy()
+    found = eval(row.torch.format("x"), {"torch": torch, "x": torch.tensor(x)}).double().numpy()
+    if row.name in CASTS:  # torch rounds, and exceeds the range of the narrow dtypes
+        held = np.isfinite(found) & (found != 0)
+        np.testing.assert_allclose(found[held], wanted[held], rtol=TOLERANCE[CASTS[row.name]] + 1e-6)
+        return
     # torch's softplus is x beyond 20, off by exp(-20) / 20.
     np.testing.assert_allclose(found, wanted, rtol=1e-9 if row.name in ("softplus", "mish") else 1e-12, atol=1e-14)
 

@@ -15,7 +15,7 @@ from prism_explore.verify.prover import Prover
 from tests.verify.corpus import candidate
 
 each = pytest.mark.parametrize("row", UNARY.values(), ids=lambda row: row.name)
-DEFINED = [row for row in UNARY.values() if row.definition]
+DEFINED = [row for row in UNARY.values() if row.definition and row.definition != "x"]
 
 PROGRAM = """program rows
   x = input f32[b, 12]
@@ -61,7 +61,10 @@ def test_another_arrangement_is_proved_and_certified(row):
 @each
 def test_another_function_in_its_place_is_never_proved(row):
     program = parse_program(PROGRAM.replace("FN", row.name))
-    for other in (o for o in UNARY.values() if o is not row):
+    # Casts are the identity over the reals, and a bool is what is not 0.
+    for other in (o for o in UNARY.values() if not o.definition or o.definition != row.definition):
+        if other is row:
+            continue
         if other.domain == REAL or row.domain != REAL:
             assert isinstance(verdict_on(program, written(other)), Refuted), other.name
 

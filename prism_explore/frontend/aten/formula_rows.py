@@ -45,6 +45,8 @@ SOFTPLUS_BELOW_THRESHOLD = (
     "drop(softplus(x * beta) / beta, positive(x * beta - threshold)) + keep(x, positive(x * beta - threshold))"
 )
 """torch's softplus is x beyond its threshold."""
+GAP = "drop(abs(x - y), is_nan(x - y))"
+"""The distance of two numbers; 0 for equal infinities, whose difference is no number."""
 OTHER_IF_NAN = "(drop({0}, is_nan({0})) + keep({1}, is_nan({0})))"
 
 FORMULAS: tuple[FormulaRow, ...] = (
@@ -58,8 +60,8 @@ FORMULAS: tuple[FormulaRow, ...] = (
         {"lambd": Fraction(1, 2)},
         "nn.functional.softshrink",
     ),
-    FormulaRow("logaddexp", "max(x, y) + softplus(-abs(x - y))", ("x", "y")),
-    FormulaRow("logaddexp2", f"max(x, y) + softplus(-abs(x - y) * {LOG2}) / {LOG2}", ("x", "y")),
+    FormulaRow("logaddexp", f"max(x, y) + softplus(-{GAP})", ("x", "y")),
+    FormulaRow("logaddexp2", f"max(x, y) + softplus(-{GAP} * {LOG2}) / {LOG2}", ("x", "y")),
     FormulaRow("exp2", f"exp(x * {LOG2})"),
     FormulaRow("log2", f"log(x) / {LOG2}"),
     FormulaRow("log10", "log(x) / 2.3025850929940456840179914546843642076"),

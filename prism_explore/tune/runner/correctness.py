@@ -20,7 +20,7 @@ from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
 from prism_explore.tune.runner.inputs import in_layout, random_inputs
 
-TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7}
+TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7, "bool": 0.0}
 """Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
 
 PLAIN_FACTOR = 8.0

@@ -26,6 +26,7 @@ FURTHER_CASES = {
         XY,
     ),
     "softshrink": (lambda x: F.softshrink(x, 0.1), X),
+    "comparisons as a result": (lambda x, y: (x > y) | torch.isnan(x), XY),
     "logaddexp": (lambda x, y: torch.logaddexp(x * 100, y * 100) + torch.logaddexp2(x, y * 9), XY),
     "powers and logarithms of 2 and 10": (
         lambda x: torch.exp2(x) + torch.log2(x * x + 0.1) + torch.log10(x * x + 1) + 2.0**x,

@@ -16,9 +16,10 @@ from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend import export, trace
 from prism_explore.frontend.aten.table import ROWS
 from prism_explore.frontend.lower_aten import Row
-from prism_explore.ir.elementwise import BITS, COMPOSITE, REAL, UNARY, Interval
+from prism_explore.ir.elementwise import BITS, CASTS, COMPOSITE, REAL, UNARY, Interval
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Band, Input, Permute, Reshape
+from prism_explore.ir.tensors import NAMES
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.ir.text import show
 from tests.frontend.aten.further_cases import FURTHER_CASES
@@ -60,7 +61,11 @@ def spelled(name: str, domain: Interval = REAL):
 
 CASES = {
     **FURTHER_CASES,
-    **{f"row {row.name}": (spelled(row.torch_name, row.domain), X) for row in UNARY.values() if row.name not in BITS},
+    **{
+        f"row {row.name}": (spelled(row.torch_name, row.domain), X)
+        for row in UNARY.values()
+        if row.name not in BITS and row.name not in CASTS
+    },
     **{f"row {name}": (spelled(row.torch or f"nn.functional.{name}"), X) for name, row in COMPOSITE.items()},
     "parameters": (lambda x: F.leaky_relu(x, 0.2) + F.elu(x, 0.7) * F.hardtanh(x, -0.5, 2.0) - F.softplus(x, 2), X),
     "minima": (lambda x, y: torch.min(x, y) + x.min(-1).values[..., None] * x.min() + torch.amin(x, 0), XY),
@@ -338,7 +343,7 @@ def test_every_row_is_met_by_a_case():
         (lambda x: torch.sort(x, 0)[0], ("b 4",), "operator sort is not supported"),
         (lambda x: x.masked_fill(x > 0, INF), ("b 4",), "masked_fill with inf"),
         (lambda x: torch.where(x > -INF, x, 0.0), ("b 4",), "a comparison with minus infinity"),
-        (lambda x: x > 0, ("b 4",), "a result of dtype bool"),
+        (lambda x: (x > 0).long(), ("b 4",), "a cast to torch.int64|a result of dtype int64"),
         (lambda x: x.var(0), ("b 4",), "an unbiased variance over a symbolic dim"),
         (lambda x: F.dropout(x, 0.5), ("b 4",), "call module.eval"),
         (lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.1), ("b 2 4 8",), "dropout inside attention"),
@@ -422,9 +427,39 @@ def test_a_default_epsilon_is_that_of_the_dtype_in_torch():
     assert "add_scalar(%2, 1/8388608)" in text
 
 
-def test_a_result_of_another_dtype_than_its_operands_is_refused():
-    with pytest.raises(UnsupportedOperator, match="a result of dtype float32"):
-        trace(lambda x: x.float() * 2, {"x": T(4, 8, dtype="bf16")})
+@pytest.mark.parametrize(
+    ("code", "given", "stored"),
+    [
+        (lambda x: x.float() * 2, "bf16", "f32"),
+        (lambda x: torch.softmax(x, -1).to(torch.bfloat16), "f32", "bf16"),
+        (lambda x: (x.float() * 2).half(), "bf16", "f16"),
+        (lambda x: x > x.mean(-1, keepdim=True), "f32", "bool"),
+        (lambda x: ~(x > 0) | torch.isnan(x), "bf16", "bool"),
+    ],
+)
+def test_a_result_is_stored_as_in_torch_by_a_cast_at_the_end(code, given, stored):
+    made = trace(code, {"x": T(4, 8, dtype=given)})
+    program, x = made.program, torch.randn(4, 8, dtype=getattr(torch, NAMES[given]))
+
+    assert stored == program.graph.output_type.dtype
+    assert f"Unary(fn='to_{stored}')" == str(program.graph.nodes[-1].op)
+    found = evaluate(program, {"x": x.double().numpy()})
+    np.testing.assert_allclose(found, code(x).double().numpy(), rtol=1e-2)
+
+
+def test_logaddexp_of_equal_infinities_is_that_infinity():
+    made = trace(torch.logaddexp, {"input": T(6), "other": T(6)})
+    x, y = torch.tensor([[-INF, INF, -INF, 1.0, INF, 2.0], [-INF, INF, INF, -INF, 3.0, 2.0]], dtype=torch.float64)
+    with np.errstate(all="ignore"):
+        found = evaluate(made.program, {b.name: v.numpy() for b, v in zip(made.bindings, (x, y), strict=True)})
+
+    np.testing.assert_allclose(found, torch.logaddexp(x, y).numpy(), rtol=1e-6)
+
+
+def test_what_a_row_computes_and_nothing_reads_leaves_no_trace():
+    program = trace(lambda x: torch.relu(x.split(2, -1)[1]), {"x": T(4, 8)}).program
+
+    assert ["Input", "Slice", "Unary"] == [type(n.op).__name__ for n in program.graph.nodes]
 
 
 def test_dead_code_leaves_no_trace():

@@ -292,6 +292,8 @@ class FunctionBuilder:
                 is_nan = self.llvm.fcmp_unordered("uno", value, value)
                 upper = self.llvm.lshr(self.llvm.select(is_nan, quiet, rounded), _constant_like(bits, 16))
                 return self.llvm.trunc(upper, _with_element(value, I16))
+            case "bool":
+                return self.llvm.fptoui(value, _with_element(value, I8))
             case _:
                 return value
 

@@ -165,7 +165,7 @@ def test_not_a_number_stays_one(fn, lanes) -> None:
 @pytest.mark.parametrize("lanes", [0, 16])
 @pytest.mark.parametrize("fn", sorted(name for name, row in UNARY.items() if row.range == BIT))
 def test_not_a_number_is_noticed_differs_from_0_and_compares_as_false(fn, lanes) -> None:
-    expected = np.full(16, float(fn in ("nonzero", "is_nan")), np.float32)
+    expected = np.full(16, float(fn in ("nonzero", "is_nan", "to_bool")), np.float32)
 
     np.testing.assert_array_equal(expected, mapped(fn, [np.full(16, np.nan, np.float32)], lanes, 16))
 
