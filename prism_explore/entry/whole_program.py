@@ -33,6 +33,7 @@ from prism_explore.ir.transforms.partition import canonical_text
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.runtime.best import Best
 from prism_explore.session.new_task import TUNED_AT
+from prism_explore.session.options import machine_of
 from prism_explore.session.session import Session
 from prism_explore.targets import Target
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
@@ -46,7 +47,7 @@ class Coverage:
     """One step of a program: what computes it, and why."""
 
     state: State
-    """`searched`; `opaque`: an operator without a row; `torch`: views and what is too small to be searched."""
+    """`searched`; `opaque`: an operator without a row; `torch`: views, float64 on a CPU, what is too large."""
     what: str
     """The operators."""
     result: str
@@ -97,11 +98,13 @@ class WholeProgram:
         session: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
-        self._declared = {**(inputs or {}), **more_inputs}
+        declared = {**(inputs or {}), **more_inputs}
         self._at = dict(at or {})
         self._baselines = (session or {}).get("baselines", DEFAULT_BASELINES)
-        self.program: MixedProgram = trace_mixed(code, self._declared, name, lambda part: not why_too_large(part))
-        searched = [c for c in self.program.computations if _is_worth_a_search(c.traced.program)]
+        self.program: MixedProgram = trace_mixed(code, declared, name, lambda part: not why_too_large(part))
+        self._declared = self.program.in_order((), declared)
+        self._kind: Literal["cpu", "gpu"] = machine_of(target).kind
+        searched = [c for c in self.program.computations if not _why_not_searched(c.traced.program, self._kind)]
         different = {_key(c): c for c in searched}
         sessions: dict[str, Session] = {}
         for key, part in different.items():
@@ -132,7 +135,7 @@ class WholeProgram:
         It is timed beside torch eager and torch.compile, all in the same rounds. A call runs the fastest of them.
 
         Args:
-            *examples: tensors to time it on, in the order of the arguments. By default the example tensors that the
+            *examples: arguments to time it on, in order. By default the example tensors that the
                 program was declared with, and drawn ones otherwise; drawn integers are 0, as they may be indices.
 
         Returns:
@@ -143,8 +146,9 @@ class WholeProgram:
         """
         import torch
 
-        if examples:
-            self.program.sizes(self.program.bind(*examples))
+        given = self.program.in_order(examples, {}) if examples else ()
+        if given:
+            self.program.sizes(self.program.named(given))
         found = {id(s): s.best() for s in self.sessions}
         bests = [found[id(s)] if s is not None else None for s in self._session_of]
         kernels = [k if isinstance(k, Best) else None for k in bests]
@@ -153,8 +157,8 @@ class WholeProgram:
         if COMPILED in self._baselines:
             ways[COMPILED] = torch_compiled(self.program.reference)
         if any(kernels):
-            ways[KERNELS] = parts
-            given = examples or self._drawn()
+            ways[KERNELS] = parts.on_tensors
+            given = given or self._drawn()
             with torch.no_grad():
                 result = race(lambda: given, ways)
         else:
@@ -182,7 +186,7 @@ class WholeProgram:
             highest = 2 if dtype == torch.bool else 1  # integers may be indices: 0 is always one
             return torch.randint(highest, shape, generator=generator).to(device, dtype)
 
-        return tuple(drawn(self._declared[a]) for a in self.program.arguments)
+        return tuple(map(drawn, self._declared))
 
     @property
     def coverage(self) -> tuple[Coverage, ...]:
@@ -191,7 +195,10 @@ class WholeProgram:
         Views and constants that only opaque calls read are left out.
         """
         sessions = iter(self._session_of)
-        rows = (_row(step, next(sessions) if isinstance(step, Computation) else None) for step in self.program.steps)
+        rows = (
+            _row(step, next(sessions) if isinstance(step, Computation) else None, self._kind)
+            for step in self.program.steps
+        )
         return tuple(row for row in rows if row is not None)
 
     @property
@@ -268,8 +275,8 @@ class BestWhole:
             ShapeError: an argument is missing, or has another shape than declared.
         """
         given = self.program.in_order(args, kwargs)
-        if self._fastest is not self.with_kernels:  # which checks its arguments
-            self.program.sizes(self.program.bind(*given))
+        if self.implementation != KERNELS:  # which check their arguments
+            self.program.sizes(self.program.named(given))
         return self._fastest(*given)
 
     def __repr__(self) -> str:
@@ -291,8 +298,12 @@ class _Parts:
             self._with_fallback(k, t) if k is not None else t for k, t in zip(kernels, references, strict=True)
         ]
 
-    def __call__(self, *args: Any) -> Any:
-        return run_mixed(self.program, self.program.bind(*args), self._code)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.on_tensors(*self.program.in_order(args, kwargs))
+
+    def on_tensors(self, *tensors: Any) -> Any:
+        """The results for the tensors among the arguments, in order."""
+        return run_mixed(self.program, self.program.named(tensors), self._code)
 
     def _with_fallback(self, kernel: Best, torch_code: Callable[..., Any]) -> Callable[..., Any]:
         def run(*tensors: Any) -> Any:
@@ -314,13 +325,16 @@ def _key(part: Computation) -> str:
     return f"{' '.join(inputs)}\n{canonical_text(part.traced.program)}"
 
 
-def _is_worth_a_search(program: TensorProgram) -> bool:
-    """Whether a program computes anything, and is not too large for one search."""
-    computes = any(not isinstance(n.op, Input | Band | ViewOp) for n in program.graph.nodes)
-    return computes and not why_too_large(program)
+def _why_not_searched(program: TensorProgram, kind: Literal["cpu", "gpu"]) -> str:
+    """Why torch computes a part; empty where it is searched."""
+    if all(isinstance(n.op, Input | Band | ViewOp) for n in program.graph.nodes):
+        return "views only: nothing to compute"
+    if kind == "cpu" and any(i.type.dtype == "f64" for i in program.inputs):
+        return "float64: CPU kernels compute in float32, and half of the digits would be lost"
+    return why_too_large(program)
 
 
-def _row(step: Computation | OpaqueCall, session: Session | None) -> Coverage | None:
+def _row(step: Computation | OpaqueCall, session: Session | None, kind: Literal["cpu", "gpu"]) -> Coverage | None:
     match step:
         case OpaqueCall():
             if not step.reason:
@@ -334,8 +348,7 @@ def _row(step: Computation | OpaqueCall, session: Session | None) -> Coverage | 
             )
             result = f"{step.result} {step.type}"
             if session is None:
-                why = why_too_large(step.traced.program) or "views only: nothing to compute"
-                return Coverage("torch", names, result, why)
+                return Coverage("torch", names, result, _why_not_searched(step.traced.program, kind))
             found = session.chosen
             state = f"kernel {found.candidate.id}, proved" if found is not None else session.claim or session.state
             return Coverage("searched", names, result, state)

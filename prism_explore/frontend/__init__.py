@@ -8,6 +8,7 @@
 | `lower_aten` | one pass over that graph; the kinds of traced values |
 | `aten/table` | the table of ATen operators; `aten/views` and `aten/attention` hold the longer rows |
 | `aten/constants` | tensors known at compile time: constants, positions, masks |
+| `argument_form` | calls with numbers, structures of tensors, and keyword-only arguments |
 | `mixed_trace` | a whole program: tensor programs, and opaque calls of torch for operators without a row |
 | `mixed_program` | such a program as data, and its execution |
 | `opaque` | which operators may be opaque; their calls as plain data |
@@ -16,12 +17,14 @@
 | `workloads` | published programs with their shapes |
 """
 
+from prism_explore.frontend.argument_form import ArgumentForm
 from prism_explore.frontend.export import declare_symbols, trace
 from prism_explore.frontend.library_calls import LibraryCall
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Binding, Signature, Traced, bind_inputs, data_sizes, with_structure
 
 __all__ = [
+    "ArgumentForm",
     "Binding",
     "LibraryCall",
     "ResultForm",

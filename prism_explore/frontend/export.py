@@ -14,11 +14,12 @@ from math import isfinite
 from typing import Any
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
+from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm, argument_form
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import MaskedConstant
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import decomposed
-from prism_explore.frontend.lower_aten import Translation, Unused, Value, valid_name
+from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
@@ -48,6 +49,10 @@ class Exported:
     """Of what the code returns, as torch's `TreeSpec`."""
     operators: str
     """All ATen operators as they are run, before any is decomposed, as text."""
+    code: Callable[..., Any]
+    """The function or module, called with the tensors `arguments`."""
+    call: ArgumentForm | None
+    """How the user calls it; None where that is with these tensors by position."""
 
 
 def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
@@ -64,11 +69,28 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
     """
     given = exported(code, inputs, name)
     fixed: dict[str, Value] = {}
+    sources, held = dict(given.sources), dict[str, Any]()
     for placeholder, tensor in given.constants.items():
-        fixed[placeholder] = uniform_constant(tensor) or Unused(f"the constant tensor {placeholder!r} of the code")
-    program, translation = translate(given.name, given.graph, given.sources, fixed, set(given.parameters))
+        known = uniform_constant(tensor)
+        if known is None and tensor is not None and dtype_name(tensor.dtype) in TORCH_DTYPES:
+            sources[placeholder] = (placeholder, tensor_type(tensor, placeholder))
+            held[placeholder] = tensor
+        else:
+            fixed[placeholder] = known or Unused(f"the constant tensor {placeholder!r} of the code")
+    own = {**given.parameters, **held}
+    program, translation = translate(given.name, given.graph, sources, fixed, set(own))
     form = None if given.structure.is_leaf() else ResultForm(translation.results, given.structure)
-    return Traced(program, tuple(translation.bindings), code, given.arguments, given.parameters, form, given.operators)
+    return Traced(
+        program,
+        tuple(translation.bindings),
+        given.code,
+        given.arguments,
+        own,
+        form,
+        given.operators,
+        given.call,
+        tuple(name for name in held if any(b.source == name for b in translation.bindings)),
+    )
 
 
 def translate(
@@ -103,12 +125,16 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
     if inspect.isclass(code):
         raise ShapeError(f"{code.__name__} is a class; pass one of its instances, such as {code.__name__}(...)")
     program_name = valid_name(name or _name(code))
-    arguments = _arguments(code, inputs)
-    if not arguments:
+    accepted = _parameters(code)
+    _check_arguments(code, accepted, inputs)
+    form, given = argument_form(accepted, inputs)
+    if not given:
         raise ShapeError(
             f"{program_name} takes no tensor that it could be searched with; pass px.T(...) for an argument"
         )
-    types = {a: tensor_type(inputs[a], a) for a in arguments}
+    arguments = list(given)
+    types = {a: tensor_type(x, a) for a, x in given.items()}
+    of_tensors = code if form.is_plain else form.rebuilt(code)
     symbols: dict[str, int] = {}
     for t in types.values():
         for d in t.dims:
@@ -116,7 +142,7 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
                 if str(d) != s:
                     raise ShapeError(f"an argument's dim must be a number or one symbol, found {d}")
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
-    program, operators = _export(code, [types[a] for a in arguments], symbols)
+    program, operators = _export(of_tensors, _name(code), [types[a] for a in arguments], symbols)
     signature = program.graph_signature
     parameters: dict[str, Any] = {}
     constants: dict[str, Any] = {}
@@ -127,15 +153,16 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
         if spec.kind.name == "USER_INPUT":
             argument = next(user)
             sources[placeholder] = (argument, types[argument])
-        elif spec.kind.name in ("PARAMETER", "BUFFER") and spec.target in types:
-            raise ShapeError(
-                f"{program_name} has an argument and a tensor of its own named {spec.target!r}; rename the argument"
-            )
         elif spec.kind.name in ("PARAMETER", "BUFFER"):
-            tensor = program.state_dict[spec.target]
+            tensor = program.state_dict.get(spec.target, program.constants.get(spec.target))
+            target = spec.target if of_tensors is code else spec.target.removeprefix(f"{SUBMODULE}.")
+            if target in types:
+                raise ShapeError(
+                    f"{program_name} has an argument and a tensor of its own named {target!r}; rename the argument"
+                )
             if dtype_name(tensor.dtype) in DTYPE_OF_NAME:
-                parameters[spec.target] = tensor
-                sources[placeholder] = (spec.target, tensor_type(tensor, spec.target))
+                parameters[target] = tensor
+                sources[placeholder] = (target, tensor_type(tensor, target))
             else:
                 constants[placeholder] = tensor
         else:
@@ -154,6 +181,8 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
         constants,
         program.call_spec.out_spec,
         operators,
+        of_tensors,
+        None if form.is_plain else form,
     )
 
 
@@ -205,6 +234,7 @@ def declare_symbols(
 
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_NAMED = (*_BY_POSITION, inspect.Parameter.KEYWORD_ONLY)
 
 
 def _parameters(code: Any) -> list[inspect.Parameter] | None:
@@ -220,30 +250,28 @@ def _name(code: Any) -> str:
     return str(getattr(getattr(code, "func", code), "__name__", type(code).__name__))
 
 
-def _arguments(code: Callable[..., Any], inputs: Mapping[str, Any]) -> list[str]:
-    accepted = _parameters(code)
+def _check_arguments(
+    code: Callable[..., Any], accepted: Sequence[inspect.Parameter] | None, inputs: Mapping[str, Any]
+) -> None:
+    """Check that the function has these arguments, and that none is missing.
+
+    Raises:
+        ShapeError: it has not, or one is.
+    """
     if accepted is None:
-        return list(inputs)
-    names = [p.name for p in accepted if p.kind in _BY_POSITION]
-    required = [p.name for p in accepted if p.name in names and p.default is p.empty]
-    missing = [n for n in required if n not in inputs]
-    unknown = [n for n in inputs if n not in names]
+        return
+    named = [p for p in accepted if p.kind in _NAMED]
+    names = [p.name for p in named]
+    missing = [p.name for p in named if p.default is p.empty and p.name not in inputs]
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted)
+    takes_more = any(p.kind is p.VAR_POSITIONAL for p in accepted)
+    unknown = [] if takes_any else [n for n in inputs if n not in names]
     if missing or unknown:
         raise ShapeError(
             f"{_name(code)}({', '.join(names)}) was given shapes for "
             f"({', '.join(inputs)}); missing: {', '.join(missing) or 'none'}, unknown: {', '.join(unknown) or 'none'}"
-            f"{_describe_other_parameters(accepted)}"
+            + ("; give arguments of *args names of their own" if takes_more else "")
         )
-    chosen = [n for n in names if n in inputs]
-    if chosen != names[: len(chosen)]:
-        raise ShapeError(f"give shapes for the first arguments without gaps: ({', '.join(names)})")
-    return chosen
-
-
-def _describe_other_parameters(parameters: Sequence[inspect.Parameter]) -> str:
-    """Message about the parameters that cannot be inputs; empty for none."""
-    others = [str(p).partition(":")[0] for p in parameters if p.kind not in _BY_POSITION]
-    return f"; only arguments that can be given by position are inputs, not {', '.join(others)}" if others else ""
 
 
 def tensor_type(example: Any, name: str) -> TensorType:
@@ -274,14 +302,16 @@ def _strides_of(example: Any) -> tuple[int, ...]:
     return tuple(int(s) // int(example.itemsize) for s in example.strides)
 
 
-def _export(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> tuple[Any, str]:
+def _export(
+    code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int]
+) -> tuple[Any, str]:
     """The exported program with known operators only, and all operators as they are run."""
     with TRACING:
-        exported = _export_alone(code, types, symbols)
+        exported = _export_alone(code, name, types, symbols)
         return decomposed(exported, BY_NAME), str(exported.graph)
 
 
-def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int]) -> Any:
+def _export_alone(code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int]) -> Any:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -290,7 +320,6 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
             return code(*args)
 
     module = code if isinstance(code, torch.nn.Module) else Wrapped()
-    is_wrapped = module is not code
     # Fake tensors take no memory; unlike meta tensors they can be combined with masks that the user makes on the CPU.
     with FakeTensorMode(allow_non_fake_inputs=True):
         device = _device(module)
@@ -305,26 +334,40 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
         )
     sizes = {s: torch.export.Dim(s, min=1) for s in symbols}
     dynamic = tuple({i: sizes[str(d)] for i, d in enumerate(t.dims) if d.symbols} for t in types)
-    shapes = (dynamic,) if is_wrapped else dynamic
+    is_one_tuple = any(p.kind is p.VAR_POSITIONAL for p in _parameters(module) or ())
+    shapes = (dynamic,) if is_one_tuple else dynamic
     log = logging.getLogger("torch")
     level = log.level
     # A failure is raised with torch's message; its log repeats it at length.
     log.setLevel(logging.CRITICAL)
     strict_failure: Exception | None = None
+
+    def export(strict: bool) -> Any:
+        found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
+        if any("wrap_with_set_grad_enabled" in str(node.target) for node in found.graph.nodes):
+            with torch.no_grad():  # then code under no_grad() is no graph of its own
+                return torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
+        return found
+
     try:
         if not isinstance(code, torch.fx.GraphModule):
             try:
                 # Only strict mode records the user's source lines.
-                return torch.export.export(module, examples, dynamic_shapes=shapes, strict=True)
+                return export(strict=True)
             except Exception as failure:
                 strict_failure = failure
         # A graph has no source lines, and strict tracing within torch.compile crashes.
-        return torch.export.export(module, examples, dynamic_shapes=shapes, strict=False)
+        return export(strict=False)
     except Exception as failure:
         message = _first_line(failure)
         if strict_failure is not None:
             message = f"{_first_line(strict_failure)}; traced without strictness: {message}"
-        raise UnsupportedOperator(f"torch.export could not trace {_name(code)}: {message}") from failure
+        if "nrecognized type" in message or "unsupported type" in message.lower():
+            message += (
+                "; torch knows no structure for an object that it returns: return a tuple or a dict, or "
+                "call torch.export.register_dataclass(...) with its class first"
+            )
+        raise UnsupportedOperator(f"torch.export could not trace {name}: {message}") from failure
     finally:
         log.setLevel(level)
 

@@ -23,13 +23,13 @@ class LibraryCall:
     """The program with this code as its reference."""
 
     def in_place_of(self, traced: Traced) -> Callable[..., Any]:
-        """The call as a function of the user's arguments that returns the structure of the user's code."""
+        """The call as a function of the tensors among the arguments; it returns the structure of the user's code."""
         if traced.form is None:
             return self.traced.reference
 
         def call(*args: Any) -> Any:
             computed = traced.computed(self.traced.reference(*args))
-            return traced.signature.results(computed, args, {}, traced.parameters)
+            return replace(traced.signature, call=None).results(computed, args, {}, traced.parameters)
 
         return call
 
@@ -167,11 +167,13 @@ def with_arguments(traced: Traced, call: Callable[..., Any], order: Sequence[str
     """The call as code with the user's arguments; a module's parameters are renamed to `held.<name>`."""
     import torch
 
-    if not traced.parameters:
-        places = [traced.arguments.index(s) for s in order]
+    constants = {name: traced.parameters[name] for name in traced.constants}
+    parameters = {name: tensor for name, tensor in traced.parameters.items() if name not in constants}
+    if not parameters:
 
         def code(*args: Any) -> Any:
-            return call(*(args[place] for place in places))
+            tensors = constants | dict(zip(traced.arguments, args, strict=True))
+            return call(*(tensors[s] for s in order))
 
         return replace(traced, reference=code)
 
@@ -181,10 +183,10 @@ def with_arguments(traced: Traced, call: Callable[..., Any], order: Sequence[str
             self.held = held
 
         def forward(self, *args: Any) -> Any:
-            own = dict(self.held.named_parameters()) | dict(self.held.named_buffers())
+            own = dict(self.held.named_parameters()) | dict(self.held.named_buffers()) | constants
             tensors = own | dict(zip(traced.arguments, args, strict=True))
             return call(*(tensors[s] for s in order))
 
-    bindings = (replace(b, source=f"held.{b.source}") if b.source in traced.parameters else b for b in traced.bindings)
-    parameters = {f"held.{name}": tensor for name, tensor in traced.parameters.items()}
-    return replace(traced, reference=CallModule(traced.reference), bindings=tuple(bindings), parameters=parameters)
+    bindings = (replace(b, source=f"held.{b.source}") if b.source in parameters else b for b in traced.bindings)
+    renamed = {f"held.{name}": tensor for name, tensor in parameters.items()} | constants
+    return replace(traced, reference=CallModule(traced.module), bindings=tuple(bindings), parameters=renamed, call=None)

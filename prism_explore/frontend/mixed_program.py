@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from prism_explore.errors import ShapeError
+from prism_explore.frontend.argument_form import ArgumentForm
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef, called
 from prism_explore.frontend.traced_program import Signature, Traced
 from prism_explore.ir.interpreter.reference import Array, evaluate
@@ -53,7 +54,7 @@ class MixedProgram:
 
     name: str
     arguments: tuple[str, ...]
-    """Names of the user's arguments in order."""
+    """Names of the tensors among the user's arguments, in order."""
     inputs: tuple[ProgramInput, ...]
     steps: tuple[Step, ...]
     """In an order in which they can be computed."""
@@ -62,9 +63,11 @@ class MixedProgram:
     structure: Any
     """That structure, as torch's `TreeSpec`."""
     reference: Callable[..., Any]
-    """The user's function or module."""
+    """The user's function or module, called with the tensors `arguments`."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The tensors of the module and of the code, by their sources."""
+    call: ArgumentForm | None = None
+    """How the user calls the code; None where that is with the tensors `arguments` by position."""
 
     @property
     def calls(self) -> tuple[OpaqueCall, ...]:
@@ -77,12 +80,12 @@ class MixedProgram:
         return tuple(s for s in self.steps if isinstance(s, Computation))
 
     def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The user's arguments in order.
+        """The tensors among the user's arguments, in order.
 
         Raises:
-            ShapeError: an argument is missing or unknown.
+            ShapeError: an argument is missing or unknown, or a constant differs from the traced one.
         """
-        return tuple(Signature(self.name, self.arguments, ()).in_order(args, kwargs))
+        return Signature(self.name, self.arguments, (), call=self.call).in_order(args, kwargs)
 
     def bind(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The tensors that the steps start from, by name.
@@ -90,9 +93,12 @@ class MixedProgram:
         Raises:
             ShapeError: an argument is missing or unknown.
         """
-        given = self.in_order(args, kwargs)
-        tensors = {**self.parameters, **dict(zip(self.arguments, given, strict=True))}
-        return {i.name: tensors[i.source] for i in self.inputs}
+        return self.named(self.in_order(args, kwargs))
+
+    def named(self, tensors: Sequence[Any]) -> dict[str, Any]:
+        """The tensors that the steps start from, by name, from those `arguments`."""
+        known = {**self.parameters, **dict(zip(self.arguments, tensors, strict=True))}
+        return {i.name: known[i.source] for i in self.inputs}
 
     def sizes(self, tensors: Mapping[str, Any]) -> dict[str, int]:
         """The values of the symbols for these tensors.

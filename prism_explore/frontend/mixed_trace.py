@@ -69,7 +69,7 @@ def trace_mixed(
         except _NotAlone as failure:
             left[failure.node] = failure.reason
             continue
-        return reader.program(code, steps)
+        return reader.program(steps)
 
 
 class _NotAlone(Exception):
@@ -221,7 +221,7 @@ class _Reader(Translation):
         except UnsupportedOperator as failure:
             raise self._refused(node, str(failure)) from None
 
-    def program(self, code: Callable[..., Any], steps: Iterable[Step]) -> MixedProgram:
+    def program(self, steps: Iterable[Step]) -> MixedProgram:
         """The program of these steps."""
         given, steps = self.given, tuple(steps)
         leaves = [TensorRef(r.name) if hasattr(r, "op") else r for r in self.output.args[0]]
@@ -243,8 +243,9 @@ class _Reader(Translation):
             steps,
             tuple(leaves),
             given.structure,
-            code,
+            given.code,
             {source: x for source, x in self.own_tensors.items() if source in used},
+            given.call,
         )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prism_explore.errors import ShapeError
+from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.ir.program import TensorProgram
 
@@ -26,22 +27,29 @@ class Signature:
 
     name: str
     arguments: tuple[str, ...]
-    """Names of the user's arguments in order."""
+    """Names of the tensors among the user's arguments, in order."""
     bindings: tuple[Binding, ...]
     form: ResultForm | None = None
     """The structure that the torch code returns; None where that is the program's result alone."""
+    call: ArgumentForm | None = None
+    """How the user calls the code; None where that is with the tensors `arguments` by position."""
+    constants: tuple[str, ...] = ()
+    """Of the further tensors, those that are written in the code."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Dotted names of the module tensors that the program reads, each once."""
-        return tuple(dict.fromkeys(b.source for b in self.bindings if b.source not in self.arguments))
+        other = (*self.arguments, *self.constants)
+        return tuple(dict.fromkeys(b.source for b in self.bindings if b.source not in other))
 
     def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The user's arguments by position, however they were passed.
+        """The tensors among the user's arguments, however they were passed.
 
         Raises:
-            ShapeError: an argument is missing, unknown, or given twice.
+            ShapeError: an argument is missing, unknown, or given twice, or a constant differs from the traced one.
         """
+        if self.call is not None:
+            return self.call.flat(args, kwargs, self.name)
         values = dict(zip(self.arguments, args, strict=False))
         if twice := [k for k in kwargs if k in values]:
             raise ShapeError(f"{self.name} was given {', '.join(twice)} twice, by position and by name")
@@ -109,20 +117,42 @@ class Traced:
     program: TensorProgram
     bindings: tuple[Binding, ...]
     reference: Callable[..., Any]
-    """The user's function or module, called with the user's arguments."""
+    """The user's function or module, called with the tensors `arguments`."""
     arguments: tuple[str, ...]
-    """Names of the user's arguments in order."""
+    """Names of the tensors among the user's arguments, in order."""
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The module's own tensors, by their dotted names."""
+    """The module's own tensors, by their dotted names, and the constant tensors of the code."""
     form: ResultForm | None = None
     """The structure that the code returns; None where that is the program's result alone."""
     operators: str = ""
     """The ATen operators that the code runs, as text: codes of one program may differ in them, and so in their time."""
+    call: ArgumentForm | None = None
+    """How the user calls the code; None where that is with the tensors `arguments` by position."""
+    constants: tuple[str, ...] = ()
+    """Names of the `parameters` that are written in the code and are no module's."""
 
     @property
     def signature(self) -> Signature:
         """The mapping from the user's arguments to the program's inputs."""
-        return Signature(self.program.name, self.arguments, self.bindings, self.form)
+        return Signature(self.program.name, self.arguments, self.bindings, self.form, self.call, self.constants)
+
+    @property
+    def module(self) -> Any:
+        """The user's function or module itself."""
+        return self.reference if self.call is None else getattr(self.reference, SUBMODULE, self.reference)
+
+    def call_with(self, own: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
+        """What the user's module returns with other tensors in place of its own.
+
+        Args:
+            own: tensors by their dotted names.
+            arguments: in the order of `arguments`.
+        """
+        from torch.func import functional_call
+
+        prefix = "" if self.call is None else f"{SUBMODULE}."
+        held = {f"{prefix}{name}": x for name, x in own.items() if name not in self.constants}
+        return functional_call(self.reference, held, tuple(arguments))  # pyright: ignore[reportArgumentType]
 
     def bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The program's inputs, in its order, as views of the user's tensors.

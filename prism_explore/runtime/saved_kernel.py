@@ -23,7 +23,8 @@ from prism_explore.codegen.triton.emit import emit_triton
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.journal import Journal
-from prism_explore.frontend import Binding, ResultForm, Signature, bind_inputs, with_structure
+from prism_explore.frontend import ArgumentForm, Binding, ResultForm, Signature, bind_inputs, with_structure
+from prism_explore.frontend.argument_form import constant_from_plain, constant_to_plain
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
@@ -152,7 +153,9 @@ class SavedKernel:
                 call.name,
                 call.arguments,
                 [[b.name, b.source, b.permute] for b in call.bindings],
-                *([call.form.to_plain()] if call.form is not None else []),
+                None if call.form is None else call.form.to_plain(),
+                None if call.call is None else call.call.to_plain(),
+                [constant_to_plain(name, self.parameters[name]) for name in call.constants],
             ],
             "measured": dict(self.measured),
         }
@@ -211,11 +214,12 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         data = json.loads(text)
         saved = kernel_from_plain(data["kernel"])
         signature = _signature(data["signature"])
+        constants = _constants(data["signature"])
         measured = cast("dict[str, Any]", dict(data["measured"]))
     except _DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
     verified = _verify_again(path, saved, seed)
-    parameters, note = _parameters(module, signature, path), ""
+    parameters, note = _parameters(module, signature, path) | constants, ""
     emit = emit_triton if saved.backend == "triton" else emit_cpu
     kernel = emit(verified, saved.parameters, dict(saved.shapes))
     if isinstance(kernel, Infeasible):
@@ -250,9 +254,21 @@ def _verify_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
 def _signature(plain: Any) -> Signature | None:
     if plain is None:
         return None
-    name, arguments, bindings, *form = plain
-    read = tuple(Binding(str(n), str(source), tuple(int(d) for d in permute)) for n, source, permute in bindings)
-    return Signature(str(name), tuple(map(str, arguments)), read, ResultForm.from_plain(form[0]) if form else None)
+    name, arguments, bindings, form, call, constants, *_ = (*plain, None, None, None)
+    return Signature(
+        str(name),
+        tuple(map(str, arguments)),
+        tuple(Binding(str(n), str(source), tuple(int(d) for d in permute)) for n, source, permute in bindings),
+        None if form is None else ResultForm.from_plain(form),
+        None if call is None else ArgumentForm.from_plain(call),
+        tuple(str(row[0]) for row in constants or ()),
+    )
+
+
+def _constants(plain: Any) -> dict[str, Any]:
+    """The constant tensors of a saved signature; older files have none."""
+    rows = plain[5] if plain is not None and len(plain) > 5 else ()
+    return dict(map(constant_from_plain, rows))
 
 
 def _parameters(module: Any, signature: Signature | None, path: str | Path) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def new_task(
     if machine.kind == "cpu" and (wide := [i.name for i in program.inputs if i.type.dtype == "f64"]):
         raise ShapeError(
             f"{', '.join(wide)} is float64, and CPU kernels compute in float32, so half of the digits would be lost; "
-            "give float32 (x.float()), or search for a GPU target"
+            "give float32 (x.float()), search for a GPU target, or take px.WholeProgram(...), which leaves it to torch"
         )
     sizes = dict(at or {})
     bounds = parse_ranges(

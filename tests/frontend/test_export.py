@@ -205,4 +205,4 @@ def test_tensors_that_are_never_read_and_constants_in_the_code_are_no_inputs():
     }
     check(made, torch.randn(3, 8))
     with pytest.raises(UnsupportedOperator, match="constant tensor"):
-        trace(lambda x: x * torch.tensor([1.0, 2.0]), {"x": T("b", 2)}, name="f")
+        trace(lambda x: x * torch.tensor([1, 2]), {"x": T("b", 2)}, name="f")

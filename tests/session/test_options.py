@@ -58,7 +58,7 @@ OPTIONS = [
     ({"inputs": [px.T(4)]}, "inputs= takes a type or an example tensor per argument"),
     ({"w": torch.zeros(16, 8).to_sparse()}, "argument 'w' is sparse_coo; pass a dense tensor, x.to_dense()"),
     ({"w": torch.zeros(16, 8).double()}, "operands of dtypes f32, f64; give all inputs one dtype"),
-    ({"w": [1, 2]}, "argument 'w': expected px.T(...) or a tensor, found list"),
+    ({"w": {1, 2}}, "argument 'w': expected px.T(...), a tensor, a number, a text or None, or a list, tuple or dict"),
     ({"z": px.T(3)}, "product(x, w) was given shapes for (x, w, z); missing: none, unknown: z"),
 ]
 
@@ -67,10 +67,6 @@ OPTIONS = [
 def test_an_option_of_a_session_that_cannot_be_is_refused_with_what_it_takes(options, said):
     with pytest.raises(px.PrismError, match=re.escape(said)):
         session(**options)
-
-
-def only_by_name(x, *, w):
-    return x @ w
 
 
 def any_number(*tensors):
@@ -82,8 +78,7 @@ def any_number(*tensors):
     [
         (torch.nn.Linear, "Linear is a class; pass one of its instances, such as Linear(...)"),
         ("x @ w", "expected a torch function, a module or a TensorProgram, found str"),
-        (only_by_name, "unknown: w; only arguments that can be given by position are inputs, not w"),
-        (any_number, "only arguments that can be given by position are inputs, not *tensors"),
+        (any_number, "unknown: x, w; give arguments of *args names of their own"),
         (lambda x, w: None, "returns nothing that it computes; there is nothing to search"),
         (lambda x, w: x.add_(1) @ w, "writes into x; return the new value instead of writing in place"),
     ],

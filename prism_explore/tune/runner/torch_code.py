@@ -43,7 +43,7 @@ def on_program_inputs(traced: Traced) -> Callable[..., Any]:
         arguments = tuple(found[a] for a in traced.arguments)
         if isinstance(traced.reference, torch.nn.Module):
             own = {name: found[name] for name in traced.parameters if name in found}
-            return traced.computed(torch.func.functional_call(traced.reference, own, arguments))
+            return traced.computed(traced.call_with(own, arguments))
         return traced.computed(traced.reference(*arguments))
 
     return call
