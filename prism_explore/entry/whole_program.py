@@ -282,7 +282,7 @@ class BestWhole:
     def __repr__(self) -> str:
         lines = [self.proof, f"  {self.race}"]
         for part, kernel in zip(self.program.computations, self.kernels, strict=True):
-            lines.append(f"  {part.result}: {kernel.implementation if kernel is not None else 'torch'}")
+            lines.append(f"  {', '.join(part.names)}: {kernel.implementation if kernel is not None else 'torch'}")
         return "\n".join(lines)
 
 
@@ -319,10 +319,11 @@ class _Parts:
 
 
 def _key(part: Computation) -> str:
-    """Parts with equal keys are one search: the program, and which argument each input is."""
+    """Parts with equal keys are one search: the program, which argument each input is, and the order of the results."""
     position = {a: n for n, a in enumerate(part.traced.arguments)}
     inputs = [f"{position[b.source]}{b.permute}" for b in part.traced.bindings]
-    return f"{' '.join(inputs)}\n{canonical_text(part.traced.program)}"
+    results = "" if part.traced.form is None else str(part.traced.form.leaves)
+    return f"{' '.join(inputs)}\n{results}\n{canonical_text(part.traced.program)}"
 
 
 def _why_not_searched(program: TensorProgram, kind: Literal["cpu", "gpu"]) -> str:
@@ -346,7 +347,7 @@ def _row(step: Computation | OpaqueCall, session: Session | None, kind: Literal[
             names = ", ".join(op_name(op) for op in nodes[:6]) + (
                 f" and {len(nodes) - 6} more" if len(nodes) > 6 else ""
             )
-            result = f"{step.result} {step.type}"
+            result = ", ".join(f"{name} {t}" for name, t in step.results)
             if session is None:
                 return Coverage("torch", names, result, _why_not_searched(step.traced.program, kind))
             found = session.chosen

@@ -18,7 +18,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.frontend.argument_form import ArgumentForm
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef, called
 from prism_explore.frontend.traced_program import Signature, Traced
-from prism_explore.ir.interpreter.reference import Array, evaluate
+from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.tensors import INTEGERS, NAMES, TensorType
 
 
@@ -26,12 +26,15 @@ from prism_explore.ir.tensors import INTEGERS, NAMES, TensorType
 class Computation:
     """A part that is a tensor program: it can be searched."""
 
-    result: str
-    """The name of the tensor that it computes."""
-    type: TensorType
-    """Of that tensor."""
+    results: tuple[tuple[str, TensorType], ...]
+    """The names and types of the tensors that it computes; its code returns several as a tuple."""
     traced: Traced
     """Its program, and its torch code; the arguments are named as the tensors that it reads."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its results."""
+        return tuple(name for name, _ in self.results)
 
 
 Step: TypeAlias = Computation | OpaqueCall
@@ -137,7 +140,8 @@ def run_mixed(program: MixedProgram, tensors: Mapping[str, Any], code: Sequence[
         if isinstance(step, OpaqueCall):
             known.update(called(step, known, sizes))
         else:
-            known[step.result] = next(functions)(*(known[a] for a in step.traced.arguments))
+            found = next(functions)(*(known[a] for a in step.traced.arguments))
+            known.update(zip(step.names, found if len(step.results) > 1 else (found,), strict=True))
     return program.structured(known)
 
 
@@ -162,7 +166,9 @@ def evaluate_mixed(program: MixedProgram, inputs: Mapping[str, Array], *, wide: 
         if isinstance(step, Computation):
             bound = step.traced.signature.bind([known[a] for a in step.traced.arguments], {}, {})
             given = {b.name: x for b, x in zip(step.traced.bindings, bound, strict=True)}
-            found, made = {step.result: evaluate(step.traced.program, given)}, {step.result: step.type}
+            arrays = evaluate_results(step.traced.program, given)
+            placed = arrays if step.traced.form is None else step.traced.form.in_order(arrays)
+            found, made = dict(zip(step.names, placed, strict=True)), dict(step.results)
         else:
             tensors = {n: torch.from_numpy(np.array(known[n])).to(_torch_dtype(types[n], wide)) for n in step.operands}
             made = {r.name: r.type for r in step.results}

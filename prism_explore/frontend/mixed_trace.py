@@ -5,7 +5,7 @@
     read    each operator's value; an operator that no row takes becomes an opaque call, its results further inputs
     call    views, constants and sizes that an opaque call reads are calls, too; parts have their own copies of them
     order   a *stage* per node: a part reads only opaque calls of earlier stages, and runs as late as its readers allow
-    cut     the operators of a stage into parts with one result each, as large as `fits` allows
+    cut     the operators of a stage, if `fits` does not allow all in one part, into parts with one result each
 
 A part that cannot be translated alone, such as one whose result is a mask, is left to torch, and the cut starts anew.
 """
@@ -31,6 +31,7 @@ from prism_explore.frontend.opaque import (
     result_type,
     why_not_opaque,
 )
+from prism_explore.frontend.result_form import Computed, ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.program import TensorProgram
@@ -368,8 +369,8 @@ class _Cut:
 
     # ------------------------------------------------------------ parts
     def _parts(self, nodes: list[Any]) -> list[Computation]:
-        """Runs of the nodes with one result each, as few as possible."""
-        if (whole := self._part(nodes)) is not None:
+        """All nodes in one part where that fits, else runs of them with one result each, as few as possible."""
+        if (whole := self._part(nodes, several=True)) is not None:
             return [whole]
         best: list[tuple[Computation, ...] | None] = [()]
         for end in range(1, len(nodes) + 1):
@@ -386,19 +387,19 @@ class _Cut:
             raise _NotAlone(_called_node(stuck), "its result is no tensor that a kernel can store")
         return list(best[-1])
 
-    def _part(self, nodes: Sequence[Any]) -> Computation | None:
-        """These nodes as a part; None where they have several results, or no translation, or do not fit."""
+    def _part(self, nodes: Sequence[Any], several: bool = False) -> Computation | None:
+        """These nodes as a part; None where they have no translation or do not fit, or unwanted further results."""
         members = set(nodes)
         results = [n for n in nodes if n in self.returned or any(not self._is_inside(u, members) for u in n.users)]
-        if len(results) != 1:
+        if not results or (len(results) > 1 and not several):
             return None
         try:
-            made = _translated(self.reader, nodes, results[0], self.computed | self.given)
+            made = _translated(self.reader, nodes, results, self.computed | self.given)
         except (UnsupportedOperator, ShapeError):
             return None
         if len(nodes) > 1 and not self.fits(made.program):
             return None
-        return Computation(results[0].name, self.reader.type_of(results[0]), made)
+        return Computation(tuple((r.name, self.reader.type_of(r)) for r in results), made)
 
     def _is_inside(self, user: Any, members: set[Any]) -> bool:
         """Whether what a user computes is computed in a part with these members only."""
@@ -414,9 +415,10 @@ def _called_node(node: Any) -> Any:
     return node.args[0] if operator_name(node.target) == "getitem" else node
 
 
-def _translated(reader: _Reader, nodes: Sequence[Any], result: Any, tensors: set[Any]) -> Traced:
+def _translated(reader: _Reader, nodes: Sequence[Any], results: Sequence[Any], tensors: set[Any]) -> Traced:
     """Some nodes as a program and as torch code of their own, which reads `tensors` and copies all else."""
     import torch
+    from torch.utils import _pytree
 
     root = torch.nn.Module()
     graph = torch.fx.Graph()
@@ -445,16 +447,22 @@ def _translated(reader: _Reader, nodes: Sequence[Any], result: Any, tensors: set
 
     for node in nodes:
         copy(node)
-    graph.output((made[result],))
+    graph.output(tuple(made[r] for r in results))
     _put_inputs_first(graph)
-    name = f"{reader.given.name}_{result.name}"
+    name = f"{reader.given.name}_{results[-1].name}"
     program, translation = translate(name, graph, sources, reader.fixed, set(reader.own_tensors))
     _read_sizes_of_inputs(graph, sources, {b.source for b in translation.bindings})
-    (returned,) = (n for n in graph.nodes if n.op == "output")
-    returned.args = (returned.args[0][0],)
+    form = None
+    if len(results) > 1:
+        form = ResultForm(translation.results, _pytree.tree_structure(tuple(results)))
+        if not all(isinstance(leaf, Computed) for leaf in form.leaves):
+            raise UnsupportedOperator("a result of the part is one of its inputs")
+    else:
+        (returned,) = (n for n in graph.nodes if n.op == "output")
+        returned.args = (returned.args[0][0],)
     module = torch.fx.GraphModule(root, graph)
     arguments = tuple(n.target for n in graph.nodes if n.op == "placeholder")
-    return Traced(program, tuple(translation.bindings), module, arguments)
+    return Traced(program, tuple(translation.bindings), module, arguments, form=form)
 
 
 def _put_inputs_first(graph: Any) -> None:

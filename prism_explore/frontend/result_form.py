@@ -6,7 +6,7 @@ Torch code may return the results inside a structure, together with arguments, v
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -73,6 +73,10 @@ class ResultForm:
                     return constant
 
         return _pytree.tree_unflatten([value(leaf) for leaf in self.leaves], self.structure)
+
+    def in_order(self, results: Sequence[Any]) -> tuple[Any, ...]:
+        """The program's results, one per leaf of a form that has no other leaves."""
+        return tuple(results[leaf.number] for leaf in self.leaves if isinstance(leaf, Computed))
 
     def computed(self, found: Any) -> Any:
         """The program's results within what equal torch code returned: in this structure, or alone.

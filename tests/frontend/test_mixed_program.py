@@ -55,6 +55,7 @@ def minus_infinity(x, keep):
 
 
 r, indices = torch.randn, torch.randint
+CELL = torch.nn.LSTMCell(3, 4).requires_grad_(False)
 PROGRAMS = {
     "embedding": (Embedded(), (indices(0, 20, (2, 5)),), "embedding arange embedding"),
     "convolution": (Convolved(torch.nn.Conv1d(3, 8, 3, padding=1)).eval(), (r(2, 3, 9),), "convolution"),
@@ -71,6 +72,9 @@ PROGRAMS = {
     ),
     "several": (several, (r(4, 8),), "sort t"),
     "mask": (masked, (r(4, 8),), "sort gt"),
+    "cell": (lambda x, h, c: CELL(x, (h, c))[0].sort(-1)[0], (r(2, 3), r(2, 4), r(2, 4)), "sort"),
+    "two results": (lambda x, h, c: CELL(x, (h, c)), (r(2, 3), r(2, 4), r(2, 4)), ""),
+    "a result read within its part": (lambda x: (torch.relu(x), (torch.relu(x) * 2).sum(-1), x), (r(4, 8),), ""),
     "infinite": (minus_infinity, (r(4, 8), r(4, 8) > 1), "clone clone where where logaddexp"),
 }
 
@@ -111,6 +115,13 @@ def test_what_feeds_an_opaque_call_and_what_reads_it_are_parts_of_their_own():
     kinds = ["part" if isinstance(s, Computation) else s.operator for s in program.steps]
     assert kinds == ["part", "aten.sort.default", "part"]
     assert program.computations[1].traced.program.graph.output_type.dims == (dim(5), dim(8))
+
+
+def test_connected_operators_are_one_part_with_all_of_their_results():
+    program = trace_mixed(lambda x, h, c: CELL(x, (h, c)), {"x": r(2, 3), "h": r(2, 4), "c": r(2, 4)})
+    (part,) = program.computations
+
+    assert [(dim(2), dim(4))] * 2 == [t.dims for _, t in part.results]
 
 
 @pytest.mark.parametrize(
