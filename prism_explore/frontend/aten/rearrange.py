@@ -275,6 +275,18 @@ def _written(t: Translation, x: Any, part: Value, along: int, first: Dim) -> Val
     return t.concatenated([t.at(p) for p in pieces], along) if len(pieces) > 1 else part
 
 
+def _diagonal_scatter(t: Translation, x: Any, part: Any, offset: int = 0, first: int = 0, second: int = 1) -> Value:
+    """x without a diagonal of two dims, plus a tensor that has the part there and 0 elsewhere."""
+    a, b = t.axis(x, first), t.axis(x, second)
+    rows, columns = t.dims(x)[a], t.dims(x)[b]
+    if rows != columns:
+        raise t.unsupported(f"diagonal_scatter of {rows} x {columns}", "a diagonal of a square is supported")
+    placed = t.at(on_diagonal(t, t.tensor(part), offset, a, b))
+    ones = t.at(constants.constant(t.dims(part), Fraction(1)))
+    is_written = t.at(on_diagonal(t, ones, offset, a, b))
+    return t.build.binary("add", t.build.binary("drop", t.tensor(x), is_written, t.line), placed, t.line)
+
+
 def _unfold(t: Translation, x: Any, d: Any, size: int, step: int) -> Value:
     """Windows of one dim as a new last dim."""
     if not t.dims(x):
@@ -350,6 +362,7 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_empty_like, "empty_like"),
     *_rows(_slice_scatter, "slice_scatter"),
     *_rows(_select_scatter, "select_scatter"),
+    *_rows(_diagonal_scatter, "diagonal_scatter"),
     *_rows(_unfold, "Tensor.unfold", "unfold"),
     *_rows(_copy, "copy_", "copy"),
     *_rows(_fill, "fill_", "fill"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from prism_explore.frontend.aten import constants
@@ -430,6 +431,15 @@ def _is_nan(t: Translation, x: Any) -> Value:
     return t.nonzero_mask(t.build.unary("is_nan", t.tensor(x), t.line))
 
 
+def _is_in(t: Translation, x: Any, values: Any, *, assume_unique: bool = False, invert: bool = False) -> Value:
+    """Where an element equals one of some values: the largest of the comparisons with each."""
+    rank, count = len(t.dims(x)), prod(t.dims(values), start=ONE)
+    wide = t.at(t.reshaped(t.tensor(x), (*t.dims(x), ONE)))
+    gap = t.build.binary("sub", wide, t.at(t.reshaped(t.tensor(values), (count,))), t.line)
+    found = t.build.reduce("max", t.build.unary("is_zero", gap, t.line), rank, t.line)
+    return t.nonzero_mask(t.at(drop_dims(t, found, [rank])), not invert)
+
+
 _LARGEST_FINITE: Mapping[DType, Fraction] = {
     "f64": Fraction(2) ** 1024 - Fraction(2) ** 971,
     "f32": Fraction(2) ** 128 - Fraction(2) ** 104,
@@ -551,6 +561,7 @@ ROWS: tuple[Row, ...] = (
     *(Row(fn, "~", _not) for fn in ("bitwise_not", "logical_not")),
     *(Row(fn, "^", _xor) for fn in ("__xor__", "bitwise_xor", "logical_xor")),
     Row("isnan", "isnan", _is_nan),
+    Row("isin", "isin", _is_in),
     Row("isinf", "isinf", _beyond("gt")),
     Row("isfinite", "isfinite", _beyond("le")),
     Row("isposinf", "isposinf", _beyond("gt", absolute=False)),
