@@ -47,9 +47,9 @@ import torch
 from torch.utils import _pytree
 
 from prism_explore.errors import PrismError, UnsupportedOperator
-from prism_explore.frontend import trace
+from prism_explore.frontend.export import exported, traced
 from prism_explore.frontend.mixed_program import evaluate_mixed
-from prism_explore.frontend.mixed_trace import trace_mixed
+from prism_explore.frontend.mixed_trace import traced_in_parts
 from prism_explore.ir.interpreter.reference import evaluate_results
 
 Kind = Literal["whole", "opaque", "partly", "refused", "export", "WRONG", "left out"]
@@ -178,12 +178,13 @@ def outcome(call: Call) -> Outcome:
         PrismError: it cannot be traced.
     """
     inputs = {f"x{n + 1}": x for n, x in enumerate(call.tensors)}
+    graph = exported(call.module, inputs, "operator")
     try:
-        made = trace(call.module, inputs, name="operator")
+        made = traced(graph)
     except PrismError as failure:
         if NOTHING_COMPUTED in str(failure):
             raise
-        mixed = trace_mixed(call.module, inputs, "operator")
+        mixed = traced_in_parts(graph)
         given = {name: x.numpy() for name, x in mixed.bind(*call.tensors).items()}
         with np.errstate(all="ignore"):
             found = evaluate_mixed(mixed, given, wide=False)

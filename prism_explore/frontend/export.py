@@ -67,7 +67,11 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         UnsupportedOperator: with the operator, the user's line, and the supported ones.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
-    given = exported(code, inputs, name)
+    return traced(exported(code, inputs, name))
+
+
+def traced(given: Exported) -> Traced:
+    """The tensor program of torch's graph; errors are those of `trace`."""
     fixed: dict[str, Value] = {}
     sources, held = dict(given.sources), dict[str, Any]()
     for placeholder, tensor in given.constants.items():

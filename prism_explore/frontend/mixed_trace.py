@@ -60,7 +60,11 @@ def trace_mixed(
         UnsupportedOperator: torch.export cannot trace the code, or an operator is no function of its arguments.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
-    given = exported(code, inputs, name)
+    return traced_in_parts(exported(code, inputs, name), fits)
+
+
+def traced_in_parts(given: Exported, fits: Callable[[TensorProgram], bool] = lambda part: True) -> MixedProgram:
+    """The whole program of torch's graph; `fits` and errors are those of `trace_mixed`."""
     left: dict[Any, str] = {}
     while True:
         reader = _Reader(given, left)
