@@ -46,6 +46,7 @@ from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Family, KernelSequence
 from prism_explore.search.explore import Task, sequence_time_to_beat, time_to_beat, with_time_to_beat
 from prism_explore.search.kernel_sequence import PrunedSequence, kernel_sequences
+from prism_explore.support.gc_pause import full_collections_postponed
 
 NODES = 1_000
 """Default budget of nodes."""
@@ -111,6 +112,7 @@ class Audit:
         return "\n".join(lines)
 
 
+@full_collections_postponed()
 def audit(
     task: Task,
     events: Sequence[Event],

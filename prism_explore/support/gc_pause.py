@@ -1,7 +1,11 @@
-"""Pause the cyclic garbage collector during short, bounded computations.
+"""Pause the cyclic garbage collector, or its full collections, during bounded computations.
 
 One proof creates tens of thousands of terms, and almost none of them are in reference cycles. Python's collector, which
 runs every few hundred allocations by default, would scan them repeatedly while they are still in use.
+
+A process that has imported torch has half a million objects. A full collection scans all of them, takes a third of a
+second or more, and no other thread runs meanwhile, so that a click is not answered. A computation that fills tables and
+drops them again causes one after the other.
 """
 
 from __future__ import annotations
@@ -11,7 +15,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 
+NO_FULL_COLLECTION = 1 << 30
+"""A threshold of the oldest generation that is never reached."""
+
 _pausing = Lock()
+_postponing = Lock()
+_blocks = 0
+_threshold_before = 0
 
 
 @contextmanager
@@ -32,3 +42,25 @@ def gc_paused() -> Generator[None]:
             gc.enable()
     finally:
         _pausing.release()
+
+
+@contextmanager
+def full_collections_postponed() -> Generator[None]:
+    """Start no full collection inside the block; younger objects are collected as usual.
+
+    The last of several blocks restores the threshold, unless it was changed inside.
+    """
+    global _blocks, _threshold_before
+    with _postponing:
+        if _blocks == 0:
+            young, middle, _threshold_before = gc.get_threshold()
+            gc.set_threshold(young, middle, NO_FULL_COLLECTION)
+        _blocks += 1
+    try:
+        yield
+    finally:
+        with _postponing:
+            _blocks -= 1
+            young, middle, old = gc.get_threshold()
+            if _blocks == 0 and old == NO_FULL_COLLECTION:
+                gc.set_threshold(young, middle, _threshold_before)
