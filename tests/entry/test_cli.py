@@ -7,6 +7,7 @@ import pytest
 from prism_explore.entry import cli
 from prism_explore.frontend import workloads
 from prism_explore.ir.tensors import tensor as T
+from prism_explore.session.search_cache import FOLDER_VARIABLE
 
 
 @pytest.fixture
@@ -43,22 +44,8 @@ def test_an_unknown_machine_is_named(capsys, tiny):
 
 
 @pytest.mark.slow
-def test_a_run_prints_its_findings_as_json_and_saves_its_journal(capsys, tiny, tmp_path):
-    file = tmp_path / "run.prism"
-
-    assert 0 == cli.main(["run", "rmsnorm_linear", "--json", "--trials", "2", "--save", str(file)])
-
-    found = json.loads(capsys.readouterr().out)
-    assert found["program"] == "rmsnorm_linear"
-    assert found["funnel"]["proved"] > 0
-    assert found["best"]["error"] < 1e-4
-    assert found["claim"].startswith("Best of")
-    assert {r["name"] for r in found["best"]["rivals"]} >= {"ours", "torch eager", "roofline"}
-    assert file.exists()
-
-
-@pytest.mark.slow
-def test_a_run_tells_its_story_down_to_the_triton_source(capsys, tiny):
+def test_a_run_tells_its_story_and_again_as_json_from_the_cache(capsys, tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
     assert 0 == cli.main(["run", "rmsnorm_linear", "--trials", "2", "--triton"])
 
     told = capsys.readouterr().out
@@ -70,3 +57,15 @@ def test_a_run_tells_its_story_down_to_the_triton_source(capsys, tiny):
     assert "on sm_90" in told
     assert "@triton.jit" in told
     assert "Best of the" in told
+
+    file = tmp_path / "run.prism"
+    assert 0 == cli.main(["run", "rmsnorm_linear", "--json", "--trials", "2", "--save", str(file)])
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["program"] == "rmsnorm_linear"
+    assert found["funnel"]["proved"] > 0
+    assert found["best"]["error"] < 1e-4
+    assert found["claim"].startswith("Best of")
+    assert {r["name"] for r in found["best"]["rivals"]} >= {"ours", "torch eager", "roofline"}
+    assert "Verdicts and times are those of a search that was stored" in found["claim"]
+    assert file.exists()
