@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 import pytest
 
@@ -30,7 +29,7 @@ def full_collections(objects: int) -> int:
         count += phase == "start" and info["generation"] == 2
 
     gc.callbacks.append(note)
-    kept = list(islice(iter(list, None), objects))
+    kept: list[list[int]] = [[] for _ in range(objects)]
     gc.callbacks.remove(note)
     assert len(kept) == objects
     return count
