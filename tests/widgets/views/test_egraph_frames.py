@@ -14,6 +14,7 @@ from prism_explore.ir.text import show
 from prism_explore.verify.egraph.frames import Growth, make_frames
 from prism_explore.verify.egraph.limits import Proved
 from prism_explore.verify.normal_form.equalities import equalities
+from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.jupyter.pictures import picture_scene
 from prism_explore.widgets.panels.context import Context, Folds, Memo, SearchInfo, ViewState
 from prism_explore.widgets.panels.inspector import inspect
@@ -180,7 +181,9 @@ def test_the_inspector_tells_a_frame_in_words(growth: Growth) -> None:
     assert f"frame {last} of {last}" == found.status
     assert "proved" == found.kind
     assert f"f1.c1/k2.b5@{last - 1}" in {link.ref for link in found.links}
-    assert re.search(r"e\d+ merges with e\d+ by ", found.code)
+    assert any(label == "merge" and re.search(r"e\d+ merges with e\d+ by ", text) for label, text in found.details)
+    assert (found.code, found.code_math) == (growth.value, to_mathml(growth.value))
+    assert found.code_math
 
 
 def test_selecting_a_frame_shows_it_among_the_e_classes() -> None:
