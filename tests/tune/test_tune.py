@@ -26,6 +26,7 @@ from prism_explore.targets import GPUS, Target
 from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune.budget import strategy_of
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.race import Racer, RaceTimes
 from prism_explore.tune.space.parameters import Choices
 from prism_explore.tune.space.time_model import model_of
 from prism_explore.tune.strategies.ranked import Exhaustive
@@ -208,6 +209,23 @@ def test_rounds_that_others_disturbed_are_repeated_until_enough_were_quiet() -> 
     assert [20, 20] == [rounds for _, rounds in bench.raced]
     assert 20 == measured.samples  # of 40 rounds, those that were quiet
     assert measured.time_s == pytest.approx(bench.seconds(next(iter(bench.kernels.values()))))
+
+
+@pytest.mark.parametrize(("most_s", "groups"), [(0.5, 1), (1.5, 2), (10.0, 3)])
+def test_disturbed_rounds_are_repeated_only_within_the_time_of_a_race(most_s: float, groups: int) -> None:
+    class Slow(ToyBench):
+        """Every group of rounds takes a second."""
+
+        def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+            self.raced.append((tuple(keys), rounds))
+            return Samples(dict.fromkeys(keys, (0.001,) * rounds), (0.5,) * rounds)
+
+    bench = Slow()
+    found = Racer(bench, most_s, clock=lambda: float(len(bench.raced))).time_alone("a")
+
+    assert isinstance(found, RaceTimes)
+    assert [20] * groups == [rounds for _, rounds in bench.raced]
+    assert 0.5 == found.waited
 
 
 def test_on_a_disturbed_machine_no_trial_is_stopped_in_the_first_rounds() -> None:

@@ -28,7 +28,8 @@ from prism_explore.tune.runner.stopping_rule import (
 from prism_explore.tune.runner.timing import counted_rounds, interquartile_mean, quantile, ratios, was_disturbed
 
 REPEATS = 2
-"""Rounds are repeated this often if too few were undisturbed; then the least disturbed of all of them count."""
+"""Rounds are repeated this often if too few were undisturbed, and if they took less than the time of a race; then the
+least disturbed of all of them count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +146,14 @@ class Racer:
         return rounds
 
     def _time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        """Time rounds; repeat them, at most `REPEATS` times, while too few are undisturbed."""
-        samples = no_samples(keys)
+        """Time rounds; repeat them, at most `REPEATS` times and within `most_s`, while too few are undisturbed."""
+        samples, start_s = no_samples(keys), self.clock()
         for _ in range(1 + REPEATS):
             found = self.bench.time(keys, rounds)
             if isinstance(found, Failure):
                 return found
             samples = samples.extended(found)
-            if not was_disturbed(samples.waits) or self.stop():
+            if not was_disturbed(samples.waits) or self.stop() or self.clock() - start_s > self.most_s:
                 break
         return samples
 
