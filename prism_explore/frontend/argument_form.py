@@ -10,10 +10,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, prod
 from typing import Any, TypeAlias
 
 from prism_explore.errors import ShapeError
+from prism_explore.frontend.structure_text import structure_from_text, structure_to_text
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name
 
 SUBMODULE = "code"
@@ -150,35 +151,28 @@ class ArgumentForm:
         """The form as lists, numbers and texts.
 
         Raises:
-            ShapeError: torch cannot write a structure down.
+            ShapeError: a structure cannot be saved.
         """
-        from torch.utils import _pytree
-
-        try:
-            return [
-                [
-                    a.name,
-                    [["tensor", x.name] if isinstance(x, TensorLeaf) else ["constant", x] for x in a.leaves],
-                    None if a.structure is None else _pytree.treespec_dumps(a.structure),
-                    a.by_name,
-                    a.by_position,
-                ]
-                for a in self.arguments
+        return [
+            [
+                a.name,
+                [["tensor", x.name] if isinstance(x, TensorLeaf) else ["constant", x] for x in a.leaves],
+                None if a.structure is None else structure_to_text(a.structure, "arguments"),
+                a.by_name,
+                a.by_position,
             ]
-        except NotImplementedError as error:
-            raise ShapeError(f"the structure of the arguments cannot be saved: {error}") from None
+            for a in self.arguments
+        ]
 
     @classmethod
     def from_plain(cls, plain: Any) -> ArgumentForm:
         """The form from what `to_plain` returned."""
-        from torch.utils import _pytree
-
         return cls(
             tuple(
                 Argument(
                     str(name),
                     tuple(TensorLeaf(str(x)) if kind == "tensor" else x for kind, x in leaves),
-                    None if structure is None else _pytree.treespec_loads(str(structure)),
+                    None if structure is None else structure_from_text(str(structure), len(leaves)),
                     bool(by_name),
                     bool(by_position),
                 )
@@ -199,6 +193,8 @@ def constant_from_plain(plain: Any) -> tuple[str, Any]:
     import torch
 
     name, dtype, shape, elements = plain
+    if prod(int(n) for n in shape) != len(elements) or any(int(n) < 0 for n in shape):
+        raise ValueError(f"the constant {name!r} has {len(elements)} elements, and the shape {shape}")
     kind = getattr(torch, NAMES[DTYPE_OF_NAME[str(dtype)]])
     wide = torch.tensor([float.fromhex(x) for x in elements], dtype=torch.float64)
     return str(name), wide.to(kind).reshape([int(n) for n in shape])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from prism_explore.errors import ShapeError
+from prism_explore.frontend.structure_text import structure_from_text, structure_to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +94,15 @@ class ResultForm:
         """The form as lists, numbers and texts.
 
         Raises:
-            ShapeError: torch cannot write the structure down.
+            ShapeError: the structure cannot be saved.
         """
-        from torch.utils import _pytree
-
-        try:
-            return [_pytree.treespec_dumps(self.structure), [_leaf_to_plain(leaf) for leaf in self.leaves]]
-        except NotImplementedError as error:
-            raise ShapeError(f"the structure of the results cannot be saved: {error}") from None
+        return [structure_to_text(self.structure, "results"), [_leaf_to_plain(leaf) for leaf in self.leaves]]
 
     @classmethod
     def from_plain(cls, plain: Any) -> ResultForm:
         """The form from what `to_plain` returned."""
-        from torch.utils import _pytree
-
         structure, leaves = plain
-        return cls(tuple(map(_leaf_from_plain, leaves)), _pytree.treespec_loads(str(structure)))
+        return cls(tuple(map(_leaf_from_plain, leaves)), structure_from_text(str(structure), len(leaves)))
 
 
 def _leaf_to_plain(leaf: Leaf) -> list[Any]:
