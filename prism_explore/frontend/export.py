@@ -25,6 +25,7 @@ from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name, layout_of
+from prism_explore.support.gc_pause import full_collections_postponed
 from prism_explore.support.torch_tracing import TRACING
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
@@ -315,6 +316,7 @@ def _export(
         return decomposed(exported, BY_NAME), str(exported.graph)
 
 
+@full_collections_postponed()
 def _export_alone(code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int]) -> Any:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode

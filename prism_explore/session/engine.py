@@ -14,6 +14,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from prism_explore.support.gc_pause import full_collections_postponed
+
 State: TypeAlias = Literal["ready", "running", "paused", "finished", "cancelled", "failed"]
 IsDone: TypeAlias = Callable[[], bool]
 
@@ -157,6 +159,7 @@ class Engine:
         if isinstance(search, Generator):
             search.close()
 
+    @full_collections_postponed()
     def _run(self, command: _Advance) -> Exception | None:
         """Advance the search as a command wants; returns what its `is_done` raised, if it did."""
         if self.state in ("finished", "cancelled", "failed"):

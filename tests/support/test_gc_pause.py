@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from prism_explore.support import gc_pause
-from prism_explore.support.gc_pause import NO_FULL_COLLECTION, full_collections_postponed
+from prism_explore.support.gc_pause import MIDDLE_COLLECTIONS, full_collections_postponed
 
 
 @pytest.fixture(autouse=True)
 def thresholds(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int, int]]:
     monkeypatch.setattr(gc_pause, "_blocks", 0)
     before = gc.get_threshold()
-    gc.set_threshold(50, 2, 2)
+    gc.set_threshold(700, 10, 2)
     yield gc.get_threshold()
     gc.set_threshold(*before)
 
@@ -44,11 +44,17 @@ def test_a_block_has_no_full_collection_where_the_same_code_outside_has_one() ->
     assert full_collections(enough) > 0
 
 
+def test_a_long_block_has_full_collections() -> None:
+    gc.set_threshold(50, 2, 2)
+    with full_collections_postponed():
+        assert full_collections(len(gc.get_objects()) // 2 + 100_000) > 0
+
+
 def test_the_last_of_several_blocks_restores_the_threshold(thresholds: tuple[int, int, int]) -> None:
     with full_collections_postponed():
         with full_collections_postponed():
-            assert gc.get_threshold() == (*thresholds[:2], NO_FULL_COLLECTION)
-        assert gc.get_threshold() == (*thresholds[:2], NO_FULL_COLLECTION)
+            assert gc.get_threshold() == (*thresholds[:2], MIDDLE_COLLECTIONS)
+        assert gc.get_threshold() == (*thresholds[:2], MIDDLE_COLLECTIONS)
 
     assert gc.get_threshold() == thresholds
 
