@@ -209,7 +209,10 @@ def _rates_of_one_core(clock: Callable[[], float], memory: np.ndarray) -> tuple[
     chunks = [memory[at : at + unit] for at in range(0, min(memory.size, BURSTS_ALONE * unit), unit)]
     read_s = min(_timed(clock, lambda c=c: reader.read(c)) for c in chunks)
     fma_s = min(_timed(clock, lambda: fma.compute(BURST_FLOPS)) for _ in chunks)
-    pairs_s = fma_s / 2 if pairs is None else min(_timed(clock, lambda: pairs.compute(BURST_FLOPS)) for _ in chunks)
+    pairs_s = fma_s / 2
+    if pairs is not None:
+        compute = pairs.compute
+        pairs_s = min(_timed(clock, lambda: compute(BURST_FLOPS)) for _ in chunks)
     return 4 * unit / read_s, BURST_FLOPS / fma_s, BURST_FLOPS / pairs_s
 
 

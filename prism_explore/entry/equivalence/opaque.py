@@ -135,7 +135,9 @@ class Congruence:
                     moved[n] = flat.add(Permute(binding.permute), (at,), line) if binding.permute else at
                 else:
                     moved[n] = flat.add(node.op, tuple(moved[a] for a in node.args), line)
-            flat.position[step.result] = moved[inner.graph.output]
+            form, outputs = step.traced.form, inner.graph.outputs
+            for name, output in zip(step.names, outputs if form is None else form.in_order(outputs), strict=True):
+                flat.position[name] = moved[output]
         return flat
 
     def _call(self, flat: _Flat, call: OpaqueCall) -> None:
