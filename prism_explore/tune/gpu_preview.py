@@ -83,17 +83,17 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
     arch = architecture_of(target.name)
     if arch is None:
         raise TargetUnavailable(f"no Triton architecture is known for {target.name!r}; known are {', '.join(GPUS)}")
-    sized: list[tuple[float, int, Verified, Parameters]] = []
-    rejected: dict[str, None] = {}
-    for position, verified in enumerate(verifieds):
-        chosen = choose_sizes(verified.candidate.sgraph, shapes, target)
-        if isinstance(chosen, Parameters):
-            modelled_s = model_of(verified.candidate, shapes, target).estimate(chosen.numbers).time_s
-            sized.append((modelled_s, position, verified, chosen))
-        else:
-            rejected.setdefault(f"{verified.candidate.id}: {chosen.reason}")
     found: list[GpuKernel] = []
     with AotCompiler() as compiler, Interpreter() as interpreter:
+        sized: list[tuple[float, int, Verified, Parameters]] = []
+        rejected: dict[str, None] = {}
+        for position, verified in enumerate(verifieds):
+            chosen = choose_sizes(verified.candidate.sgraph, shapes, target)
+            if isinstance(chosen, Parameters):
+                modelled_s = model_of(verified.candidate, shapes, target).estimate(chosen.numbers).time_s
+                sized.append((modelled_s, position, verified, chosen))
+            else:
+                rejected.setdefault(f"{verified.candidate.id}: {chosen.reason}")
         for modelled_s, _, verified, parameters in sorted(sized, key=lambda row: row[:2]):
             kernel = emit_triton(verified, parameters, shapes, target)
             result = kernel if isinstance(kernel, Infeasible) else _check(kernel, arch.name, compiler, interpreter)

@@ -60,6 +60,8 @@ class AotCompiler:
         self._worker = Worker("prism_explore.codegen.triton.aot", ENVIRONMENT)
 
     def __enter__(self) -> AotCompiler:
+        """Start the process without waiting for it."""
+        self._worker.start()
         return self
 
     def __exit__(self, *_: object) -> None:

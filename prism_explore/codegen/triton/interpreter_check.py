@@ -83,6 +83,8 @@ class Interpreter:
         self._worker = Worker("prism_explore.codegen.triton.interpreter_check", {"TRITON_INTERPRET": "1"})
 
     def __enter__(self) -> Interpreter:
+        """Start the process without waiting for it."""
+        self._worker.start()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -50,6 +50,7 @@ class Worker:
         self._errors: IO[bytes] | None = None
         self._end: weakref.finalize[..., Worker] | None = None
         self._unread = b""
+        self._is_ready = False
 
     def __enter__(self) -> Worker:
         return self
@@ -57,13 +58,20 @@ class Worker:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Start the child, which imports torch and Triton for some seconds, without waiting for it."""
+        with self._lock:
+            self._launch()
+
     def request(self, request: JsonObject, timeout_s: float) -> JsonObject | Failure:
         """The child's reply. `timeout_s` does not include the start of the child."""
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                failure = self._start()
-                if failure:
-                    return failure
+            self._launch()
+            if not self._is_ready:
+                ready = self._exchange(b"", START_S)
+                if isinstance(ready, Failure):
+                    return ready
+                self._is_ready = True
             reply = self._exchange(json.dumps(request).encode() + b"\n", timeout_s)
         if isinstance(reply, Failure) or "error" not in reply:
             return reply
@@ -73,9 +81,12 @@ class Worker:
         """End the child; the next request starts another."""
         if self._end is not None:
             self._end()
-        self._process, self._unread = None, b""
+        self._process, self._unread, self._is_ready = None, b"", False
 
-    def _start(self) -> Failure | None:
+    def _launch(self) -> None:
+        """Start a child where none runs."""
+        if self._process is not None and self._process.poll() is None:
+            return
         self.close()
         root = str(Path(__file__).resolve().parents[3])
         environment = {**os.environ, **{k: v for k, v in self._environment.items() if v is not None}}
@@ -92,8 +103,6 @@ class Worker:
             start_new_session=True,
         )
         self._end = weakref.finalize(self, _end, self._process, self._errors)
-        ready = self._exchange(b"", START_S)
-        return ready if isinstance(ready, Failure) else None
 
     def _exchange(self, data: bytes, timeout_s: float) -> JsonObject | Failure:
         """Write all of `data` and read one line, never waiting beyond the deadline."""
