@@ -26,12 +26,14 @@ from prism_explore.ir.ops import (
     Store,
 )
 from prism_explore.ir.tensors import TensorType
+from prism_explore.support.caches import memoize
 from prism_explore.support.union_find import UnionFind
 
 Slot: TypeAlias = tuple[int, int, int]
 """A dim: kernel position, block position (-1 for the kernel-level tensor itself), dim."""
 
 
+@memoize(512)
 def tile_axes(graph: SGraph, position: int) -> tuple[AxisNames, ...]:
     """The tile axis of each dim of each block tensor of the custom kernel at `position`.
 
