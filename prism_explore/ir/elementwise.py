@@ -372,6 +372,25 @@ def _cast(name: str, torch_name: str) -> ElementwiseFunction:
     )
 
 
+def _nonzero(name: str, torch: str) -> ElementwiseFunction:
+    """[x is not 0], as a number or as a bool."""
+    return ElementwiseFunction(
+        name=name,
+        numpy=_bit(lambda x: x != 0),
+        torch=torch,
+        triton="tl.where({0} != 0.0, 1.0, 0.0)",
+        llvm="nonzero(x)",
+        flops=1,
+        exact="abs(sign(x))",
+        definition="x / x",
+        definition_is_a_theorem="x / x is 1 where x is not 0, and 0 / 0 is 0.",
+        lowering="inline",
+        range=BIT,
+        parity="even",
+        zero_at_zero=True,
+    )
+
+
 UNARY: dict[str, ElementwiseFunction] = {
     row.name: row
     for row in (
@@ -794,21 +813,7 @@ UNARY: dict[str, ElementwiseFunction] = {
             zero_at_zero=True,
             monotone="increasing",
         ),
-        ElementwiseFunction(
-            name="nonzero",
-            numpy=_bit(lambda x: x != 0),
-            torch="torch.ne({0}, 0).to({0}.dtype)",
-            triton="tl.where({0} != 0.0, 1.0, 0.0)",
-            llvm="nonzero(x)",
-            flops=1,
-            exact="abs(sign(x))",
-            definition="x / x",
-            definition_is_a_theorem="x / x is 1 where x is not 0, and 0 / 0 is 0.",
-            lowering="inline",
-            range=BIT,
-            parity="even",
-            zero_at_zero=True,
-        ),
+        _nonzero("nonzero", torch="torch.ne({0}, 0).to({0}.dtype)"),
         ElementwiseFunction(
             name="is_zero",
             numpy=_bit(lambda x: x == 0),
@@ -881,21 +886,7 @@ UNARY: dict[str, ElementwiseFunction] = {
         _cast("to_f32", "float32"),
         _cast("to_bf16", "bfloat16"),
         _cast("to_f16", "float16"),
-        ElementwiseFunction(
-            name="to_bool",
-            numpy=_bit(lambda x: x != 0),
-            torch="{0}.to(torch.bool)",
-            triton="tl.where({0} != 0.0, 1.0, 0.0)",
-            llvm="nonzero(x)",
-            flops=1,
-            exact="abs(sign(x))",
-            definition="x / x",
-            definition_is_a_theorem="x / x is 1 where x is not 0, and 0 / 0 is 0.",
-            lowering="inline",
-            range=BIT,
-            parity="even",
-            zero_at_zero=True,
-        ),
+        _nonzero("to_bool", torch="{0}.to(torch.bool)"),
     )
 }
 """Every elementwise function of one number, by name, in the order in which stages list them."""
