@@ -76,12 +76,9 @@ def positive(ring: Ring, n: NormalForm) -> NormalForm:
         return NF_ZERO
     if n.sign or is_never_greater(ring, NF_ZERO, n):
         return ring.sub(NF_ONE, is_zero(ring, n))
-    found = by_steps(ring, n, lambda piece: positive(ring, piece))
-    if found is not None:
-        return found
-    exponents = _compared_exponents(ring, n)
-    if exponents is not None:
-        return positive(ring, exponents)
+    simpler = _of_simpler(ring, n, positive)
+    if simpler is not None:
+        return simpler
     sign, parts = _parts(ring, n)
     if len(parts) == 1 and parts[0] == n:
         return single(Opaque(POSITIVE, (n,)))
@@ -99,12 +96,9 @@ def is_zero(ring: Ring, n: NormalForm) -> NormalForm:
         return NF_ONE
     if n.sign == 2 or ring.scale(n, -1).sign == 2:
         return NF_ZERO
-    found = by_steps(ring, n, lambda piece: is_zero(ring, piece))
-    if found is not None:
-        return found
-    exponents = _compared_exponents(ring, n)
-    if exponents is not None:
-        return is_zero(ring, exponents)
+    simpler = _of_simpler(ring, n, is_zero)
+    if simpler is not None:
+        return simpler
     _, parts = _parts(ring, n)
     if len(parts) == 1 and parts[0] == n:
         if is_plain_sum(n):
@@ -126,6 +120,15 @@ def is_plain_sum(n: NormalForm) -> bool:
 def nonzero(ring: Ring, n: NormalForm) -> NormalForm:
     """n^0, which is 1 where n is not 0 (rule O2)."""
     return ring.sub(NF_ONE, is_zero(ring, n))
+
+
+def _of_simpler(ring: Ring, n: NormalForm, compare: Callable[[Ring, NormalForm], NormalForm]) -> NormalForm | None:
+    """A comparison of n case by case (rule O5), or of its exponents (rule O6); None where neither applies."""
+    found = by_steps(ring, n, lambda piece: compare(ring, piece))
+    if found is not None:
+        return found
+    exponents = _compared_exponents(ring, n)
+    return None if exponents is None else compare(ring, exponents)
 
 
 def _compared_exponents(ring: Ring, n: NormalForm) -> NormalForm | None:
