@@ -202,12 +202,14 @@ def tensors_to_prove(program: TensorProgram, candidate: SGraph) -> dict[str, Cal
     """
     wanted, found = _lower_both(program.graph, candidate)
     algebra = Algebra(integers=(*candidate.conditions(), *program.graph.conditions()))
-    out = dict(_graph_obligations(program.graph, wanted, "program.%", algebra))
-    out.update(_graph_obligations(candidate, found, "k", algebra))
+    equations = [
+        *_graph_equations(program.graph, wanted, "program.%", algebra),
+        *_graph_equations(candidate, found, "k", algebra),
+    ]
     for number, (a, b) in enumerate(zip(candidate.outputs, program.graph.outputs, strict=True)):
         goal, left = partial(from_normal_form, found.values[a]), wanted.values[b]
-        out.update([_to_state(goal_name(number), f"k{a} = program.%{b}", left, goal, algebra.integers)])
-    return out
+        equations.append(_Equation(goal_name(number), f"k{a} = program.%{b}", left, goal, algebra.integers))
+    return {e.tensor: e.state for e in equations}
 
 
 def _lower_both(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
@@ -227,50 +229,38 @@ def _lower_both(program: SGraph, candidate: SGraph) -> tuple[Lowered, Lowered]:
     return find_equal_forms(program, candidate, algebra.budget, with_cuts=False) or (wanted, found)
 
 
-def _to_state(
-    tensor: str,
-    operation: str,
-    form: NormalForm,
-    left: Callable[[FreshAxes], Expr],
-    integers: tuple[Dim, ...],
-    name: NormalForm | None = None,
-) -> tuple[str, Callable[[], Obligation]]:
-    """A tensor, and the call of `_make_obligation` with these arguments."""
-    return tensor, partial(_make_obligation, tensor, operation, form, left, integers, name)
+@dataclass(frozen=True, slots=True)
+class _Equation:
+    """That an expression equals a normal form; to state it takes much longer than to make it."""
+
+    tensor: str
+    operation: str
+    form: NormalForm
+    """The right side."""
+    left: Callable[[FreshAxes], Expr]
+    """Makes the left side."""
+    integers: tuple[Dim, ...]
+    """Sizes that are positive integers by the conditions of the proof."""
+    name: NormalForm | None = None
+    """The form that later lemmas use instead of `form`, at a cut point."""
+
+    def state(self) -> Obligation:
+        """The obligation."""
+        name_text = "" if self.name is None else expression_text(from_normal_form(self.name, FreshAxes()))
+        fresh = FreshAxes(self.integers)
+        try:
+            statement = make_statement(self.left(fresh), from_normal_form(self.form, fresh), self.integers)
+        except (CannotState, ValueError) as error:
+            return self._not_stated(str(error))
+        except RecursionError:
+            return self._not_stated(TOO_DEEP)
+        return Obligation(self.tensor, self.operation, show(self.form), statement, name_text=name_text)
+
+    def _not_stated(self, why: str) -> Obligation:
+        return Obligation(self.tensor, self.operation, show(self.form), None, f"not stated: {why}")
 
 
-def _make_obligation(
-    tensor: str,
-    operation: str,
-    form: NormalForm,
-    left: Callable[[FreshAxes], Expr],
-    integers: tuple[Dim, ...],
-    name: NormalForm | None = None,
-) -> Obligation:
-    """The obligation that an expression equals a normal form.
-
-    Args:
-        tensor: the tensor.
-        operation: its operation, as text.
-        form: the right side.
-        left: makes the left side.
-        integers: sizes that are positive integers by the conditions of the proof.
-        name: the form that later lemmas use instead of `form`, at a cut point.
-    """
-    name_text = "" if name is None else expression_text(from_normal_form(name, FreshAxes()))
-    fresh = FreshAxes(integers)
-    try:
-        statement = make_statement(left(fresh), from_normal_form(form, fresh), integers)
-    except (CannotState, ValueError) as error:
-        return Obligation(tensor, operation, show(form), None, f"not stated: {error}")
-    except RecursionError:
-        return Obligation(tensor, operation, show(form), None, f"not stated: {TOO_DEEP}")
-    return Obligation(tensor, operation, show(form), statement, name_text=name_text)
-
-
-def _graph_obligations(
-    graph: SGraph, lowered: Lowered, prefix: str, algebra: Algebra
-) -> Iterator[tuple[str, Callable[[], Obligation]]]:
+def _graph_equations(graph: SGraph, lowered: Lowered, prefix: str, algebra: Algebra) -> Iterator[_Equation]:
     types = graph.types()
     input_names = {n: node.op.name for n, node in enumerate(graph.nodes) if isinstance(node.op, ops.Input)}
     for n, node in enumerate(graph.nodes):
@@ -282,7 +272,7 @@ def _graph_obligations(
                 continue
             case ops.Custom(block):
                 operands = tuple(types[a] for a in node.args)
-                yield from _block_obligations(
+                yield from _block_equations(
                     block, lowered.blocks[n], values, operands, f"{prefix}{n}", name, algebra.integers
                 )
                 continue
@@ -302,10 +292,10 @@ def _graph_obligations(
                     algebra.restart()
                     form = lower_tensor(op, values, shapes, algebra)
                 left = partial(_define_over_forms, op, values, shapes, types[n].rank)
-        yield _to_state(f"{prefix}{n}", show_node(node, input_names), form, left, algebra.integers, name)
+        yield _Equation(f"{prefix}{n}", show_node(node, input_names), form, left, algebra.integers, name)
 
 
-def _block_obligations(
+def _block_equations(
     block: BlockGraph,
     forms: tuple[NormalForm, ...],
     values: tuple[NormalForm, ...],
@@ -313,14 +303,14 @@ def _block_obligations(
     kernel: str,
     name: NormalForm | None,
     integers: tuple[Dim, ...],
-) -> Iterator[tuple[str, Callable[[], Obligation]]]:
+) -> Iterator[_Equation]:
     types = block_types(block, operands)
     for n, node in enumerate(block.nodes):
         args = values if isinstance(node.op, ops.Load) else tuple(forms[a] for a in node.args)
         shapes = tuple(types[a].dims for a in node.args)
         tensor = kernel if n == block.stores[0] else f"{kernel}.b{n}"
         left = partial(_define_in_block, block, node.op, args, shapes, types[n].dims)
-        yield _to_state(tensor, show_node(node), forms[n], left, integers, name if tensor == kernel else None)
+        yield _Equation(tensor, show_node(node), forms[n], left, integers, name if tensor == kernel else None)
 
 
 def _define_over_forms(
