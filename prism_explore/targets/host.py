@@ -36,7 +36,7 @@ from prism_explore.targets.ceilings import (
 from prism_explore.targets.effective_cache import last_level_caches, measure_effective_cache
 from prism_explore.targets.machine import COLD_FACTOR, Target
 
-VERSION = 4
+VERSION = 5
 """Version of the measuring method; stored figures of other versions are not used."""
 
 DISTURBED = 0.05
@@ -166,9 +166,10 @@ def measure_host(
     half_peak = 2 * peak if pairs is None else flops / best_pairs
     is_busy = quiet < min(QUIET_ROUNDS, rounds)
     if is_busy:
-        alone = _rates_of_one_core(clock, next(parts))
+        *alone, launch_alone = _figures_of_one_core(clock, next(parts))
         together = read_per_s, peak, half_peak
         read_per_s, peak, half_peak = (max(a, threads * b) for a, b in zip(together, alone, strict=True))
+        best_launch = min(best_launch, launch_alone)  # where cores are taken, it is the time slice of other work
     return Target(
         name="cpu",
         kind="cpu",
@@ -199,12 +200,12 @@ def _cache_text(effective: int, reported: int) -> str:
     return f"{reported >> 20} MiB of last-level cache are reported, {found}"
 
 
-def _rates_of_one_core(clock: Callable[[], float], memory: np.ndarray) -> tuple[float, float, float]:
-    """Bytes read per second, operations per second on float32 and on 16 bits, in bursts on one thread.
+def _figures_of_one_core(clock: Callable[[], float], memory: np.ndarray) -> tuple[float, float, float, float]:
+    """Bytes read per second, operations per second on float32 and on 16 bits, and launch cost in s, on one thread.
 
     Bursts on all cores need all of them at the same moment, which is rare while other work runs.
     """
-    reader, fma, pairs = read_loops(1)[0], fma_loop(1), bf16_loop(1)
+    reader, fma, pairs, empty = read_loops(1)[0], fma_loop(1), bf16_loop(1), empty_loop(1)
     unit = 8 * ROW_FLOATS
     chunks = [memory[at : at + unit] for at in range(0, min(memory.size, BURSTS_ALONE * unit), unit)]
     read_s = min(_timed(clock, lambda c=c: reader.read(c)) for c in chunks)
@@ -213,7 +214,8 @@ def _rates_of_one_core(clock: Callable[[], float], memory: np.ndarray) -> tuple[
     if pairs is not None:
         compute = pairs.compute
         pairs_s = min(_timed(clock, lambda: compute(BURST_FLOPS)) for _ in chunks)
-    return 4 * unit / read_s, BURST_FLOPS / fma_s, BURST_FLOPS / pairs_s
+    launch_s = min(_timed(clock, lambda: empty.compute(0)) for _ in chunks)
+    return 4 * unit / read_s, BURST_FLOPS / fma_s, BURST_FLOPS / pairs_s, launch_s
 
 
 def _timed(clock: Callable[[], float], run: Callable[[], None]) -> float:

@@ -214,14 +214,17 @@ def test_a_host_that_was_busy_while_measured_says_so_and_is_measured_longer() ->
     assert (1, 3, 1) == (short, long, limited)
 
 
-def test_a_busy_host_has_at_least_the_rates_of_its_cores_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_host_has_at_least_the_rates_and_at_most_the_launch_cost_of_its_cores_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = iter(range(1_000_000))
-    monkeypatch.setattr(host, "_rates_of_one_core", lambda clock, memory: (1e18, 2e18, 3e18))
+    monkeypatch.setattr(host, "_figures_of_one_core", lambda clock, memory: (1e18, 2e18, 3e18, 0.25))
     waits = iter(range(0, 1_000_000, 1000))
     found = host.measure_host(lambda: float(next(now)), 1, lambda: float(next(waits)), 1.0, SMALL_CACHES)
 
     rates = (found.dram_bytes_per_s, found.peak_flops_per_s, found.peak_half_flops_per_s)
     assert tuple(found.cores * rate for rate in (1e18, 2e18, 3e18)) == rates
+    assert 0.25 == found.launch_s
 
 
 def test_figures_of_a_busy_machine_are_measured_again_until_it_is_quiet(tmp_path: Path) -> None:
