@@ -12,10 +12,11 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.archive import LARGEST_BYTES, FileFormat
+from prism_explore.support.file_lock import system_has_locks, try_lock
 
 MAGIC = b"prism-autosave 1\n"
 """The first bytes of such a file."""
@@ -24,7 +25,7 @@ FLUSHED = b"\x00\x00\xff\xff"
 
 
 class EventStream:
-    """A file to which lines can be appended. An existing file is never changed.
+    """A file to which lines can be appended. An existing file is never changed. It is locked until it is closed.
 
     Args:
         path: the file to make.
@@ -38,6 +39,7 @@ class EventStream:
     def __init__(self, path: Path, file_format: FileFormat, manifest: Mapping[str, object]) -> None:
         self._compressor = zlib.compressobj(6)
         self._file = path.open("xb")
+        _locked(self._file)
         self._file.write(MAGIC)
         head = {"format": file_format.name, "version": file_format.version, **manifest}
         self.append([json.dumps(head)])
@@ -53,8 +55,26 @@ class EventStream:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and release its lock."""
         self._file.close()
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether an `EventStream` of a living process still appends to a file, as far as the system can tell.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        return not _locked(file)
+
+
+def _locked(file: BinaryIO) -> bool:
+    """Lock a file; False if another has locked it. Where the system or the folder has no locks, it counts as locked."""
+    try:
+        return not system_has_locks() or try_lock(file.fileno(), exclusive=True)
+    except OSError:
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from prism_explore.errors import ShapeError
-from prism_explore.events.event_stream import EventStream, is_event_stream
+from prism_explore.events.event_stream import EventStream, is_being_written, is_event_stream
 from prism_explore.events.journal import FORMAT, Entry, Journal, line_of
 from prism_explore.support.user_folders import user_folder
 
@@ -163,18 +163,35 @@ def default_path(program: str) -> Path:
     return folder / name
 
 
+def autosaved_files(program: str) -> list[Path]:
+    """The files that were chosen for sessions of a program: in this folder, and in that of the user's state.
+
+    Args:
+        program: its name.
+    """
+    folders = dict.fromkeys((Path.cwd(), user_folder("state")))
+    return [path for folder in folders if folder.is_dir() for path in _named(folder, _file_name(program))]
+
+
 def delete_old_files(newest: Path) -> None:
-    """Delete the oldest autosaved files of a program in a folder; files that the user has saved are no such files."""
-    program = re.escape(newest.name.removesuffix(SUFFIX).rsplit("-", 2)[0])
-    pattern = re.compile(rf"{program}-\d{{8}}-\d{{6}}(-\d+)?{re.escape(SUFFIX)}")
+    """Delete the oldest autosaved files of a program in a folder; files that the user has saved are no such files.
+
+    The largest of the old ones stays: it can be a long search that was interrupted.
+    """
     try:
-        named = sorted(p for p in newest.parent.iterdir() if pattern.fullmatch(p.name) and p != newest)
-        for path in named[: max(0, len(named) - KEPT_FILES + 1)]:
-            if path.is_file() and is_event_stream(path):
-                path.unlink()
+        named = sorted(set(_named(newest.parent, newest.name.removesuffix(SUFFIX).rsplit("-", 2)[0])) - {newest})
+        old = [p for p in named[: 1 - KEPT_FILES] if p.is_file() and is_event_stream(p) and not is_being_written(p)]
+        for path in sorted(old, key=lambda path: path.stat().st_size)[:-1]:
+            path.unlink()
     except OSError:
         # Another session can have deleted the same file; a file too many does no harm.
         return
+
+
+def _named(folder: Path, program: str) -> list[Path]:
+    """The files in a folder that are named like those of `default_path`."""
+    pattern = re.compile(rf"{re.escape(program)}-\d{{8}}-\d{{6}}(-\d+)?{re.escape(SUFFIX)}")
+    return [path for path in folder.iterdir() if pattern.fullmatch(path.name)]
 
 
 def _file_name(program: str) -> str:

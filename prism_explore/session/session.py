@@ -43,6 +43,7 @@ from prism_explore.session.comparison import compare
 from prism_explore.session.engine import Engine, Job, State, wait
 from prism_explore.session.families import FamilyHandle
 from prism_explore.session.fork import adopted_task, first_events, fork_point, repeated_events, what_if_of
+from prism_explore.session.interrupted import InterruptedSearch, find_interrupted
 from prism_explore.session.new_task import Dominated, new_task
 from prism_explore.session.options import changed_limits, library_of, one_symbol
 from prism_explore.session.persistence import check_library, manifest_of, read_search, timed_library_calls
@@ -55,6 +56,7 @@ from prism_explore.session.steering import SteeringLog
 from prism_explore.session.stepping import Grain, StepLog, after_steps, replay_saved, search_steps
 from prism_explore.support.caches import lease_for
 from prism_explore.support.live_objects import register
+from prism_explore.support.terminal_text import terminal_text
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
@@ -188,6 +190,8 @@ class Session(Record):
         """The questions that are answered in the background, by id; prints the answers."""
         self._widget: Any = None
         self._autosave: Autosave | None = None
+        self.interrupted: InterruptedSearch | None = None
+        """A search of the same program that was saved while it ran and did not end, found when this one was created."""
 
     @classmethod
     def from_module(
@@ -719,9 +723,9 @@ class Session(Record):
 
         In a notebook this is on, elsewhere off. Assign a path to save there, None to let a path be chosen, or False to
         stop. A chosen path has the program and the date in its name. It is in the folder of the notebook, or in that of
-        the user's state if that cannot be written; the last five per program are kept. An existing file is never
-        changed: a number is added to the name. After the process was killed, the file has all events but those of the
-        last second; `px.load` shows it, and `Session.load` continues it.
+        the user's state if that cannot be written; the last five per program are kept, and the largest of the older
+        ones. An existing file is never changed: a number is added to the name. After the process was killed, the file
+        has all events but those of the last second; `px.load` shows it, and `Session.load` continues it.
 
         Raises:
             ShapeError: what is assigned is neither a path nor None nor False, or its folder does not exist.
@@ -739,6 +743,10 @@ class Session(Record):
 
     def _save_from(self, path: Path | None, known: int) -> None:
         """Save from now on; `known` events are in another file already."""
+        if path is None and not isinstance(self.journal, ReplayedJournal) and not len(self.journal):
+            self.interrupted = find_interrupted(self.task)
+            if self.interrupted is not None:
+                print(terminal_text(str(self.interrupted)))  # noqa: T201 - for the person whose process was killed
         self._autosave = Autosave(self.journal, partial(manifest_of, self.task), self.program.name, path, known)
         weakref.finalize(self, self._autosave.stop)
 

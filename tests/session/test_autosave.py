@@ -196,10 +196,10 @@ def test_a_folder_that_cannot_be_written_is_replaced_by_that_of_the_users_state(
     assert user_folder("state") == Path.home() / ".local" / "state" / "prism_explore"
 
 
-def test_only_old_autosaved_files_of_the_same_program_are_deleted(tmp_path: Path) -> None:
-    names = [f"twice-20260101-00000{n}.autosave.prism" for n in range(8)]
+def test_of_old_autosaved_files_of_a_program_all_but_the_largest_are_deleted(tmp_path: Path) -> None:
+    names = [f"twice-20260101-00000{n}.autosave.prism" for n in range(9)]
     for name in names:
-        (tmp_path / name).write_bytes(b"prism-autosave 1\n")
+        (tmp_path / name).write_bytes(b"prism-autosave 1\n" + (b"a long search" if name == names[1] else b""))
     others = ("twice.prism", "other-20250101-000000.autosave.prism", "twice-x.autosave.prism")
     for name in (*others, names[0]):
         (tmp_path / name).write_text("saved by the user")
@@ -207,7 +207,19 @@ def test_only_old_autosaved_files_of_the_same_program_are_deleted(tmp_path: Path
     delete_old_files(tmp_path / names[-1])
 
     left = {path.name for path in tmp_path.iterdir()}
-    assert left == {*others, names[0], *names[-KEPT_FILES:]}
+    assert left == {*others, names[0], names[1], *names[-KEPT_FILES:]}
+
+
+def test_a_file_that_another_session_writes_is_not_deleted(tmp_path: Path) -> None:
+    names = [f"twice-20260101-00000{n}.autosave.prism" for n in range(8)]
+    for name in names[1:]:
+        (tmp_path / name).write_bytes(b"prism-autosave 1\n")
+    with session() as sess:
+        sess.autosave = tmp_path / names[0]
+        sess.step()
+        delete_old_files(tmp_path / names[-1])
+
+        assert (tmp_path / names[0]).exists()
 
 
 @pytest.mark.parametrize("path", (3, True, "no/such/folder/run.prism", "."))

@@ -19,7 +19,7 @@ from prism_explore.events.kinds import Event, NodeExpanded, Reason, RegionPruned
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.targets import GPUS
-from prism_explore.widgets.jupyter.live import State
+from prism_explore.widgets.jupyter.live import InterruptedLike, State
 from prism_explore.widgets.panels.compare import ComparedSearches, CompareView
 from prism_explore.widgets.panels.context import Folds, QuestionList, SearchInfo, ViewState
 from prism_explore.widgets.panels.panels import sections
@@ -57,6 +57,7 @@ class FakeSession:
         self.journal = Journal(clock=lambda: 0.0)
         self.state: State = state
         self.failure = ""
+        self.interrupted: InterruptedLike | None = None
         self.selection: str | None = None
         self.questions = Questions(lambda: None)
         self.submitted: list[tuple[str, dict[str, Any]]] = []

@@ -245,7 +245,8 @@ export class App implements Host {
       this.bar.update(data);
       mark(this.element, "data-state", data.state);
       mark(this.element, "data-past", data.cursor > 0);
-      this.banner.set({ past: data.past_notice, savedAs: data.saved_as });
+      const { past_notice: past, saved_as: savedAs, interrupted, line } = data;
+      this.banner.set({ past, savedAs, interrupted, line });
       this.lock.set({ past: data.past_notice && PAST });
       this.announce(data.status);
     });

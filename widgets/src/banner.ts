@@ -1,4 +1,5 @@
-// The banner below the bar: the kernel is gone, an error, or an earlier state, with what can be done about it.
+// The banner below the bar: the kernel is gone, an error, an earlier state, or an interrupted search of the same
+// program, with what can be done about it.
 
 import type { App } from "./app.ts";
 import { add, h, refill, rewrite } from "./lib/dom.ts";
@@ -7,6 +8,21 @@ interface BannerAction {
   readonly label: string;
   readonly act: (app: App) => void;
   readonly isPossible?: (app: App) => boolean;
+}
+
+/** What the banner can be about; of several texts, the first is shown. */
+interface Known {
+  /** The kernel is gone. */
+  readonly gone: string;
+  readonly error: string;
+  /** An earlier state is shown. */
+  readonly past: string;
+  /** A search of the same program was interrupted. */
+  readonly interrupted: string;
+  /** The line of Python that continues it. */
+  readonly line: string;
+  /** The file of this search, if it was saved. */
+  readonly savedAs: string;
 }
 
 /** The actions while an earlier state is shown, one row per button. */
@@ -25,26 +41,17 @@ export class Banner {
   readonly element = h("div", { class: "pe-banner", hidden: true });
   private readonly text = h("p", { class: "pe-banner-text", role: "alert" });
   private readonly actions = h("span", { class: "pe-banner-actions" });
-  private error = "";
-  private past = "";
-  private gone = "";
-  private savedAs = "";
+  private known: Known = { gone: "", error: "", past: "", interrupted: "", line: "", savedAs: "" };
 
   constructor(private readonly app: App) {
     add(this.element, this.text, this.actions);
   }
 
-  /** Set what is known; of several texts, the first of kernel, error and earlier state is shown. */
-  set(known: { error?: string; past?: string; gone?: string; savedAs?: string }): void {
-    this.error = known.error ?? this.error;
-    this.past = known.past ?? this.past;
-    this.gone = known.gone ?? this.gone;
-    this.savedAs = known.savedAs ?? this.savedAs;
-    this.show();
-  }
-
-  private show(): void {
-    const text = this.gone ? `${this.gone} ${this.remedy()}` : this.error || this.past;
+  /** Set what is known. */
+  set(changed: Partial<Known>): void {
+    this.known = { ...this.known, ...changed };
+    const { gone, error, past, interrupted } = this.known;
+    const text = gone ? `${gone} ${this.remedy()}` : error || past || interrupted;
     this.element.hidden = text === "";
     if (this.text.textContent !== text) {
       rewrite(this.text, text);
@@ -53,22 +60,25 @@ export class Banner {
   }
 
   private remedy(): string {
-    if (!this.savedAs) return `${RESTART} The search was not saved, so it starts anew.`;
+    if (!this.known.savedAs) return `${RESTART} The search was not saved, so it starts anew.`;
     return `${RESTART} Or open the saved search: ${this.loadLine()}`;
   }
 
   private loadLine(): string {
-    return `px.load(${JSON.stringify(this.savedAs)})`;
+    return `px.load(${JSON.stringify(this.known.savedAs)})`;
   }
 
   private buttons(): readonly HTMLElement[] {
-    if (this.gone && this.savedAs) {
-      const line = this.loadLine();
-      return [button("Copy px.load(…)", () => this.app.copy(line, "the line"))];
-    }
-    if (this.gone || this.error || !this.past) return [];
+    const { gone, error, past, line, savedAs } = this.known;
+    if (gone) return savedAs ? [this.copyButton("Copy px.load(…)", this.loadLine())] : [];
+    if (error) return [];
+    if (!past) return [this.copyButton("Copy px.Session.load(…)", line)];
     const possible = PAST_ACTIONS.filter(({ isPossible }) => isPossible?.(this.app) ?? true);
     return possible.map(({ label, act }) => button(label, () => act(this.app)));
+  }
+
+  private copyButton(label: string, line: string): HTMLElement {
+    return button(label, () => this.app.copy(line, "the line"));
   }
 }
 

@@ -39,6 +39,8 @@ export interface Transport {
   readonly enabled: readonly string[];
   readonly status: string;
   readonly saved_as: string;
+  readonly interrupted: string;
+  readonly line: string;
 }
 
 /** The best kernel against a baseline or a limit. */

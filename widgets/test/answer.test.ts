@@ -144,6 +144,24 @@ describe("while an earlier state is shown", () => {
   });
 });
 
+describe("an interrupted search of the same program", () => {
+  it("is offered with the line that continues it, unless there is something more urgent to say", () => {
+    const offer = { interrupted: "A search of twice was interrupted.", line: 'px.Session.load("a.prism")' };
+    const { python, root } = shown(changed(offer));
+    const banner = find(root, ".pe-banner");
+    const copied = vi.fn();
+    vi.stubGlobal("navigator", { clipboard: { writeText: copied } });
+    click(find(root, ".pe-banner button"));
+
+    expect(banner.textContent).toBe(`${offer.interrupted}Copy px.Session.load(…)`);
+    expect(copied).toHaveBeenCalledWith(offer.line);
+    python.tell(changed({ ...offer, past_notice: "Earlier state, event 7." }));
+    expect(find(root, ".pe-banner-text").textContent).toBe("Earlier state, event 7.");
+    python.tell(changed({}));
+    expect((banner as HTMLElement).hidden).toBe(true);
+  });
+});
+
 describe("without a kernel", () => {
   const buttons = (root: Element) =>
     [...root.querySelectorAll(".pe-transport [data-command], [data-panel] [data-command], .pe-chip")].filter(

@@ -11,10 +11,10 @@ import stat
 import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 from prism_explore.errors import TargetUnavailable
+from prism_explore.support.file_lock import system_has_locks, try_lock
 
 POLL_S = 0.02
 """Interval at which a waiting process tries again and checks whether it should stop."""
@@ -44,7 +44,7 @@ class MachineLock:
 
         file = _open_own(self._path)
         try:
-            while not (acquired := _try_lock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)) and not stop():
+            while not (acquired := try_lock(file, exclusive=exclusive)) and not stop():
                 time.sleep(POLL_S)
             yield acquired
         finally:
@@ -58,7 +58,7 @@ def open_machine_lock(path: Path | None = None) -> MachineLock:
     Raises:
         TargetUnavailable: the system has no `flock`, or the file is not this user's own.
     """
-    if find_spec("fcntl") is None:
+    if not system_has_locks():
         raise TargetUnavailable(
             "an executor's workers lock the machine with flock, which this system does not have; use "
             "Budget(at_once=1) or no executor"
@@ -83,13 +83,3 @@ def _open_own(path: Path) -> int:
         os.close(file)
         raise PermissionError("it is not a file of this user")
     return file
-
-
-def _try_lock(file: int, operation: int) -> bool:
-    import fcntl
-
-    try:
-        fcntl.flock(file, operation | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

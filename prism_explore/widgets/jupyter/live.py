@@ -50,6 +50,15 @@ class TaskLike(Protocol):
         ...
 
 
+class InterruptedLike(Protocol):
+    """A saved search of the same program that did not end; its text is what is said about it."""
+
+    @property
+    def line(self) -> str:
+        """The line of Python that continues it."""
+        ...
+
+
 class SessionLike(Protocol):
     """The part of a session that the explorer uses; a saved search has it too."""
 
@@ -76,6 +85,11 @@ class SessionLike(Protocol):
     @property
     def failure(self) -> str:
         """The error of the engine, if it failed; else empty."""
+        ...
+
+    @property
+    def interrupted(self) -> InterruptedLike | None:
+        """A saved search of the same program that did not end; None if there is none."""
         ...
 
     @property

@@ -92,6 +92,7 @@ class RecordedSession:
         self.task = RecordedTask(NamedTarget(first.target), dict(first.shapes))
         self.state: State = "finished" if ends and ends[-1].stop != "cancelled" else "cancelled"
         self.failure = ""
+        self.interrupted = None
         self.selection: str | None = None
         self.questions = Questions(lambda: self._notify("state", self.state))
         self._verdicts, self._file = verdicts, file

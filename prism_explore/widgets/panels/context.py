@@ -28,7 +28,7 @@ from prism_explore.tune.space.figures import guess_sizes
 from prism_explore.verify.certificate.readable import Rewrite, rewrites
 from prism_explore.verify.egraph.frames import Growth
 from prism_explore.verify.normal_form.equalities import Equalities, equalities
-from prism_explore.widgets.jupyter.live import SessionLike, State, TargetLike
+from prism_explore.widgets.jupyter.live import InterruptedLike, SessionLike, State, TargetLike
 from prism_explore.widgets.panels.background import Background
 from prism_explore.widgets.panels.code_view import DEFAULT_CODE, CodeView
 from prism_explore.widgets.panels.event_index import EventIndex
@@ -234,6 +234,8 @@ class SearchInfo:
     """Sizes at which kernels are tuned."""
     saved_as: str = ""
     """Path of the file that holds the search; empty if it was not saved."""
+    interrupted: InterruptedLike | None = None
+    """A saved search of the same program that did not end."""
     stand_in: Target | None = None
     """The figures that are known here under the machine's name, if its own are not known."""
     compare: CompareSection = field(default_factory=lambda: CompareSection(""))
@@ -266,6 +268,7 @@ def search_info(session: SessionLike, with_questions: bool = True) -> SearchInfo
         _machine(session.task.target),
         tuple(session.task.shapes.items()),
         session.journal.saved_as if with_questions else "",
+        session.interrupted if with_questions else None,
         None if isinstance(session.task.target, Target) else stand_in_for(session.task.target.name),
     )
 

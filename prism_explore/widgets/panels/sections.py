@@ -264,6 +264,10 @@ class Transport:
     """The last event, as a sentence."""
     saved_as: str
     """Path of the file that holds the search; empty if it was not saved."""
+    interrupted: str = ""
+    """Before the first event: that a search of the same program was interrupted; empty if none was."""
+    line: str = ""
+    """The line of Python that continues it."""
 
 
 @dataclass(frozen=True, slots=True)

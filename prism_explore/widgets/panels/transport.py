@@ -37,6 +37,7 @@ def transport(context: Context) -> Transport:
     )
     last = log_line(events.log[-1].event).text if events.log else "The search has not started. Press . for one step."
     finished = search.state == "finished" and not cursor
+    interrupted = None if events.log else search.interrupted
     total = max(search.count, events.count)
     return Transport(
         search.program.name,
@@ -51,6 +52,8 @@ def transport(context: Context) -> Transport:
         # One line of the page: the panels have the other sentences of the claim.
         f"{shown_claim(ledger).partition('. ')[0].rstrip('.')}." if finished else last,
         search.saved_as,
+        str(interrupted) if interrupted is not None else "",
+        interrupted.line if interrupted is not None else "",
     )
 
 

@@ -144,7 +144,7 @@ def test_a_file_of_somebody_else_s_is_refused(tmp_path: Path) -> None:
 def test_without_flock_a_session_with_workers_is_rejected_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(lock_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(lock_module, "system_has_locks", lambda: False)
     budget, executor = px.Budget(at_once=2), Here()
     with pytest.raises(px.TargetUnavailable, match=r"use Budget\(at_once=1\) or no executor"):
         px.Session(fused().candidate.family.program, at=SHAPES, target=TOY, budget=budget, executor=executor)

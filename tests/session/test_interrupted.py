@@ -1,0 +1,103 @@
+"""A new session says that a search of the same program was interrupted, and how to continue it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import prism_explore as px
+from prism_explore.session.session import Session
+from prism_explore.widgets.panels.context import search_info
+from tests.session.test_autosave import PROGRAM, session
+
+LEFT = "twice-20260101-00000{}.autosave.prism"
+
+
+@pytest.fixture(autouse=True)
+def notebook_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory of a notebook whose user has no other saved searches."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("prism_explore.session.session.is_notebook", lambda: True)
+    return tmp_path
+
+
+def leave(folder: Path, number: int, steps: int) -> Path:
+    """The file that a process leaves that is killed after some steps: a copy, which no session writes any more."""
+    with session() as sess:
+        sess.autosave = folder / "now.prism"
+        sess.step(steps)
+        shutil.copy(folder / "now.prism", folder / LEFT.format(number))
+    (folder / "now.prism").unlink()
+    return folder / LEFT.format(number)
+
+
+def test_the_interrupted_search_with_the_most_events_is_offered_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long, _ = leave(tmp_path, 1, 6), leave(tmp_path, 2, 2)
+    count = len(px.load(long).journal)
+    capsys.readouterr()
+    with session() as sess:
+        offer = sess.interrupted
+        assert offer is not None
+        assert capsys.readouterr().out == f"{offer}\n"
+        assert str(offer) == (
+            f"A search of twice was interrupted after {count} events and is saved in {long.name}. "
+            f"px.Session.load({str(long)!r}) continues it."
+        )
+    with eval(offer.line, {"px": px}) as again:
+        again.run()
+        assert again.state == "finished"
+
+
+def test_the_explorer_offers_it_until_the_new_search_has_events(tmp_path: Path) -> None:
+    left = leave(tmp_path, 1, 3)
+    with session() as sess:
+        bar = sess.widget.picture().transport
+        assert left.name in bar.interrupted
+        assert bar.line == f"px.Session.load({str(left)!r})"
+        assert search_info(sess, with_questions=False).interrupted is None
+        sess.step()
+        assert sess.widget.picture().transport.interrupted == ""
+
+
+def test_a_search_that_goes_on_in_another_session_is_not_offered() -> None:
+    with session() as running:
+        running.step(3)
+        assert running.autosave is not None
+        with session() as sess:
+            assert sess.interrupted is None
+        running.autosave = False
+        with session() as sess:
+            assert sess.interrupted is not None
+
+
+def test_a_search_that_was_continued_to_its_end_is_not_offered_again(tmp_path: Path) -> None:
+    with Session.load(leave(tmp_path, 1, 3)) as again:
+        again.run()
+    with session() as sess:
+        assert sess.interrupted is None
+
+
+def test_a_search_of_another_program_machine_or_size_is_not_offered(tmp_path: Path) -> None:
+    leave(tmp_path, 1, 3)
+    other = px.parse_program(PROGRAM.replace("add(x, x)", "mul(x, x)"))
+    for program, machine, size in (
+        (other, "h100", 4),
+        (px.parse_program(PROGRAM), "b200", 4),
+        (px.parse_program(PROGRAM), "h100", 5),
+    ):
+        with px.Session(program, target=machine, at={"b": size}) as sess:
+            assert sess.interrupted is None
+
+
+def test_damaged_files_are_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = leave(tmp_path, 1, 3).read_bytes()
+    for number, damaged in enumerate((b"", content[:20], content[:40] + b"\xff" * 5000, b"no search" * 9999), 1):
+        (tmp_path / LEFT.format(number)).write_bytes(damaged)
+    with session() as sess:
+        assert sess.interrupted is None
+    assert capsys.readouterr().out == ""
