@@ -14,6 +14,29 @@ LAUNCH_S = 3e-6
 """Assumed cost of one kernel launch."""
 
 
+REGISTERS_PER_LANE = 512
+"""32-bit registers of a multiprocessor's quarter, per lane of a warp. All rows below have four such quarters."""
+
+REGISTER_STEP = 8
+"""Registers of a thread are allocated in multiples of this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """How many blocks of one kernel are resident on a multiprocessor at a time."""
+
+    blocks: int
+    warps: int
+    """Of all resident blocks together."""
+    most_warps: int
+    """That a multiprocessor can hold."""
+    limit: Literal["registers", "shared memory", "blocks", "warps"]
+    """What there is not enough of for one more block."""
+
+    def __str__(self) -> str:
+        return f"{self.blocks} blocks ({self.warps} of {self.most_warps} warps), limited by {self.limit}"
+
+
 @dataclass(frozen=True, slots=True)
 class Architecture:
     """A GPU architecture that Triton compiles for."""
@@ -23,19 +46,50 @@ class Architecture:
     """Triton's target: backend, compute capability or chip name, threads per warp."""
     shared_memory_kib: int
     """The most that one block may use."""
+    total_shared_kib: int
+    """Of a multiprocessor."""
+    reserved_kib: int
+    """Shared memory that each block takes in addition to its own."""
+    most_warps: int
+    """Resident on a multiprocessor."""
+    most_blocks: int
+    """Resident on a multiprocessor."""
 
     @property
     def shared_memory_bytes(self) -> int:
-        """The same in bytes."""
+        """The most that one block may use, in bytes."""
         return self.shared_memory_kib << 10
 
+    def occupancy(self, registers: int, shared_bytes: int, warps: int) -> Occupancy:
+        """Resident blocks of a kernel, by the rule of NVIDIA's occupancy calculator.
 
-SM_80 = Architecture("sm_80", ("cuda", 80, 32), 163)
-SM_89 = Architecture("sm_89", ("cuda", 89, 32), 99)
-SM_90 = Architecture("sm_90", ("cuda", 90, 32), 227)
-SM_100 = Architecture("sm_100", ("cuda", 100, 32), 227)
-GFX942 = Architecture("gfx942", ("hip", "gfx942", 64), 64)
-"""Sources: CUDA C++ Programming Guide, technical specifications per compute capability; AMD CDNA 3 white paper."""
+        Args:
+            registers: per thread, as the assembler reports them.
+            shared_bytes: of a block.
+            warps: of a block.
+
+        Returns:
+            The blocks, 0 where one block does not fit, and the scarcest resource.
+        """
+        allocated = max(1, -(-registers // REGISTER_STEP)) * REGISTER_STEP
+        block_bytes = shared_bytes + (self.reserved_kib << 10)
+        fits: dict[Literal["registers", "shared memory", "blocks", "warps"], int] = {
+            "warps": self.most_warps // warps,
+            "blocks": self.most_blocks,
+            "registers": 4 * (REGISTERS_PER_LANE // allocated) // warps,
+            "shared memory": (self.total_shared_kib << 10) // block_bytes if block_bytes else self.most_blocks,
+        }
+        limit = min(fits, key=lambda name: fits[name])
+        return Occupancy(fits[limit], fits[limit] * warps, self.most_warps, limit)
+
+
+SM_80 = Architecture("sm_80", ("cuda", 80, 32), 163, 164, 1, 64, 32)
+SM_89 = Architecture("sm_89", ("cuda", 89, 32), 99, 100, 1, 48, 24)
+SM_90 = Architecture("sm_90", ("cuda", 90, 32), 227, 228, 1, 64, 32)
+SM_100 = Architecture("sm_100", ("cuda", 100, 32), 227, 228, 1, 64, 32)
+GFX942 = Architecture("gfx942", ("hip", "gfx942", 64), 64, 64, 0, 32, 16)
+"""Sources: CUDA C++ Programming Guide, technical specifications per compute capability; AMD CDNA 3 white paper and
+instruction set, where a compute unit has four SIMDs of 512 registers and eight waves each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ class GpuKernel:
     checked: InterpreterCheck
     """Result of Triton's interpreter at small sizes, compared with the sGraph's reference."""
     reports: tuple[AotReport, ...]
-    """Registers, spills and shared memory per kernel, from the compiler for the target's architecture."""
+    """Resources and instructions per kernel, from the compiler for the target's architecture."""
     rejected: tuple[str, ...]
     """Why candidates with a lower modelled time were rejected."""
 
@@ -61,11 +61,7 @@ class GpuKernel:
             f"{candidate} for {self.target} at {self.kernel.parameters}: {self.modelled_s * 1e6:,.1f} us (modelled)",
             f"  interpreter: error {self.checked.error:.0e} at {', '.join(f'{k}={v}' for k, v in self.checked.sizes)}",
         ]
-        lines += [
-            f"  {r.kernel} on {r.arch}: {r.registers} registers, {r.spill_bytes} B spilled, "
-            f"{r.shared_memory_bytes:,} B of shared memory"
-            for r in self.reports
-        ]
+        lines += [f"  {r.kernel} on {r.arch}: {r}" for r in self.reports]
         return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ import pytest
 from prism_explore.errors import TargetUnavailable
 from prism_explore.targets import GPUS, KNOWN, Target, ceilings, host, target
 from prism_explore.targets.ceilings import ROW_FLOATS, bf16_loop, fma_loop, read_loops
-from prism_explore.targets.gpus import architecture_of
+from prism_explore.targets.gpus import ARCHITECTURES, architecture_of
 
 pytestmark = pytest.mark.serial
 
@@ -76,6 +76,33 @@ def test_a_gpu_of_the_table_has_an_architecture_that_triton_compiles_for(name: s
 
 def test_another_machine_has_no_architecture() -> None:
     assert architecture_of("mine") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "registers", "shared_kib", "warps", "blocks", "limit"),
+    [
+        ("sm_80", 128, 16, 4, 4, "registers"),
+        ("sm_80", 168, 0, 4, 3, "registers"),
+        ("sm_80", 255, 0, 8, 1, "registers"),
+        ("sm_80", 32, 99, 4, 1, "shared memory"),
+        ("sm_80", 32, 81, 4, 2, "shared memory"),
+        ("sm_80", 24, 0, 1, 32, "blocks"),
+        ("sm_80", 32, 0, 8, 8, "warps"),
+        ("sm_89", 32, 0, 8, 6, "warps"),
+        ("sm_90", 33, 0, 4, 12, "registers"),
+        ("sm_90", 64, 227, 8, 1, "shared memory"),
+        ("gfx942", 128, 20, 4, 3, "shared memory"),
+        ("gfx942", 256, 0, 4, 2, "registers"),
+        ("gfx942", 256, 0, 16, 0, "registers"),
+    ],
+)
+def test_resident_blocks_are_those_of_the_vendors_tables(
+    name: str, registers: int, shared_kib: int, warps: int, blocks: int, limit: str
+) -> None:
+    found = ARCHITECTURES[name].occupancy(registers, shared_kib << 10, warps)
+
+    assert (blocks, limit) == (found.blocks, found.limit)
+    assert blocks * warps == found.warps <= found.most_warps
 
 
 def test_what_if_is_a_replacement() -> None:

@@ -1,7 +1,7 @@
 """Ahead-of-time compilation of Triton kernels, for a GPU that need not be present.
 
-Output: machine code size, registers, spills and shared memory for any architecture that the installed Triton knows; no
-driver is needed. Shared memory is compared with the architecture's limit here, because Triton does so only at launch.
+Output: registers, spills, shared memory, resident blocks and counts of machine instructions, for any architecture that
+the installed Triton knows; no driver is needed. Shared memory is compared with the architecture's limit here, because Triton does so only at launch.
 Assumed: the strides of the tensors' types, and pointers aligned to 16 bytes, as torch's are.
 
 Kernels are compiled in a separate process (see `worker_process.py`), in a fraction of a second each.
@@ -16,7 +16,10 @@ import contextlib
 import io
 import os
 import re
+import subprocess
+import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +30,7 @@ from prism_explore.codegen.triton.writer import KernelText
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.tensors import DType
 from prism_explore.pipeline.stages import Infeasible, Kernel
-from prism_explore.targets.gpus import ARCHITECTURES
+from prism_explore.targets.gpus import ARCHITECTURES, Occupancy
 
 ENVIRONMENT = {"TRITON_INTERPRET": None, "TRITON_ALWAYS_COMPILE": "1", "TRITON_DUMP_PTXAS_LOG": "1"}
 """Compile what is in Triton's cache too, and print the assembler's report."""
@@ -51,6 +54,21 @@ class AotReport:
     """Length of the PTX, or of AMD's assembly."""
     binary_bytes: int
     compile_s: float
+    instructions: int
+    """Machine instructions in the kernel's text, each counted once, however often it runs."""
+    tensor_core_instructions: int
+    """Of these, products on tensor cores: HMMA, HGMMA, UTCHMMA and the like, or AMD's MFMA."""
+    async_copy_instructions: int
+    """Of these, copies from memory to shared memory that bypass registers: LDGSTS, and bulk copies by TMA."""
+    occupancy: Occupancy
+
+    def __str__(self) -> str:
+        return (
+            f"{self.registers} registers, {self.spill_bytes} B spilled, "
+            f"{self.shared_memory_bytes:,} B of shared memory; per multiprocessor {self.occupancy}; "
+            f"{self.instructions:,} instructions: {self.tensor_core_instructions} on tensor cores, "
+            f"{self.async_copy_instructions} asynchronous copies"
+        )
 
 
 class AotCompiler:
@@ -92,7 +110,8 @@ class AotCompiler:
             if isinstance(reply, Failure):
                 code = {"error": "tune.compile", "crash": "tune.crash", "hang": "tune.hang"}[reply.code]
                 return Obstacle(code, f"{kernel.name} for {arch}: {reply.reason}")
-            report = AotReport(kernel.name, arch, **reply)
+            occupancy = machine.occupancy(reply["registers"], reply["shared_memory_bytes"], module.num_warps)
+            report = AotReport(kernel.name, arch, **reply, occupancy=occupancy)
             if report.shared_memory_bytes > machine.shared_memory_bytes:
                 return Obstacle(
                     "tune.illegal",
@@ -161,6 +180,36 @@ def _compile(request: JsonObject) -> JsonObject:
         "assembly_bytes": len(text),
         "binary_bytes": len(binary),
         "compile_s": spent,
+        **(_amd_counts(text) if is_amd else _nvidia_counts(binary)),
+    }
+
+
+def _nvidia_counts(binary: bytes) -> dict[str, int]:
+    """Instructions of a cubin, by the disassembler that comes with Triton."""
+    from triton import knobs
+
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(binary)
+        file.flush()
+        command = [knobs.nvidia.cuobjdump.path, "-sass", file.name]
+        sass = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    # A line is `/*0080*/  @!P0 LDG.E.128 R4, ...`: address, predicate, instruction with its modifiers.
+    found = re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?\w+\s+)?([A-Z][A-Z0-9]+)", sass, re.MULTILINE)
+    return _counts(found, r"(UTC)?[A-Z]*MMA", r"LDGSTS|UBLKCP|UTMALDG")
+
+
+def _amd_counts(assembly: str) -> dict[str, int]:
+    """Instructions in AMD's assembly."""
+    found = re.findall(r"^\t([a-z]+_\w+(?: .*\blds\b)?)", assembly, re.MULTILINE)
+    return _counts(found, r"v_s?mfmac?_\w+", r"(global|buffer)_load_.*lds.*")
+
+
+def _counts(instructions: Iterable[str], tensor_core: str, async_copy: str) -> dict[str, int]:
+    names = [i for i in instructions if i != "NOP"]
+    return {
+        "instructions": len(names),
+        "tensor_core_instructions": sum(re.fullmatch(tensor_core, n) is not None for n in names),
+        "async_copy_instructions": sum(re.fullmatch(async_copy, n) is not None for n in names),
     }
 
 

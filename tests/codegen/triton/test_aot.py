@@ -47,6 +47,18 @@ def test_the_fused_rmsnorm_compiles(compiler, arch, dtype):
     assert report.binary_bytes > 1000
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "gfx942"])
+def test_products_in_16_bits_are_on_tensor_cores_and_exact_ones_in_float32_are_not(compiler, arch):
+    (half,), (single,) = (compile_ahead(rmsnorm(dtype), arch, compiler) for dtype in ("bf16", "f32"))
+
+    assert 0 < half.tensor_core_instructions < half.instructions
+    # NVIDIA's tensor cores round float32 to TF32; AMD's do not.
+    assert (arch == "gfx942") == (single.tensor_core_instructions > 0)
+    assert (arch == "gfx942") == (half.async_copy_instructions == 0), "tiles of w bypass the registers"
+    assert half.occupancy.blocks > 0
+    assert f"{half.tensor_core_instructions} on tensor cores" in str(half)
+
+
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100", "gfx942"])
 @pytest.mark.parametrize(
     ("text", "numbers"),
