@@ -149,6 +149,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-cache", action="store_true", help="search again, and do not store what is found")
     run.add_argument("--save", metavar="FILE", help="write the journal to a .prism file")
     run.add_argument("--triton", action="store_true", help="also compile Triton kernels for an A100 and an H100")
+    run.add_argument(
+        "--triton-file", metavar="FILE", help="write a script that tunes, checks and times an H100's kernel on a GPU"
+    )
     run.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
@@ -256,6 +259,11 @@ def _run(args: argparse.Namespace) -> None:
         _print_report(session, best)
     if args.triton and best is not None and not args.json:
         _print_triton(best)
+    if args.triton_file and best is not None:
+        made = best.on_gpu("h100")
+        if made is None:
+            raise PrismError("no proved candidate has sizes that compile for an h100; no file was written")
+        made.save(args.triton_file)
 
 
 def _search_with_progress(session: Session, *, quiet: bool) -> None:

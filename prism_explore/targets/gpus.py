@@ -101,6 +101,8 @@ class Gpu:
     architecture: Architecture
     driver_name: str
     """The words of the driver's device name that identify this GPU."""
+    f32_flops_per_s: float
+    """Of products whose operands are not rounded to TF32."""
     tf32_flops_per_s: float
     half_flops_per_s: float
     """On 16-bit operands."""
@@ -121,6 +123,7 @@ class Gpu:
             kind="gpu",
             peak_flops_per_s=self.tf32_flops_per_s,
             peak_half_flops_per_s=self.half_flops_per_s,
+            full_precision_flops_per_s=self.f32_flops_per_s,
             dram_bytes_per_s=self.dram_bytes_per_s,
             shared_memory_bytes=shared_bytes,
             caches_bytes=(shared_bytes, self.last_cache_mib << 20),
@@ -138,6 +141,7 @@ ROWS: tuple[Gpu, ...] = (
         name="a100",
         architecture=SM_80,
         driver_name="A100",
+        f32_flops_per_s=19.5e12,
         tf32_flops_per_s=156e12,
         half_flops_per_s=312e12,
         dram_bytes_per_s=2.039e12,
@@ -149,6 +153,7 @@ ROWS: tuple[Gpu, ...] = (
         name="h100",
         architecture=SM_90,
         driver_name="H100",
+        f32_flops_per_s=66.9e12,
         tf32_flops_per_s=494.7e12,
         half_flops_per_s=989.4e12,
         dram_bytes_per_s=3.35e12,
@@ -160,6 +165,7 @@ ROWS: tuple[Gpu, ...] = (
         name="h200",
         architecture=SM_90,
         driver_name="H200",
+        f32_flops_per_s=66.9e12,
         tf32_flops_per_s=494.7e12,
         half_flops_per_s=989.4e12,
         dram_bytes_per_s=4.8e12,
@@ -171,6 +177,7 @@ ROWS: tuple[Gpu, ...] = (
         name="b200",
         architecture=SM_100,
         driver_name="B200",
+        f32_flops_per_s=75e12,
         tf32_flops_per_s=1.1e15,
         half_flops_per_s=2.25e15,
         dram_bytes_per_s=8e12,
@@ -182,6 +189,7 @@ ROWS: tuple[Gpu, ...] = (
         name="mi300x",
         architecture=GFX942,
         driver_name="MI300X",
+        f32_flops_per_s=163.4e12,
         tf32_flops_per_s=653.7e12,
         half_flops_per_s=1307.4e12,
         dram_bytes_per_s=5.3e12,
@@ -194,6 +202,7 @@ ROWS: tuple[Gpu, ...] = (
         name="rtx4090",
         architecture=SM_89,
         driver_name="RTX 4090",
+        f32_flops_per_s=82.6e12,
         tf32_flops_per_s=82.6e12,
         half_flops_per_s=165.2e12,
         dram_bytes_per_s=1.008e12,

@@ -48,6 +48,9 @@ class Target:
     """Where the figures come from."""
     measured: bool
     """Whether the rates were measured on this machine, not quoted from a datasheet."""
+    full_precision_flops_per_s: float = 0.0
+    """float32 products of operands that are not rounded to TF32, as in the generated kernels; 0: as `peak_flops_per_s`.
+    It orders kernels. Bounds use the peak rate."""
     effective_cache_bytes: int = 0
     """How much of the caches one program gets, measured: less than the system reports where other virtual machines use
     the same last-level cache. 0 where it was not measured."""
@@ -77,6 +80,19 @@ class Target:
             Operations per second; a fused multiply-add counts as two.
         """
         return self.peak_half_flops_per_s if dtype in ("f16", "bf16") else self.peak_flops_per_s
+
+    def usual_rate(self, dtype: str) -> float:
+        """The rate of the instructions that generated kernels use for a dtype, at most the peak rate.
+
+        Args:
+            dtype: such as `f32` or `bf16`.
+
+        Returns:
+            Operations per second; a fused multiply-add counts as two.
+        """
+        return (
+            self.full_precision_flops_per_s if dtype == "f32" and self.full_precision_flops_per_s else self.peak(dtype)
+        )
 
     def replace(self, **changes: Any) -> Target:
         """A copy with some figures changed: `t.replace(dram_bytes_per_s=1e12)`.

@@ -7,8 +7,10 @@ registers is returned.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
@@ -20,6 +22,7 @@ from prism_explore.codegen.triton.interpreter_check import (
     check_graph,
 )
 from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
+from prism_explore.codegen.triton.tuning_file import tuning_file
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
@@ -49,6 +52,27 @@ class GpuKernel:
     def source(self) -> str:
         """The Triton source."""
         return self.kernel.source
+
+    @property
+    def tuning_file(self) -> str:
+        """Python source for a machine with a GPU: run there, it tunes, checks and times the kernel beside torch.
+
+        It needs torch and Triton alone. Its `@triton.autotune` tries the configurations of least modelled time.
+        """
+        return tuning_file(self.kernel, GPUS[self.target])
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write `tuning_file`.
+
+        Args:
+            path: of the file, such as `kernel.py`; one that exists is replaced.
+
+        Returns:
+            The path of the file.
+        """
+        file = Path(path)
+        file.write_text(self.tuning_file, encoding="utf-8")
+        return file
 
     @property
     def spill_bytes(self) -> int:

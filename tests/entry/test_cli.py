@@ -46,7 +46,9 @@ def test_an_unknown_machine_is_named(capsys, tiny):
 @pytest.mark.slow
 def test_a_run_tells_its_story_and_again_as_json_from_the_cache(capsys, tiny, tmp_path, monkeypatch):
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
-    assert 0 == cli.main(["run", "rmsnorm_linear", "--trials", "2", "--triton"])
+    script = tmp_path / "kernel.py"
+    assert 0 == cli.main(["run", "rmsnorm_linear", "--trials", "2", "--triton", "--triton-file", str(script)])
+    assert "@triton.autotune" in script.read_text()
 
     told = capsys.readouterr().out
     for part in ("rmsnorm_linear on cpu at b=3", "pruned, by reason", "families", "fastest trials", "torch eager"):

@@ -62,7 +62,8 @@ def test_a_gpu_in_16_bits_is_faster_than_in_32_and_has_room_for_a_block(name: st
     gpu = GPUS[name]
 
     assert gpu.peak("f32") < gpu.peak("bf16")
-    assert gpu.peak("f16") == gpu.peak("bf16")
+    assert gpu.peak("f16") == gpu.peak("bf16") == gpu.usual_rate("bf16")
+    assert 0 < gpu.usual_rate("f32") <= gpu.peak("f32"), "kernels do not round operands to TF32"
     assert 48 << 10 <= gpu.shared_memory_bytes <= 228 << 10
 
 

@@ -1,5 +1,7 @@
 """A Triton kernel for a GPU that is not present: chosen by the model, checked, compiled, never timed."""
 
+from pathlib import Path
+
 import pytest
 
 from prism_explore.errors import TargetUnavailable
@@ -21,7 +23,7 @@ def proved(example: Example) -> Verified:
     return verdict
 
 
-def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hopper():
+def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hopper(tmp_path: Path):
     made = write_gpu_kernel([proved(r1_example())], {"b": 5}, target("h100"))
 
     assert made is not None
@@ -32,6 +34,8 @@ def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hoppe
     assert made.reports[0].registers > 0
     assert made.reports[0].shared_memory_bytes <= 227 << 10
     assert "modelled" in repr(made)
+    assert made.tuning_file == made.save(tmp_path / "kernel.py").read_text()
+    compile(made.tuning_file, "kernel.py", "exec")
 
 
 def test_a_machine_without_a_known_architecture_is_named():

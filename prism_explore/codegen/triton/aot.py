@@ -1,7 +1,8 @@
 """Ahead-of-time compilation of Triton kernels, for a GPU that need not be present.
 
 Output: registers, spills, shared memory, resident blocks and counts of machine instructions, for any architecture that
-the installed Triton knows; no driver is needed. Shared memory is compared with the architecture's limit here, because Triton does so only at launch.
+the installed Triton knows; no driver is needed. Shared memory is compared with the architecture's limit here, because
+Triton does so only at launch.
 Assumed: the strides of the tensors' types, and pointers aligned to 16 bytes, as torch's are.
 
 Kernels are compiled in a separate process (see `worker_process.py`), in a fraction of a second each.

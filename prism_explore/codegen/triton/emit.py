@@ -89,11 +89,11 @@ def write_triton(
     schedule = schedule_of(parameters)
     launcher = LauncherWriter(graph, sizes, {p.position: p for p in plans}, schedule, title.split(",")[0])
     launcher.write()
-    lines = [*_header(graph, sizes, title), "", "import torch", "import triton"]
+    lines = [*header(graph, sizes, title), "", "import torch", "import triton"]
     lines += ["import triton.language as tl"]
     for kernel in launcher.kernels:
         lines += ["", "", kernel.source]
-    lines += ["", "", *launcher.lines]
+    lines += ["", "", *launcher.function("launch")]
     return TritonModule("\n".join(lines) + "\n", tuple(launcher.kernels), schedule["num_warps"], schedule["num_stages"])
 
 
@@ -110,7 +110,8 @@ def load_triton(source: str) -> Callable[..., Any]:
     return namespace["launch"]
 
 
-def _header(graph: SGraph, sizes: Mapping[str, int], title: str) -> list[str]:
+def header(graph: SGraph, sizes: Mapping[str, int], title: str) -> list[str]:
+    """Comment lines that say which sGraph a module computes, at which sizes."""
     at = ", ".join(f"{s}={sizes[s]}" for s in (*graph.data_symbols, *graph.parameters))
     lines = [f"{title}{f', at {at}' if at else ''}.", "", *show(graph).splitlines()]
     quotients = [f"{c} = {c.value(sizes)}" for c in graph.conditions() if str(c) not in sizes]

@@ -61,8 +61,40 @@ def choose_sizes(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Pa
     Raises:
         ShapeError: the maps are open, or a data symbol has no size.
     """
+    best, predicted = _evaluate(graph, shapes, target, {})
+    if not isinstance(predicted[best], Obstacle):
+        return Parameters(tuple(zip(graph.parameters, best, strict=True)), SCHEDULE)
+    return next((found for found in predicted.values() if isinstance(found, Obstacle)), NO_LEGAL_SIZES)
+
+
+def rank_sizes(
+    graph: SGraph, shapes: Mapping[str, int], target: Target, fixed: Mapping[str, int]
+) -> list[tuple[float, Parameters]]:
+    """The legal sizes that were evaluated, by modelled time in seconds, the least first.
+
+    Args:
+        graph: with closed maps.
+        shapes: sizes for the data symbols.
+        target: a GPU.
+        fixed: the only value of some of the graph's parameters.
+
+    Raises:
+        ShapeError: the maps are open, or a data symbol has no size.
+    """
+    _, predicted = _evaluate(graph, shapes, target, fixed)
+    legal = [(time_s, values) for values, time_s in predicted.items() if not isinstance(time_s, Obstacle)]
+    return [
+        (time_s, Parameters(tuple(zip(graph.parameters, values, strict=True)), SCHEDULE))
+        for time_s, values in sorted(legal)
+    ]
+
+
+def _evaluate(
+    graph: SGraph, shapes: Mapping[str, int], target: Target, fixed: Mapping[str, int]
+) -> tuple[tuple[int, ...], dict[tuple[int, ...], float | Obstacle]]:
+    """The best values of the graph's parameters, and the modelled time of all that were evaluated."""
     symbols = graph.parameters
-    domains = [tuple(_candidate_sizes(graph, s, shapes)) for s in symbols]
+    domains = [(fixed[s],) if s in fixed else tuple(_candidate_sizes(graph, s, shapes)) for s in symbols]
     predicted: dict[tuple[int, ...], float | Obstacle] = {}
 
     def time_s(values: tuple[int, ...]) -> float:
@@ -77,10 +109,7 @@ def choose_sizes(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Pa
         rng = random.Random(0)
         choices = [tuple(map(rng.choice, domains)) for _ in range(MAX_CHOICES)]
         choices = [_coordinate_descent(start, domains, time_s) for start in sorted(choices, key=time_s)[:DESCENTS]]
-    best = min(choices, key=time_s)
-    if time_s(best) < inf:
-        return Parameters(tuple(zip(symbols, best, strict=True)), SCHEDULE)
-    return next((found for found in predicted.values() if isinstance(found, Obstacle)), NO_LEGAL_SIZES)
+    return min(choices, key=time_s), predicted
 
 
 def _predict(graph: SGraph, sizes: Mapping[str, int], target: Target) -> float | Obstacle:

@@ -42,6 +42,8 @@ class LauncherWriter:
     schedule: Mapping[str, int]
     stem: str
     """Of the kernels' names."""
+    tuned_grids: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Of kernels that Triton's autotuner starts, by position: the grid as an expression of `meta`, their constants."""
     kernels: list[KernelText] = field(default_factory=list[KernelText])
     _names: Names = field(default_factory=lambda: Names(("tl", "triton", "torch", "launch")))
     _inputs: list[str] = field(default_factory=list[str])
@@ -49,6 +51,7 @@ class LauncherWriter:
     """Per node; empty for a band that only kernels read."""
     _results: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     """Variables of the results, per custom kernel."""
+    _checks: list[str] = field(default_factory=list[str])
     _body: list[str] = field(default_factory=list[str])
 
     def write(self) -> None:
@@ -57,11 +60,11 @@ class LauncherWriter:
         for position, node in enumerate(self.graph.nodes):
             self._variables.append(self._write_node(position, node, types))
 
-    @property
-    def lines(self) -> list[str]:
-        """The function, once it is written."""
-        body = (*self._body, f"return {', '.join(self._variables[n] for n in self.graph.outputs)}")
-        return [f"def launch({', '.join(self._inputs)}):", *(f"    {line}" for line in body)]
+    def function(self, name: str, *, checks_inputs: bool = True) -> list[str]:
+        """The lines of the function, once it is written; with `checks_inputs` it asserts their shapes and dtypes."""
+        body = (*(self._checks if checks_inputs else ()), *self._body)
+        result = f"return {', '.join(self._variables[n] for n in self.graph.outputs)}"
+        return [f"def {name}({', '.join(self._inputs)}):", *(f"    {line}" for line in (*body, result))]
 
     def _write_node(self, position: int, node: Node, types: Sequence[TensorType]) -> str:
         """Write one node; returns its variable."""
@@ -70,7 +73,7 @@ class LauncherWriter:
         match node.op:
             case Input(name, _):
                 self._inputs.append(self._names.fresh(name))
-                self._body.append(_check_text(self._inputs[-1], shape, dtype))
+                self._checks.append(_check_text(self._inputs[-1], shape, dtype))
                 return self._inputs[-1]
             case Custom():
                 return self._write_kernel(position, node, args, types)
@@ -109,7 +112,7 @@ class LauncherWriter:
             extents = _extents(t, self.sizes)
             self._body.append(f"{out} = torch.empty({extents}, dtype={TORCH_DTYPE[t.dtype]}, device={near}.device)")
         self._results[position] = outs
-        self._body += _launch_lines(kernel, [*args, *outs], self.schedule)
+        self._body += _launch_lines(kernel, [*args, *outs], self.schedule, self.tuned_grids.get(position))
         return outs[0]
 
 
@@ -118,13 +121,16 @@ def _check_text(name: str, shape: tuple[int, ...], dtype: DType) -> str:
     return f'assert {wanted}, f"{name} is {{tuple({name}.shape)}} {{{name}.dtype}}"'
 
 
-def _launch_lines(kernel: KernelText, tensors: list[str], schedule: Mapping[str, int]) -> list[str]:
+def _launch_lines(
+    kernel: KernelText, tensors: list[str], schedule: Mapping[str, int], tuned_grid: str | None
+) -> list[str]:
     pointers = [tensors[a.operand] for a in kernel.arguments if a.kind == "pointer"]
     strides = [f"{tensors[a.operand]}.stride({a.dim})" for a in kernel.arguments if a.kind == "stride"]
     constants = [f"{a.name}={a.value}" for a in kernel.arguments if a.kind == "constant"]
     constants += [f"{name}={value}" for name, value in schedule.items()]
-    lines = (line for part in (pointers, strides, constants) for line in wrapped(part))
-    return [f"{kernel.name}[{kernel.grid or (1,)}](", *lines, ")"]
+    parts = (pointers, strides) if tuned_grid is not None else (pointers, strides, constants)
+    grid = f"lambda meta: {tuned_grid}" if tuned_grid is not None else f"{kernel.grid or (1,)}"
+    return [f"{kernel.name}[{grid}](", *(line for part in parts for line in wrapped(part)), ")"]
 
 
 def _result_nodes(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType], ...]:

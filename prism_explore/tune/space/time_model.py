@@ -78,7 +78,7 @@ class _KernelModel:
     """None for a library call, which uses all cores."""
     iterations: SizeFunction
     steps: SizeFunction
-    peak_flops_per_s: float
+    flops_per_s: float
 
 
 class TimeModel:
@@ -129,7 +129,7 @@ class TimeModel:
         accumulator_bytes = kernel.accumulator_bytes(sizes)
         spilled_bytes = 2 * accumulator_bytes * iterations * blocks
         cache_bytes = cache_bytes + _where(accumulator_bytes > target.caches_bytes[0] / 2, spilled_bytes, 0.0)
-        compute_s = kernel.flops(sizes) / kernel.peak_flops_per_s
+        compute_s = kernel.flops(sizes) / kernel.flops_per_s
         memory_s = (overlapped_bytes + store_bytes + cache_bytes / CACHE_OVER_DRAM) / target.dram_bytes_per_s
         step_s = kernel.steps(sizes) * STEP_S[target.kind] / target.cores
         # The Euclidean norm: arithmetic and memory traffic overlap, but not perfectly.
@@ -203,7 +203,7 @@ def _model(graph: SGraph, target: Target, compiled: Callable[[Dim], SizeFunction
                 compiled(work.blocks) if isinstance(graph.nodes[work.position].op, Custom) else None,
                 compiled(work.iterations),
                 compiled(work.steps),
-                target.peak(types[work.position].dtype),
+                target.usual_rate(types[work.position].dtype),
             )
         )
     return TimeModel(tuple(kernels), target)

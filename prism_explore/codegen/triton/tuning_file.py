@@ -1,0 +1,256 @@
+"""A Triton kernel as a file for whoever has a GPU: running it tunes, checks and times the kernel there.
+
+The kernels are those of `emit_triton`, with `@triton.autotune` in front. A configuration is a choice of sizes that
+leaves the kernel's text as it is, so that it computes what was proved and checked, and a schedule. The file tries the
+configurations of least modelled time whose tiles fit the GPU's shared memory.
+
+A size that two kernels share, or that shapes a tensor between kernels, keeps its value, because the autotuner tunes one
+kernel at a time. Nothing is compiled or run here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+
+from prism_explore.codegen.triton.axes import partitions
+from prism_explore.codegen.triton.emit import header, triton_module, write_triton
+from prism_explore.codegen.triton.heuristics import rank_sizes
+from prism_explore.codegen.triton.launcher_text import LauncherWriter
+from prism_explore.codegen.triton.plan import BlockPlan, Obstacle, plan_kernels, schedule_of
+from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE
+from prism_explore.codegen.triton.writer import KernelText
+from prism_explore.ir.graph import SGraph, op_sizes
+from prism_explore.ir.ops import Custom, Input, Load
+from prism_explore.pipeline.stages import Kernel, Parameters
+from prism_explore.targets import Target
+
+MOST_SIZES = 16
+"""Choices of sizes per kernel in the file; each is tried with several schedules."""
+
+TEXT = '''
+MOST = 64
+"""Configurations that the autotuner times per kernel."""
+
+
+def configurations(sizes, stages):
+    """Every choice of sizes with every schedule, the least modelled time first."""
+    return [triton.Config(dict(c), num_warps=w, num_stages=s) for _, _, c in sizes for w in (4, 8) for s in stages]
+
+
+def of_least_modelled_time(sizes):
+    """A function for `early_config_prune`: the first configurations whose tiles in flight fit the shared memory."""
+    tile_bytes = {tuple(constants.values()): taken for _, taken, constants in sizes}
+
+    def prune(configs, named_args, **kwargs):
+        gpu = torch.cuda.get_device_properties(0)
+        room = getattr(gpu, "shared_memory_per_block_optin", gpu.shared_memory_per_block)
+        fitting = [c for c in configs if tile_bytes[tuple(c.kwargs.values())] * c.num_stages <= room]
+        return fitting[:MOST] or configs[:1]
+
+    return prune
+'''
+
+MAIN = """
+def main():
+    if not torch.cuda.is_available():
+        raise SystemExit("torch finds no GPU here: run this file where torch.cuda.is_available() is true")
+    torch.manual_seed(0)
+    inputs = random_inputs("cuda")
+    exact = as_tuple(reference(*(t.double() if t.is_floating_point() else t for t in inputs)))
+    found = as_tuple(launch(*inputs))
+    error = max(((f.double() - e).abs().max() / e.double().abs().max()).item() for f, e in zip(found, exact))
+    print(f"{torch.cuda.get_device_name()}: largest error against float64, relative to the largest result: {error:.1e}")
+    for kernel in TUNED:
+        print(f"{kernel.base_fn.__name__}: {kernel.best_config}")
+    programs = {
+        "this kernel": launch,
+        "torch eager, operator by operator": reference,
+        "torch.compile": torch.compile(reference, dynamic=False),
+        "torch.compile max-autotune": torch.compile(reference, dynamic=False, mode="max-autotune-no-cudagraphs"),
+    }
+    times = {}
+    for name, program in programs.items():
+        program(*inputs)
+        low, times[name], high = triton.testing.do_bench(lambda: program(*inputs), quantiles=(0.2, 0.5, 0.8))
+        ratio = times[name] / times["this kernel"]
+        print(f"{name:36}{times[name] * 1e3:10.1f} us (20 to 80 %: {low * 1e3:.1f} to {high * 1e3:.1f}) {ratio:8.2f} x")
+
+
+def as_tuple(results):
+    return results if isinstance(results, tuple) else (results,)
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """One choice of sizes of a kernel."""
+
+    modelled_s: float
+    tile_bytes: int
+    """Of the tiles of one iteration in shared memory."""
+    constants: tuple[tuple[str, int], ...]
+    grid: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GridDim:
+    """The number of blocks along one grid dim, as a function of the kernel's constants."""
+
+    whole: int
+    divisors: tuple[str, ...] = ()
+    """Names of constants."""
+
+    def value(self, constants: Mapping[str, int]) -> int:
+        """The number of blocks."""
+        return self.whole // prod(constants[name] for name in self.divisors)
+
+    def __str__(self) -> str:
+        factors = [f'meta["{name}"]' for name in self.divisors]
+        divisor = f"({' * '.join(factors)})" if len(factors) > 1 else "".join(factors)
+        return f"{self.whole} // {divisor}" if divisor else f"{self.whole}"
+
+
+def tuning_file(kernel: Kernel, target: Target) -> str:
+    """Python source that tunes, checks and times a Triton kernel where it is run.
+
+    Args:
+        kernel: made by `emit_triton`.
+        target: the GPU of the model that orders the configurations.
+
+    Returns:
+        The source. It needs torch and Triton alone.
+    """
+    graph, module = kernel.verified.candidate.sgraph, triton_module(kernel)
+    shapes = dict(kernel.shapes)
+    sizes = {**shapes, **kernel.parameters.numbers}
+    plans = plan_kernels(graph, sizes, kernel.parameters)
+    assert not isinstance(plans, Obstacle), "a kernel with a source has plans"
+    tables: list[list[Sizes]] = []
+    grids: dict[int, str] = {}
+    for text, plan in zip(module.kernels, plans, strict=True):
+        grid = _grid(plan, text)
+        grids[plan.position] = f"({', '.join(map(str, grid))},)"
+        ranked = _same_text(kernel, target, text)
+        fitting = (s for s in ranked if tuple(g.value(dict(s.constants)) for g in grid) == s.grid)
+        tables.append(sorted(islice(fitting, MOST_SIZES), key=lambda s: s.modelled_s))
+        assert tables[-1], f"the sizes of {text.name} are legal for {target.name}"
+    program = kernel.verified.candidate.family.program
+    by_position = {p.position: p for p in plans}
+    launcher = LauncherWriter(
+        graph, sizes, by_position, schedule_of(kernel.parameters), program.name, tuned_grids=grids
+    )
+    launcher.write()
+    reference = LauncherWriter(program.graph, shapes, {}, {}, program.name)
+    reference.write()
+    lines = [*header(graph, sizes, f"{program.name}, candidate {kernel.verified.candidate.id}"), "#", *_comment(target)]
+    lines += ["", "import torch", "import triton", "import triton.language as tl", "", *TEXT.splitlines()]
+    for text, plan, table in zip(launcher.kernels, plans, tables, strict=True):
+        lines += ["", "", *_kernel_lines(text, plan, table)]
+    lines += ["", "", *launcher.function("launch"), "", "", *reference.function("reference", checks_inputs=False)]
+    lines += ["", "", *_input_lines(program.inputs, shapes), "", ""]
+    lines += [f"TUNED = ({', '.join(k.name for k in launcher.kernels)},)", "", *MAIN.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _comment(target: Target) -> list[str]:
+    return [
+        "# The sGraph was proved equal to the program, and these kernels agreed with float64 in Triton's interpreter.",
+        f"# They were not run on a GPU. The configurations are ordered by a model of {target.name}.",
+        "#",
+        "# Run this file on a GPU: it tunes the kernels, checks the results and times them beside torch.",
+    ]
+
+
+def _same_text(kernel: Kernel, target: Target, text: KernelText) -> Iterator[Sizes]:
+    """The kernel's sizes, then the choices of its own ones that change nothing but constants, by modelled time."""
+    graph, shapes, given = kernel.verified.candidate.sgraph, dict(kernel.shapes), kernel.parameters
+    title = kernel.verified.candidate.family.program.name
+    own = _own_symbols(graph, text.position)
+    fixed = {symbol: n for symbol, n in given.numbers.items() if symbol not in own}
+    seen: set[tuple[tuple[str, int], ...]] = set()
+    choices = (*rank_sizes(graph, shapes, target, given.numbers), *rank_sizes(graph, shapes, target, fixed))
+    for modelled_s, choice in choices:
+        parameters = Parameters(choice.sizes, given.schedule)
+        sizes = {**shapes, **choice.numbers}
+        plans, written = plan_kernels(graph, sizes, parameters), write_triton(graph, sizes, parameters, title=title)
+        if isinstance(plans, Obstacle) or isinstance(written, Obstacle):
+            continue
+        plan = next(p for p in plans if p.position == text.position)
+        other = next(k for k in written.kernels if k.position == text.position)
+        constants = tuple((a.name, a.value) for a in other.arguments if a.kind == "constant")
+        if _code(other) == _code(text) and constants not in seen:
+            seen.add(constants)
+            yield Sizes(modelled_s, plan.staged_bytes, constants, plan.grid or (1,))
+
+
+def _own_symbols(graph: SGraph, position: int) -> frozenset[str]:
+    """Parameters that only the custom kernel at `position` has, and that shape no tensor between kernels."""
+    shared = {s for t in graph.types() for d in t.dims for s in d.symbols}
+    for p, node in enumerate(graph.nodes):
+        match node.op:
+            case Custom() if p != position:
+                shared |= {s for dim in node.op.block.parallel for s in dim.size.symbols}
+            case Custom():
+                pass
+            case op:
+                shared |= {s for d in op_sizes(op) for s in d.symbols}
+    return frozenset(graph.parameters) - shared
+
+
+def _code(kernel: KernelText) -> list[str]:
+    """The lines of the function that are no comment."""
+    return [line for line in kernel.source.split("\n") if not line.lstrip().startswith("#")]
+
+
+def _grid(plan: BlockPlan, kernel: KernelText) -> tuple[GridDim, ...]:
+    """Each grid dim as the extent of an axis over its tile; a number where no axis that it cuts has a named tile."""
+    names = {a.name for a in kernel.arguments if a.kind == "constant"}
+    found = [GridDim(n) for n in plan.grid] or [GridDim(1)]
+    for j, node in enumerate(plan.block.nodes):
+        if not isinstance(node.op, Load):
+            continue
+        for axis, (grid, looped) in zip(plan.axis_names[j], partitions(node.op, len(plan.axis_names[j])), strict=True):
+            tile = (f"TILE_{axis.upper()}", *(("LOOP",) if looped else ())) if axis else ()
+            if axis and grid is not None and names.issuperset(tile):
+                parts = plan.grid[grid] * (plan.iterations if looped else 1)
+                found[grid] = GridDim(plan.axes[axis].extent * parts, tile)
+    return tuple(found)
+
+
+def _kernel_lines(kernel: KernelText, plan: BlockPlan, sizes: list[Sizes]) -> list[str]:
+    """The table of the kernel's sizes, and the kernel with the autotuner in front."""
+    table = f"{kernel.name.upper()}_SIZES"
+    rows = [f"    ({1e6 * s.modelled_s:.2f}, {s.tile_bytes}, {json.dumps(dict(s.constants))})," for s in sizes]
+    stages = "(2, 3, 4)" if plan.iterations > 1 else "(1,)"
+    return [
+        "# Modelled microseconds, bytes of the tiles of one iteration, constants.",
+        *(f"{table} = [", *rows, "]"),
+        *("", ""),
+        "@triton.autotune(",
+        f"    configs=configurations({table}, {stages}),",
+        "    key=[],",
+        f'    prune_configs_by={{"early_config_prune": of_least_modelled_time({table})}},',
+        ")",
+        *kernel.source.split("\n"),
+    ]
+
+
+def _input_lines(inputs: Iterable[Input], shapes: Mapping[str, int]) -> list[str]:
+    """A function that returns random inputs, laid out in memory as the program's are."""
+    lines = ["def random_inputs(device):", "    return ("]
+    for i in inputs:
+        dims, strides = tuple(d.value(shapes) for d in i.type.dims), i.type.strides_at(shapes)
+        numbers = 1 + sum((n - 1) * s for n, s in zip(dims, strides, strict=True))
+        drawn = f"torch.randn({numbers}, device=device)"
+        drawn += " > 0" if i.type.dtype == "bool" else f".to({TORCH_DTYPE[i.type.dtype]})"
+        drawn = f"({drawn})" if i.type.dtype == "bool" else drawn
+        lines.append(f"        {drawn}.as_strided({dims}, {strides}),")
+    return [*lines, "    )"]
