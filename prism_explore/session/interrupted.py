@@ -40,10 +40,7 @@ class InterruptedSearch:
 
     def __str__(self) -> str:
         """What a new session says about it."""
-        return (
-            f"A search of {self.program} was interrupted after {self.events:,} events and is saved in "
-            f"{self.path.name}. {self.line} continues it."
-        )
+        return f"A search of {self.program} was interrupted after {self.events:,} events. {self.line} continues it."
 
 
 def find_interrupted(task: Task) -> InterruptedSearch | None:

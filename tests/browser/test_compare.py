@@ -9,7 +9,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.pipeline.search_space import default_space
-from tests.browser.live_page import LivePage
+from tests.browser.live_page import DARK, LIGHT, LivePage
 from tests.generate.programs import rms_linear_small
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def searched(**limits: int) -> px.Session:
 def test_a_difference_is_selected_in_both_searches_side_by_side(chromium: Browser, width: int, dark: bool) -> None:
     page = chromium.new_page(viewport={"width": width, "height": 900})
     window = px.compare(searched(), searched(block_ops=6, results=0)).window()  # type: ignore[misc]
-    live = LivePage(page, window, dark)
+    live = LivePage(page, window, DARK if dark else LIGHT)
     page.locator(".pe-compare-tables tr[data-ref]").first.click()
     a, b = page.locator(".pe-compare-sides .pe-panel").all()
     a.get_by_text("a partial sGraph").wait_for()

@@ -44,10 +44,8 @@ def test_the_interrupted_search_with_the_most_events_is_offered_in_one_line(
         offer = sess.interrupted
         assert offer is not None
         assert capsys.readouterr().out == f"{offer}\n"
-        assert str(offer) == (
-            f"A search of twice was interrupted after {count} events and is saved in {long.name}. "
-            f"px.Session.load({str(long)!r}) continues it."
-        )
+        line = f"px.Session.load({str(long)!r})"
+        assert str(offer) == f"A search of twice was interrupted after {count} events. {line} continues it."
     with eval(offer.line, {"px": px}) as again:
         again.run()
         assert again.state == "finished"

@@ -26,6 +26,7 @@ const WORDS: readonly Pair[] = [
 
 export class Help {
   readonly element = h("dialog", { class: "pe-help", "aria-label": "help" });
+  private readonly close = h("button", { type: "button", class: "pe-button pe-close" }, "Close");
   private readonly letters = h("input", { type: "checkbox", checked: true });
 
   constructor(
@@ -36,12 +37,10 @@ export class Help {
     for (const key of keys) {
       if (key.shown) add(list, h("dt", {}, h("kbd", {}, key.shown)), h("dd", {}, key.help));
     }
-    // The focus starts at the top, not on the first field.
-    const close = h("button", { type: "button", class: "pe-button pe-close", autofocus: true }, "Close");
-    close.addEventListener("click", () => this.toggle());
+    this.close.addEventListener("click", () => this.toggle());
     refill(
       this.element,
-      close,
+      this.close,
       h("h3", {}, "First steps"),
       definitions(STEPS),
       h("h3", {}, "Words"),
@@ -70,7 +69,10 @@ export class Help {
     if (this.open) {
       this.element.close();
       this.closed();
-    } else this.element.show();
+    } else {
+      this.element.show();
+      this.close.focus(); // at the top, not on the first field
+    }
   }
 }
 

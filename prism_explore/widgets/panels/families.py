@@ -43,7 +43,7 @@ _COLUMNS = (
     Column(
         "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
     ),
-    Column("choice", "you", width_ch=10),
+    Column("choice", "you", width_ch=13),
     Column(
         "floor",
         "lower bound (modelled)",

@@ -15,8 +15,6 @@ const SHORT = 24;
 export const DRAWN_ROWS = 60;
 /** Rows that are drawn above the visible part. */
 const ROWS_ABOVE = 15;
-/** Least width of the column that takes the remaining width; a narrower panel scrolls. */
-const WIDE_PX = 190;
 /** Height of a row until rows were measured. */
 const ROW_PX = 29;
 
@@ -229,7 +227,8 @@ export class TableView {
     headings.forEach((heading, i) => {
       const wide = data.columns[i]?.wide ?? false;
       heading.style.width = wide ? "" : `${this.widths[i]}px`;
-      least += wide ? WIDE_PX : (this.widths[i] ?? 0);
+      // A panel that is narrower than these together scrolls.
+      least += wide ? Number.parseFloat(getComputedStyle(heading).minWidth) || 0 : (this.widths[i] ?? 0);
     });
     this.table.style.minWidth = `${least}px`;
     this.table.style.tableLayout = "fixed";
