@@ -170,7 +170,10 @@ def packed_data(content: bytes) -> bytes:
     Browsers decompress deflate themselves, but deflate finds no repetitions more than 32 KB apart, and takes half as
     many bytes again for the data of a page.
     """
-    return lzma.compress(content, lzma.FORMAT_ALONE, preset=5 if len(content) <= MOST_COMPRESSED_BYTES else 1)
+    preset = 5 if len(content) <= MOST_COMPRESSED_BYTES else 1
+    # Texts do not repeat at multiples of four bytes, which is LZMA's default.
+    filters = [{"id": lzma.FILTER_LZMA1, "preset": preset, "pb": 0}]
+    return lzma.compress(content, lzma.FORMAT_ALONE, filters=filters)
 
 
 def _base64(content: bytes) -> str:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from types import MappingProxyType
 from typing import Any
 
 from prism_explore.errors import PrismError
+from prism_explore.support.caches import memoize
 from prism_explore.widgets.scene import Point
 
 MARGIN_PX = 14.0
@@ -126,6 +127,36 @@ def place(diagram: Diagram) -> Placed:
     Raises:
         GraphvizUnavailable: pygraphviz, or the Graphviz library in its wheel, cannot be loaded.
     """
+    names = {member.id: f"v{number}" for number, member in enumerate(walk(diagram.members))}
+    placed = _best(_named(diagram, names))
+    rects = {member: placed.rects[name] for member, name in names.items()}
+    return Placed(MappingProxyType(rects), placed.routes, placed.width, placed.height)
+
+
+def _named(diagram: Diagram, names: Mapping[str, str]) -> Diagram:
+    """The diagram with other ids, so that those of two candidates that differ in their ids only are equal."""
+
+    def groups(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(names[box] for box in row) for row in rows)
+
+    def members(own: tuple[Box | Frame, ...]) -> tuple[Box | Frame, ...]:
+        return tuple(
+            replace(m, id=names[m.id])
+            if isinstance(m, Box)
+            else replace(
+                m, id=names[m.id], members=members(m.members), rows=groups(m.rows),
+                on_border=tuple(names[box] for box in m.on_border),
+            )
+            for m in own
+        )  # fmt: skip
+
+    edges = tuple((names[source], names[target]) for source, target in diagram.edges)
+    return Diagram(members(diagram.members), edges, groups(diagram.rows), groups(diagram.sequences))
+
+
+@memoize(256)
+def _best(diagram: Diagram) -> Placed:
+    """The layout with the fewest guides that keeps the order of the sequences, else the one that keeps most of it."""
     fewest, best = -1, None
     for guides in GUIDES if diagram.sequences else (0,):
         placed = _place(diagram, guides)
@@ -153,21 +184,20 @@ def _place(diagram: Diagram, guides: int) -> Placed:
         )
         graph.node_attr.update(shape="box", fixedsize="true", label="")
         graph.edge_attr.update(arrowhead="none")
-        names = {m.id: f"v{i}" for i, m in enumerate(walk(diagram.members))}
-        clusters = dict(_declare(graph, diagram.members, names))
+        clusters = dict(_declare(graph, diagram.members))
         for number, row in enumerate(diagram.rows):
-            graph.add_subgraph([names[b] for b in row], name=f"row{number}", rank="same")
+            graph.add_subgraph(row, name=f"row{number}", rank="same")
         for number, (source, target) in enumerate(diagram.edges):
-            graph.add_edge(names[source], names[target], key=f"e{number}")
+            graph.add_edge(source, target, key=f"e{number}")
         for number, sequence in enumerate(diagram.sequences if guides else ()):
-            _guide(graph, f"g{number}", [names[b] for b in sequence], guides)
+            _guide(graph, f"g{number}", sequence, guides)
         for source, target in _ordering_edges(diagram):
-            graph.add_edge(names[source], names[target], key=f"r{source}-{target}", style="invis")
+            graph.add_edge(source, target, key=f"r{source}-{target}", style="invis")
         graph.layout(prog="dot")
-        return _read(diagram, graph, clusters, names)
+        return _read(diagram, graph, clusters)
 
 
-def _guide(graph, prefix: str, boxes: list[str], edges: int) -> None:
+def _guide(graph, prefix: str, boxes: tuple[str, ...], edges: int) -> None:
     """Put an invisible node above each box, in a fixed order, and connect both by a number of invisible edges."""
     tops = [f"{prefix}_{box}" for box in boxes]
     for top, box in zip(tops, boxes, strict=True):
@@ -190,25 +220,24 @@ def _load_graphviz():
     return pygraphviz
 
 
-def _declare(graph, members: tuple[Box | Frame, ...], names: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _declare(graph, members: tuple[Box | Frame, ...]) -> Iterator[tuple[str, Any]]:
     """Add boxes as nodes and frames as clusters; yield the id and the cluster of each frame."""
     for member in members:
         if isinstance(member, Box):
-            graph.add_node(names[member.id], width=f"{member.w / 72}", height=f"{member.h / 72}")
+            graph.add_node(member.id, width=f"{member.w / 72}", height=f"{member.h / 72}")
             continue
         title = (
             f'<<TABLE FIXEDSIZE="TRUE" WIDTH="{member.title_w:.0f}" HEIGHT="{member.title_h:.0f}" BORDER="0">'
             "<TR><TD></TD></TR></TABLE>>"
         )
         cluster = graph.add_subgraph(
-            name=f"cluster_{names[member.id]}", margin=f"{MARGIN_PX}", label=title if member.title_h else ""
+            name=f"cluster_{member.id}", margin=f"{MARGIN_PX}", label=title if member.title_h else ""
         )
         yield member.id, cluster
-        yield from _declare(cluster, member.members, names)
+        yield from _declare(cluster, member.members)
         for number, row in enumerate((*member.rows, member.on_border)):
             if row:
-                inside = [names[b] for b in row]
-                cluster.add_subgraph(inside, name=f"row{number}_{names[member.id]}", rank="same")
+                cluster.add_subgraph(row, name=f"row{number}_{member.id}", rank="same")
 
 
 def _ordering_edges(diagram: Diagram) -> list[tuple[str, str]]:
@@ -223,14 +252,14 @@ def _ordering_edges(diagram: Diagram) -> list[tuple[str, str]]:
     return pairs
 
 
-def _read(diagram: Diagram, graph, clusters: Mapping[str, Any], names: Mapping[str, str]) -> Placed:
+def _read(diagram: Diagram, graph, clusters: Mapping[str, Any]) -> Placed:
     """Read the positions that Graphviz computed."""
     box = _numbers(graph.graph_attr["bb"])
     height = box[3]
     rects: dict[str, Rect] = {}
     for member in walk(diagram.members):
         if isinstance(member, Box):
-            x, y = _numbers(graph.get_node(names[member.id]).attr["pos"])
+            x, y = _numbers(graph.get_node(member.id).attr["pos"])
             rects[member.id] = Rect(x - member.w / 2, height - y - member.h / 2, member.w, member.h)
     for member in walk(diagram.members):
         if isinstance(member, Frame):
@@ -238,7 +267,7 @@ def _read(diagram: Diagram, graph, clusters: Mapping[str, Any], names: Mapping[s
             rects[member.id] = Rect(x0, height - y1, x1 - x0, y1 - y0)
     routes: list[tuple[Point, ...]] = []
     for number, (source, target) in enumerate(diagram.edges):
-        text = graph.get_edge(names[source], names[target], key=f"e{number}").attr["pos"]
+        text = graph.get_edge(source, target, key=f"e{number}").attr["pos"]
         points = [_numbers(p) for p in text.split()]
         routes.append(tuple((x, height - y) for x, y in points))
     return _finish(diagram, rects, routes)

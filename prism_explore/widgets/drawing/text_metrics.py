@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from itertools import accumulate
 
+from prism_explore.support.caches import memoize
 from prism_explore.widgets.drawing.colors import TEXTS
 
 MONO_EM = 0.602
@@ -29,6 +30,7 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_character_width, text))
 
 
+@memoize(4096)
 def _character_width(character: str) -> int:
     if unicodedata.combining(character):
         return 0

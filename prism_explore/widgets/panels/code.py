@@ -107,7 +107,7 @@ def _split(parameters: Sequence[tuple[str, int]], graph: SGraph) -> Parameters:
 def _program_tab(context: Context) -> tuple[CodeTab, ...]:
     found = context.memo.listing("program", context.search.program, None, Parameters(()), (), ("", ""), None, "")
     label, tip = TABS["program"]
-    return (CodeTab("program", label, tip, "", _lines(found.lines, ""), ""),)
+    return (CodeTab("program", label, tip, "", _lines(found, ""), ""),)
 
 
 def _tab(tab: Tab, subject: _Subject, other: _Subject | None, context: Context, chosen: bool) -> CodeTab:
@@ -121,7 +121,7 @@ def _tab(tab: Tab, subject: _Subject, other: _Subject | None, context: Context, 
         return CodeTab(tab, label, tip, "", (), "being generated")
     caption = ", ".join(filter(None, (subject.origin if tab in _AT_SIZES else "", found.note)))
     if other is None or tab == "program" or not chosen:
-        return CodeTab(tab, label, tip, caption, _lines(found.lines, subject.ref), found.missing)
+        return CodeTab(tab, label, tip, caption, _lines(found, subject.ref), found.missing)
     against = _listing(tab, other, context)
     if against is None:
         return CodeTab(tab, label, tip, "", (), "being generated")
@@ -153,9 +153,9 @@ def _shapes(graph: SGraph, context: Context) -> tuple[tuple[str, int], ...]:
 
 
 @memoize(512)
-def _lines(lines: tuple[Line, ...], owner: str) -> tuple[CodeLine, ...]:
-    shown = tuple(CodeLine(line.text, _refs(line, owner)) for line in lines[:MAX_LINES])
-    more = len(lines) - len(shown)
+def _lines(listing: Listing, owner: str) -> tuple[CodeLine, ...]:
+    shown = tuple(CodeLine(line.text, _refs(line, owner)) for line in listing.lines[:MAX_LINES])
+    more = len(listing.lines) - len(shown)
     return shown if more <= 0 else (*shown, CodeLine(f"… {more:,} more lines"))
 
 

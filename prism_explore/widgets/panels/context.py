@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, cast, get_args
 
 from prism_explore.diagnose.jobs import Question, QuestionKind
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Entry
+from prism_explore.events.kinds import VerdictReached
 from prism_explore.events.ledger import Fold, Ledger
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
@@ -39,9 +40,11 @@ from prism_explore.widgets.panels.machine import stand_in_for
 from prism_explore.widgets.panels.reads import Computed
 from prism_explore.widgets.panels.sections import CompareSection, LineageSection
 from prism_explore.widgets.panels.size_forms import size_forms, sliders_of
+from prism_explore.widgets.panels.size_roofline import roofline_plot
 from prism_explore.widgets.refs import names_graph, owner_of
 from prism_explore.widgets.scene import Scene
 from prism_explore.widgets.views.code_listing import Listing
+from prism_explore.widgets.views.egraph import egraph_scene
 from prism_explore.widgets.views.egraph_frames import FramePlaces, frame_places, lemma_growth
 from prism_explore.widgets.views.egraph_view import EGraphView
 from prism_explore.widgets.views.event_lanes import EventLanes
@@ -297,15 +300,15 @@ class Memo:
         self.guess_sizes = lru_cache(256)(guess_sizes)
         self.size_forms = lru_cache(64)(size_forms)
         self.size_sliders = lru_cache(64)(sliders_of)
+        self.roofline = lru_cache(64)(partial(roofline_plot, self.size_forms))
+        self.classes_scene = lru_cache(scenes)(_classes_scene)
         self.equalities = lru_cache(scenes)(equalities)
-        self.growth = lru_cache(32)(self._growth)
-        self.frame_places = lru_cache(32)(self._frame_places)
-        self.rewrites = lru_cache(64)(self._rewrites)
+        # No cache refers to the memo, so that its last user frees it without the cyclic collector.
+        self.growth = lru_cache(32)(partial(_growth, self.equalities))
+        self.frame_places = lru_cache(32)(partial(_frame_places, self.growth))
+        self.rewrites = lru_cache(64)(partial(_rewrites, self.equalities))
         self.work_model = lru_cache(256)(work_model)
         self._patterns: tuple[object, Patterns] | None = None
-
-    def _rewrites(self, program: TensorProgram, graph: SGraph, tensor: str) -> tuple[Rewrite, ...]:
-        return rewrites(self.equalities(program, graph).derivation(tensor))
 
     def patterns(self, tree: SearchTree, root: str) -> Patterns:
         """The shapes of the subtrees at a node and below it, or of all; those of the last call are kept."""
@@ -314,15 +317,34 @@ class Memo:
             self._patterns = (key, Patterns(tree, root))
         return self._patterns[1]
 
-    def _growth(self, program: TensorProgram, graph: SGraph, tensor: str) -> Growth | None:
-        found: Equalities = self.equalities(program, graph)
-        return lemma_growth(found, tensor)
 
-    def _frame_places(
-        self, program: TensorProgram, graph: SGraph, tensor: str, width: float, nodes: int, focus: str
-    ) -> FramePlaces | None:
-        growth = self.growth(program, graph, tensor)
-        return None if growth is None else frame_places(growth, width, nodes, focus)
+def _classes_scene(verdict: VerdictReached, width: float, labels: tuple[tuple[str, str], ...]) -> Scene:
+    return egraph_scene(verdict, width, dict(labels))
+
+
+def _rewrites(
+    equal: Callable[[TensorProgram, SGraph], Equalities], program: TensorProgram, graph: SGraph, tensor: str
+) -> tuple[Rewrite, ...]:
+    return rewrites(equal(program, graph).derivation(tensor))
+
+
+def _growth(
+    equal: Callable[[TensorProgram, SGraph], Equalities], program: TensorProgram, graph: SGraph, tensor: str
+) -> Growth | None:
+    return lemma_growth(equal(program, graph), tensor)
+
+
+def _frame_places(
+    grow: Callable[[TensorProgram, SGraph, str], Growth | None],
+    program: TensorProgram,
+    graph: SGraph,
+    tensor: str,
+    width: float,
+    nodes: int,
+    focus: str,
+) -> FramePlaces | None:
+    growth = grow(program, graph, tensor)
+    return None if growth is None else frame_places(growth, width, nodes, focus)
 
 
 def _graph_scene(graph: SGraph, subject: str, view: GraphView) -> Scene:

@@ -38,7 +38,6 @@ from prism_explore.widgets.refs import (
     tensor_name,
     tensor_ref,
 )
-from prism_explore.widgets.views.egraph import egraph_scene
 from prism_explore.widgets.views.egraph_frames import frame_scene
 from prism_explore.widgets.views.egraph_view import MAX_NODES, MODES
 
@@ -78,8 +77,10 @@ def eclasses_panel(context: Context) -> EClasses:
     classes = "1 class" if count == 1 else f"{count} classes"
     caption = f"{context.subject_text}: {classes}, {verdict_text(verdict)}"
     caption += f"; {disagreement}" if disagreement else ""
+    if not count:
+        return replace(panel, caption=caption)
     labels = tensor_labels(context.search.program, graph_of(candidate, context.events))
-    return replace(panel, caption=caption, scene=egraph_scene(verdict, width, labels) if count else None)
+    return replace(panel, caption=caption, scene=context.memo.classes_scene(verdict, width, tuple(labels.items())))
 
 
 def _lemma_table(context: Context) -> Table:

@@ -6,32 +6,13 @@ position of the sliders, without a message. All of it is modelled, except trials
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 from prism_explore.errors import PrismError
-from prism_explore.events.ledger import Trial
 from prism_explore.ir.dims import Dim, dim
-from prism_explore.ir.graph import SGraph
 from prism_explore.targets import Target
-from prism_explore.tune.space.closed_forms import Forms, Recorded, evaluate
-from prism_explore.tune.space.figures import Costs
-from prism_explore.widgets.drawing.charts import BOTTOM_PX, LEFT_PX, TOP_PX
 from prism_explore.widgets.panels.context import Context, graph_of
-from prism_explore.widgets.panels.sections import (
-    RooflinePlot,
-    SizesSection,
-    Slider,
-)
-from prism_explore.widgets.views.roofline import RooflinePoint, roofline_chart, roofs_of
-from prism_explore.widgets.views.tuning import parameters_text
-
-PLOT_PX = (420.0, 250.0)
-MAX_DATA_DOUBLINGS = 4
-"""A symbol of the program without a range gets values up to this number of doublings above its own."""
-MAX_TRAIL = 200
-"""Largest number of measured trials in the plot: the fastest ones."""
+from prism_explore.widgets.panels.sections import SizesSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +79,11 @@ def sizes_panel(context: Context) -> SizesSection:
     elif context.search.machine is None:
         caption += ": modelled with the figures of this machine, not those of the one that searched"
     plot = None
-    if machine is not None and static.costs is not None:
-        plot = _roofline(context, graph, machine, static.forms, static.costs, choice, sliders)
+    if machine is not None:
+        timed = tuple(t for t in context.ledger.trials if t.candidate == subject and t.time_s is not None)
+        plot = context.memo.roofline(
+            graph, subject, _further(subject, context), machine, choice.numbers, sliders, timed
+        )
     family = subject.split(".")[0]
     python = f"sess.families[{family!r}].figures({subject!r}, "
     return SizesSection(
@@ -137,67 +121,3 @@ def _further(subject: str, context: Context) -> tuple[Dim, ...]:
         return tuple(dim(c) for c in (event.conditions if event else ()))
     except PrismError:
         return ()
-
-
-# ---------------------------------------------------------------- roofline
-def _roofline(
-    context: Context,
-    graph: SGraph,
-    machine: Target,
-    forms: Forms,
-    costs: Costs[Recorded],
-    choice: SizeChoice,
-    sliders: Sequence[Slider],
-) -> RooflinePlot | None:
-    """The roofs, the measured trials of the candidate, and axes that reach every position of the sliders."""
-    roofs = roofs_of(machine, graph.output_type.dtype)
-    trials = [t for t in context.ledger.trials if t.candidate == context.subject and t.time_s is not None]
-    trials.sort(key=lambda t: t.time_s or 0.0)
-    fastest = {t.trial for t in trials[:MAX_TRAIL]}
-    trail = [p for t in trials if t.trial in fastest and (p := _trial_point(t, choice, forms, costs)) is not None]
-    ends = [dict(choice.numbers)]
-    ends += [{**dict(choice.numbers), s.symbol: v} for s in sliders for v in {s.values[0], s.values[-1]}]
-    reach = [p for sizes in ends if (p := _point("", sizes, None, forms, costs)) is not None]
-    if not reach:
-        return None
-    chart = roofline_chart(roofs, trail, *PLOT_PX, "measured" if trail else "modelled", reach)
-    scene = chart.scene(
-        "roofline", "roofline", f"{len(trail)} measured trials of {context.subject}; one modelled point."
-    )
-    return RooflinePlot(
-        scene,
-        costs.memory_bytes.index,
-        costs.flops.index,
-        None if costs.time_s is None else costs.time_s.index,
-        (LEFT_PX, TOP_PX, chart.width - chart.right, chart.height - BOTTOM_PX),
-        (chart.x_low, chart.x_high),
-        (chart.y_low, chart.y_high),
-        roofs.flops_per_s,
-        roofs.bytes_per_s,
-    )
-
-
-def _trial_point(trial: Trial, choice: SizeChoice, forms: Forms, costs: Costs[Recorded]) -> RooflinePoint | None:
-    sizes = {**dict(choice.numbers), **dict(trial.parameters)}
-    tip = f"{trial.trial}: {parameters_text(trial.parameters)}"
-    return _point(trial.trial, sizes, trial.time_s, forms, costs, tip)
-
-
-def _point(
-    ident: str,
-    sizes: Mapping[str, int],
-    time_s: float | None,
-    forms: Forms,
-    costs: Costs[Recorded],
-    tip: str = "",
-) -> RooflinePoint | None:
-    """A point at measured time, or at the modelled one; None where the model has no finite figures."""
-    try:
-        values = evaluate(forms.rows, sizes)
-    except (KeyError, ZeroDivisionError, OverflowError):
-        return None
-    moved, flops = values[costs.memory_bytes.index], values[costs.flops.index]
-    seconds = time_s if time_s is not None else values[costs.time_s.index] if costs.time_s is not None else None
-    if not (moved > 0 and flops > 0 and isfinite(moved) and isfinite(flops)):
-        return None
-    return RooflinePoint(ident, flops / moved, flops / seconds if seconds else None, ident, "", tip)

@@ -37,7 +37,7 @@ def record_frames(recorder: Recorder, candidates: Sequence[str], folds: Folds, l
     Args:
         recorder: of the report.
         candidates: the winner, of which all lemmas are recorded; and others, of which the lemma of the results is,
-            because each lemma runs egglog.
+            because each lemma runs egglog. After a proof by normal form both sides of it are one term, and it is not.
         folds: all events.
         limit: the number of frames of the winner after which no other lemma of it is recorded.
     """
@@ -47,7 +47,10 @@ def record_frames(recorder: Recorder, candidates: Sequence[str], folds: Folds, l
     winner, *others = candidates
     tensors = recorder.memo.equalities(recorder.search.program, graphs[winner]).tensors
     own = _record_lemmas(recorder, [(winner, tensor) for tensor in tensors], folds, limit)
-    goals = _record_lemmas(recorder, [(c, GOAL) for c in others if c in graphs], folds, GOAL_FRAMES)
+    verdicts = folds.events.verdicts
+    by_form = {c for c in others if c in verdicts and verdicts[c].method == "normal form"}
+    goals = [(c, GOAL) for c in others if c in graphs and c not in by_form]
+    goals = _record_lemmas(recorder, goals, folds, GOAL_FRAMES)
     return FrameCount(winner, sum(own), len(own), len(tensors), len(goals))
 
 

@@ -75,7 +75,8 @@ class Versions:
         known = self.computed.get(name)
         if known is None or not known.reads.hold_in(context):
             found = self.computed[name] = read_by(panel, context)
-            self.record(name, moment, found.result)
+            if known is None or known.result != found.result:
+                self.record(name, moment, found.result)
 
     def record(self, name: str, moment: int, value: object) -> None:
         """Add a value if it differs from the last one."""

@@ -153,24 +153,26 @@ class Pool:
 
     def _in_order(self, order: Iterable[int]) -> list[Value]:
         """The objects and lists, parts first, with the list of all values last."""
-        known, roots = list(self._known), list(self._roots)
-        numbers: dict[int, int] = {}
+        known, roots, last = list(self._known), list(self._roots), len(self._known) - 1
+        numbers: dict[Member, int] = {}
         out: list[Value] = []
-
-        def write(member: Member) -> Member:
-            if isinstance(member, str) or member < 0:
-                return member
-            if member not in numbers:
-                layout, *members = known[member]
-                value = (layout, *map(write, members))
-                numbers[member] = len(out)
-                out.append(value)
-            return numbers[member]
-
-        for number in order:
-            write(roots[number])
-        write(len(known) - 1)
+        for root in (*(roots[number] for number in order), last):
+            if not isinstance(root, str) and root >= 0 and root not in numbers:
+                _put(root, known, numbers, out)
         return out
+
+
+def _put(number: int, known: Sequence[Value], numbers: dict[Member, int], out: list[Value]) -> int:
+    """Append an object or list behind its parts; return its new number."""
+    layout, *members = known[number]
+    for position, member in enumerate(members):
+        if isinstance(member, str) or member < 0:
+            continue
+        new = numbers.get(member)
+        members[position] = _put(member, known, numbers, out) if new is None else new
+    numbers[number] = len(out)
+    out.append((layout, *members))
+    return numbers[number]
 
 
 @dataclass(slots=True)

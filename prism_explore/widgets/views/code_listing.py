@@ -35,9 +35,9 @@ class Line:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Listing:
-    """Code, or why there is none."""
+    """Code, or why there is none. A key of caches by identity: it can have thousands of lines."""
 
     lines: tuple[Line, ...] = ()
     missing: str = ""

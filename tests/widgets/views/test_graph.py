@@ -25,6 +25,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
+from prism_explore.support import caches
 from prism_explore.widgets.drawing import layout
 from prism_explore.widgets.scene import Scene, Shape
 from prism_explore.widgets.views.graph import GraphView, program_scene, sgraph_scene
@@ -266,12 +267,33 @@ def test_titles_say_grid_and_loop() -> None:
 
 
 def test_the_same_graph_gives_the_same_picture() -> None:
-    assert sgraph_scene(TWO, "f1") == sgraph_scene(TWO, "f1")
+    first = sgraph_scene(TWO, "f1")
+    caches.clear()
+
+    assert first == sgraph_scene(TWO, "f1")
+
+
+def test_a_layout_that_is_kept_is_used_for_other_ids() -> None:
+    def diagram(*names: str) -> layout.Diagram:
+        a, b, c, frame = names
+        boxes = (layout.Box(a, 60, 20), layout.Box(b, 90, 20))
+        inner = layout.Frame(frame, boxes, 40, 16, on_border=(b,), rows=((a,),))
+        return layout.Diagram((inner, layout.Box(c, 30, 20)), ((a, b), (b, c)), sequences=((a, c),))
+
+    caches.clear()
+    computed = layout.place(diagram("a", "b", "c", "k"))
+    kept = layout.place(diagram("z", "v1", "v0", "m"))
+    caches.clear()
+
+    assert kept == layout.place(diagram("z", "v1", "v0", "m"))
+    assert list(kept.rects.values()) == list(computed.rects.values())
+    assert ["m", "z", "v1", "v0"] == list(kept.rects)
 
 
 def test_without_graphviz_the_picture_says_what_was_not_found_and_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    caches.clear()
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     scene = sgraph_scene(TWO, "f1")
 
