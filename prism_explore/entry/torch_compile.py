@@ -37,7 +37,7 @@ from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
 from prism_explore.events.format import seconds_text
 from prism_explore.ir.text import show
-from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
+from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
 from prism_explore.session.session import Session
 from prism_explore.targets import KNOWN, Target, target
@@ -173,11 +173,11 @@ class TorchCompiler:
             )
         except PrismError as error:
             return str(error).splitlines()[0]
-        operators = fused_ops(sess.program)
-        if operators <= LARGEST_OPS:
+        reason = why_no_single_kernel(sess.program)
+        if not reason:
             return sess
         sess.close()
-        return f"{operators} operators in one kernel; the limit is {LARGEST_OPS}"
+        return reason
 
     def _search(self, region: Region) -> _Found:
         sess = self._session(region)

@@ -30,7 +30,7 @@ from prism_explore.ir.ops import Band, Input, ViewOp, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import NAMES, TensorType
 from prism_explore.ir.transforms.partition import canonical_text
-from prism_explore.pipeline.search_space import default_space
+from prism_explore.pipeline.search_space import default_space, why_no_single_kernel
 from prism_explore.runtime.best import Best
 from prism_explore.session.new_task import TUNED_AT
 from prism_explore.session.options import machine_of
@@ -101,7 +101,9 @@ class WholeProgram:
         declared = {**(inputs or {}), **more_inputs}
         self._at = dict(at or {})
         self._baselines = (session or {}).get("baselines", DEFAULT_BASELINES)
-        self.program: MixedProgram = trace_mixed(code, declared, name, lambda part: not why_too_large(part))
+        self.program: MixedProgram = trace_mixed(
+            code, declared, name, lambda part: not why_too_large(part), why_no_single_kernel
+        )
         self._declared = self.program.in_order((), declared)
         self._kind: Literal["cpu", "gpu"] = machine_of(target).kind
         searched = [c for c in self.program.computations if not _why_not_searched(c.traced.program, self._kind)]

@@ -40,6 +40,8 @@ from prism_explore.support.union_find import UnionFind
 
 LONGEST = 48
 """The most nodes of a part that is cut from a stage."""
+SHORT = 12
+"""A row that makes at most as many nodes is never left to torch."""
 
 
 def trace_mixed(
@@ -47,6 +49,7 @@ def trace_mixed(
     inputs: Mapping[str, Any],
     name: str | None = None,
     fits: Callable[[TensorProgram], bool] = lambda part: True,
+    why_left: Callable[[TensorProgram], str] = lambda operator: "",
 ) -> MixedProgram:
     """The whole program of a torch function or module, as tensor programs and opaque calls.
 
@@ -55,22 +58,32 @@ def trace_mixed(
         inputs: per argument a TensorType (its dims may be symbols) or an example tensor.
         name: the name of the program; by default the name of the code.
         fits: whether a part is small enough for one search.
+        why_left: why torch computes an operator whose row makes this program; empty where a part may have it.
 
     Raises:
         UnsupportedOperator: torch.export cannot trace the code, or an operator is no function of its arguments.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
-    return traced_in_parts(exported(code, inputs, name), fits)
+    return traced_in_parts(exported(code, inputs, name), fits, why_left)
 
 
-def traced_in_parts(given: Exported, fits: Callable[[TensorProgram], bool] = lambda part: True) -> MixedProgram:
-    """The whole program of torch's graph; `fits` and errors are those of `trace_mixed`."""
+def traced_in_parts(
+    given: Exported,
+    fits: Callable[[TensorProgram], bool] = lambda part: True,
+    why_left: Callable[[TensorProgram], str] = lambda operator: "",
+) -> MixedProgram:
+    """The whole program of torch's graph; the other arguments and errors are those of `trace_mixed`."""
     left: dict[Any, str] = {}
     while True:
         reader = _Reader(given, left)
         reader.read()
+        cut = _Cut(reader, fits)
+        if not left:
+            left = cut.left(why_left)
+            if left:
+                continue
         try:
-            steps = _Cut(reader, fits).steps()
+            steps = cut.steps()
         except _NotAlone as failure:
             left[failure.node] = failure.reason
             continue
@@ -115,17 +128,21 @@ class _Reader(Translation):
         self.opaque: dict[Any, str] = {}
         """Calls of operators, each with the reason why torch computes it."""
         self.lines: dict[Any, str] = {}
+        self.made: dict[Any, int] = {}
+        """Per node, how many nodes of the program its row made."""
         self._infinite = {n for n in self.nodes if n.name in infinite}
         """Nodes whose elements may be infinite: rows are formulas over real numbers."""
 
     def read(self) -> None:
         """Give every node its value."""
         for node in self.nodes:
+            before = len(self.build.nodes)
             if node.op not in ("placeholder", "call_function"):
                 what = f"{self.given.name} has control flow that depends on data ({node.name})"
                 raise UnsupportedOperator(f"{what}; put it outside of the function")
             self.visit(node)
             self.lines[node] = self.line
+            self.made[node] = len(self.build.nodes) - before
 
     def value_of(self, node: Any) -> Value:
         """The value of a node; `Unused` where nothing reads it."""
@@ -343,6 +360,16 @@ class _Cut:
                 for s in self.reads[node]:
                     latest[s] = min(latest.get(s, stage[node]), stage[node])
         return stage, calls
+
+    def left(self, why_left: Callable[[TensorProgram], str]) -> dict[Any, str]:
+        """The operators that torch computes though they have a row, each with the reason."""
+        found: dict[Any, str] = {}
+        for node in self.computed:
+            if self.reader.made[node] > SHORT:
+                part = self._part([node])
+                if part is not None and (reason := why_left(part.traced.program)):
+                    found[_called_node(node)] = reason
+        return found
 
     def steps(self) -> list[Step]:
         """The steps in order.

@@ -316,6 +316,12 @@ def fused_ops(program: TensorProgram) -> int:
     return count + max(summed.values(), default=int(any(isinstance(n.op, Reduce) for n in nodes)))
 
 
+def why_no_single_kernel(program: TensorProgram) -> str:
+    """Why the default space has no single kernel for a program; empty if it may have one."""
+    operators = fused_ops(program)
+    return f"{operators} operators in one kernel; the limit is {LARGEST_OPS}" if operators > LARGEST_OPS else ""
+
+
 def default_space(program: TensorProgram) -> Space:
     """The published operators and limits, and the operators of the program.
 

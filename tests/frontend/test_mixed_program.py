@@ -58,9 +58,9 @@ r, indices = torch.randn, torch.randint
 CELL = torch.nn.LSTMCell(3, 4).requires_grad_(False)
 PROGRAMS = {
     "embedding": (Embedded(), (indices(0, 20, (2, 5)),), "embedding arange embedding"),
-    "convolution": (Convolved(torch.nn.Conv1d(3, 8, 3, padding=1)).eval(), (r(2, 3, 9),), "convolution"),
-    "depthwise": (Convolved(torch.nn.Conv1d(8, 8, 3, groups=8)).eval(), (r(2, 8, 9),), "convolution"),
-    "transposed": (Convolved(torch.nn.ConvTranspose1d(3, 8, 3, 2)).eval(), (r(2, 3, 9),), "convolution"),
+    "convolution": (Convolved(torch.nn.Conv1d(3, 8, 3, padding=1)).eval(), (r(2, 3, 9),), ""),
+    "depthwise": (Convolved(torch.nn.Conv1d(8, 8, 3, groups=8)).eval(), (r(2, 8, 9),), ""),
+    "transposed": (Convolved(torch.nn.ConvTranspose1d(3, 8, 3, 2)).eval(), (r(2, 3, 9),), ""),
     "gate": (gate, (r(4, 8), r(8, 6)), "topk"),
     "argmax": (lambda x: torch.argmax(x * 2, -1), (r(4, 8),), "argmax"),
     "cache": (lambda c, k, p: torch.index_put(c, (p,), k) * 2, (r(9, 4), r(2, 4), torch.tensor([3, 5])), "index_put"),
@@ -93,6 +93,18 @@ def test_a_program_with_opaque_calls_computes_what_torch_does(name):
     for x, y, z in zip(expected, found, plain, strict=True):
         torch.testing.assert_close(y, x)
         np.testing.assert_allclose(z, x.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_what_is_left_to_torch_though_a_row_translates_it_is_a_call_with_the_reason():
+    program = trace_mixed(
+        lambda x, w: torch.relu(F.conv1d(x * 2, w)),
+        {"x": r(2, 3, 9), "w": r(4, 3, 5)},
+        why_left=lambda operator: f"{len(operator.graph.nodes)} nodes",
+    )
+    (call,) = program.calls
+
+    assert (call.operator, call.reason) == ("aten.convolution.default", "21 nodes")
+    assert ["Unary" in str(p.traced.program.graph.nodes[-1].op) for p in program.computations] == [False, True]
 
 
 def test_sizes_of_a_symbolic_program_are_those_of_the_call():

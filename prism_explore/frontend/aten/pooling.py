@@ -9,17 +9,11 @@ from math import prod
 from typing import Any, cast
 
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.rearrange import padded, steps_in, windows
+from prism_explore.frontend.aten.rearrange import padded, per_dim, steps_in, windows
 from prism_explore.frontend.aten.views import drop_dims
 from prism_explore.frontend.lower_aten import LARGEST, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.ops import ReduceFn
-
-
-def _per_dim(given: Any, rank: int) -> list[int]:
-    """One number per spatial dim, from a number or a list."""
-    listed = [int(n) for n in cast("Sequence[Any]", given)] if isinstance(given, Sequence) else [int(given)]
-    return listed if len(listed) == rank else listed * rank
 
 
 def _pooled(t: Translation, value: Value, along: int, size: int, step: int, gap: int, fn: ReduceFn) -> int:
@@ -50,7 +44,7 @@ def _missing(t: Translation, extent: Dim, size: int, step: int, pad: int, gap: i
 
 def _strides(given: Any, sizes: list[int]) -> list[int]:
     """One stride per spatial dim; windows are side by side if none is given."""
-    return _per_dim(given, len(sizes)) if given not in ((), [], None) else sizes
+    return per_dim(given, len(sizes)) if given not in ((), [], None) else sizes
 
 
 def _max_pool(
@@ -65,7 +59,7 @@ def _max_pool(
     rank: int,
 ) -> Value:
     tensor = t.tensor(x)
-    sizes, pads, gaps = (_per_dim(n, rank) for n in (size, padding, dilation))
+    sizes, pads, gaps = (per_dim(n, rank) for n in (size, padding, dilation))
     steps = _strides(stride, sizes)
     value: Value = tensor
     lowest = -Fraction(LARGEST[t.build.type_of(tensor).dtype])
@@ -95,7 +89,7 @@ def _avg_pool(
     rank: int,
 ) -> Value:
     axes = _last_dims(t, x, rank)
-    sizes, pads = (_per_dim(n, len(axes)) for n in (size, padding))
+    sizes, pads = (per_dim(n, len(axes)) for n in (size, padding))
     steps = _strides(stride, sizes)
     dims = t.dims(x)
     extra = [
@@ -170,7 +164,7 @@ def _with_positions(lower: Callable[..., Value]) -> Callable[..., Value]:
 
 def _patches(t: Translation, x: Any, size: Any, dilation: Any, padding: Any, stride: Any) -> Value:
     """torch.nn.Unfold: each window's elements as a column."""
-    sizes, gaps, pads, steps = (_per_dim(n, 2) for n in (size, dilation, padding, stride))
+    sizes, gaps, pads, steps = (per_dim(n, 2) for n in (size, dilation, padding, stride))
     value, axes = t.value(x), _last_dims(t, x, 2)
     for along, pad in zip(axes, pads, strict=True):
         value = padded(t, value, along, pad, pad, Fraction(0)) if pad else value

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
@@ -128,7 +128,8 @@ def padded(t: Translation, value: Value, along: int, before: int, after: int, fi
         dims = t.dims_of(value)
         return [t.at(constants.constant((*dims[:along], ZERO + count, *dims[along + 1 :]), fill))]
 
-    parts = [*surrounding(before), t.at(value), *surrounding(after)]
+    first = surrounding(before)
+    parts = [*first, t.at(value), *(first if after == before else surrounding(after))]
     return t.concatenated(parts, along) if len(parts) > 1 else value
 
 
@@ -305,6 +306,12 @@ def windows(t: Translation, value: Value, along: int, size: int, step: int, gap:
     reach = gap * (size - 1)
     count = steps_in(t, t.dims_of(value)[along] - reach, step)
     return [stepped(t, value, along, ZERO + gap * i, count, step) for i in range(size)]
+
+
+def per_dim(given: Any, rank: int) -> list[int]:
+    """One number per spatial dim, from a number or a list."""
+    listed = [int(n) for n in cast("Sequence[Any]", given)] if isinstance(given, Sequence) else [int(given)]
+    return listed if len(listed) == rank else listed * rank
 
 
 # ---------------------------------------------------------------- copies and constants

@@ -11,6 +11,7 @@ from typing import Any
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.attention import ATTENTION_ROWS
 from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
+from prism_explore.frontend.aten.convolution import CONVOLUTION_ROWS
 from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
 from prism_explore.frontend.aten.norms import NORM_ROWS
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
@@ -545,6 +546,7 @@ ROWS: tuple[Row, ...] = (
     *REARRANGE_ROWS,
     *POOLING_ROWS,
     *RESAMPLE_ROWS,
+    *CONVOLUTION_ROWS,
     Row("ones", "ones", _filled(1)),
     Row("zeros", "zeros", _filled(0)),
     Row("full", "full", _full),

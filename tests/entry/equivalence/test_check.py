@@ -47,6 +47,15 @@ def rms_outside(x):
     return x / (torch.sqrt((x * x).mean(-1, keepdim=True)) + 1e-6)
 
 
+def norm_of_convolution(x, w, mean, deviation, gain):
+    return F.batch_norm(F.conv1d(x, w, padding=1), mean, deviation * deviation, gain)
+
+
+def convolution_with_norm_folded(x, w, mean, deviation, gain):
+    scale = gain / torch.sqrt(deviation * deviation + 1e-5)
+    return F.conv1d(x, w * scale[:, None, None], -mean * scale, padding=1)
+
+
 QKV = {"q": px.T("s", 64), "k": px.T("s", 64), "v": px.T("s", 64)}
 EQUAL = {
     "online softmax": (lambda x, v: torch.softmax(x, -1) @ v, online_softmax, {"x": X, "v": px.T(64, 16)}),
@@ -55,6 +64,16 @@ EQUAL = {
         lambda x, m: torch.softmax(x + m, -1),
         lambda x, m: torch.softmax(x, -1),
         {"x": X, "m": px.T("b", 1)},
+    ),
+    "a norm folded into a convolution": (
+        norm_of_convolution,
+        convolution_with_norm_folded,
+        {"x": px.T("b", 3, 8), "w": px.T(4, 3, 3), **dict.fromkeys(("mean", "deviation", "gain"), px.T(4))},
+    ),
+    "patches as a product": (
+        lambda x, w: F.conv1d(x, w, stride=4).mT,
+        lambda x, w: x.reshape(x.shape[0], 3, 2, 4).transpose(1, 2).flatten(2) @ w.reshape(5, 12).T,
+        {"x": px.T("b", 3, 8), "w": px.T(5, 3, 4)},
     ),
     "read in two orders": (lambda x: (x @ x.T).sum(0), lambda x: (x @ x.T).sum(1), {"x": px.T("b", "n")}),
 }
@@ -82,6 +101,11 @@ DIFFERENT = {
         lambda x, m: torch.where(m, x, -x),
         lambda x, m: torch.where(~m, x, -x),
         {"x": X, "m": px.T("b", 64, dtype="bool")},
+    ),
+    "a kernel read backwards": (
+        lambda x, w: F.conv1d(x, w, padding=1),
+        lambda x, w: F.conv1d(x, w.flip(2), padding=1),
+        {"x": px.T("b", 3, 8), "w": px.T(4, 3, 3)},
     ),
     "no translation": (lambda x: torch.sort(x, -1).values, lambda x: x * 1, {"x": X}),
 }

@@ -276,6 +276,42 @@ FURTHER_CASES = {
         IMAGE,
     ),
     "upsampling in three dims": (lambda x: F.interpolate(x[:, None], scale_factor=(1, 2, 1)), IMAGE),
+    # convolution
+    "convolution with strides, padding and dilation": (
+        lambda x, w, c: (
+            F.conv2d(x, w, c, padding=1)[..., :3, :3]
+            + F.conv2d(x, w, stride=(1, 2), padding="valid")[..., :3, :3]
+            + F.conv2d(x, w, stride=2, padding=(0, 2), dilation=(3, 2))[..., :3]
+            + F.conv2d(x, w, padding="same", dilation=2)[..., 2:5, 2:5]
+        ),
+        (*IMAGE, "4 3 3 2", "4"),
+    ),
+    "convolution of patches and of single elements": (
+        lambda x, w: F.conv2d(x, w, stride=(3, 2)) + F.conv2d(x, w[..., :1, :1], stride=(4, 2))[..., :4],
+        (*IMAGE, "4 3 3 2"),
+    ),
+    "convolution by groups": (
+        lambda x, w, v: (
+            F.conv2d(x.repeat(1, 2, 1, 1), w, groups=2)
+            + F.conv2d(x, v, groups=3)[:, 2:]
+            + F.conv2d(x, v, stride=(3, 2), groups=3)[:, 2:, :1, :1]
+            + F.conv2d(x.repeat(1, 2, 1, 1), w, stride=(3, 2), groups=2)[..., :1, :1]
+        ),
+        (*IMAGE, "4 3 3 2", "6 1 3 2"),
+    ),
+    "convolution in one and three dims": (
+        lambda x, w: F.conv1d(x[:, :, 0], w[:, :, 0])[..., None, :] + F.conv3d(x[:, None], w[:, :1, None, :2])[:, :, 0],
+        (*IMAGE, "4 3 2 3"),
+    ),
+    "transposed convolution": (
+        lambda x, w, c, v: (
+            F.conv_transpose2d(x, w, c, stride=(2, 3), padding=(1, 0), output_padding=1)[..., :7, :7]
+            + F.conv_transpose2d(x, w, padding=2, dilation=2)[..., :7, :7]
+            + F.conv_transpose2d(x.repeat(1, 2, 1, 1), v, groups=2)[..., :7, :7]
+            + F.conv_transpose1d(x[:, :, 0], w[..., 0], stride=3)[:, :, None, :7]
+        ),
+        (*IMAGE, "3 4 3 2", "4", "6 2 2 2"),
+    ),
     # decompositions
     "einsum": (lambda x, y: torch.einsum("bij,bkj->bik", x, y) + torch.einsum("bij,bij->i", x, y), ("b 4 4", "b 4 4")),
     "outer, dot, addr, addmv": (
