@@ -45,7 +45,7 @@ def _with_whole_operators(exported: Any, known: frozenset[str], names: Collectio
 
     torch has one kernel for what such a decomposition splits: `embedding` would become an `index` of a view.
     """
-    known |= _resampling()
+    known |= _indivisible()
     kernels = _run(exported, _tables(known, is_wide)[0], {})
     found = _run(kernels, *_tables(known, is_wide))
     origin = {node.name: operator_name(node.target) for node in kernels.graph.nodes}
@@ -58,11 +58,23 @@ def _with_whole_operators(exported: Any, known: frozenset[str], names: Collectio
 
 
 @memoize(1)
-def _resampling() -> frozenset[str]:
-    """Operators that resample images: torch's own decompositions split them even where they are composite."""
+def _indivisible() -> frozenset[str]:
+    """Operators that are split at once even where they are composite, and whose parts say less than the whole.
+
+    Those that resample images, and those that raise where a matrix is singular: these become a variant that returns an
+    error code, and a check of it, which is an effect.
+    """
+    import torch
     from torch._decomp import decomposition_table
 
-    return frozenset(name for name in map(operator_name, decomposition_table) if "upsample" in name)
+    resampling = (name for name in map(operator_name, decomposition_table) if "upsample" in name)
+    aten = torch.ops.aten
+    checked = (
+        name
+        for name in map(operator_name, _all_decompositions(True)[0])
+        if hasattr(aten, f"{name}_ex") or hasattr(aten, f"_{name}_ex")
+    )
+    return frozenset((*resampling, *checked))
 
 
 def _run(exported: Any, kept: Mapping[Any, Any], table: Mapping[Any, Any]) -> Any:
@@ -105,6 +117,7 @@ def _all_decompositions(is_wide: bool) -> tuple[Mapping[Any, Any], Mapping[Any, 
 
 
 def _is_known(node: Any, names: Collection[str]) -> bool:
-    if node.op != "call_function" or not hasattr(node.target, "_schema"):
+    if node.op != "call_function":
         return True
-    return operator_name(node.target) in names
+    name = operator_name(node.target)
+    return name in names or not (hasattr(node.target, "_schema") or name == "with_effects")

@@ -70,6 +70,7 @@ PROGRAMS = {
         (r(1, 2, 4, 4),),
         "_upsample_bilinear2d_aa",
     ),
+    "inverse": (lambda x: torch.linalg.inv(x + 9 * torch.eye(4)) @ x, (r(4, 4),), "linalg_inv"),
     "several": (several, (r(4, 8),), "sort t"),
     "mask": (masked, (r(4, 8),), "sort gt"),
     "cell": (lambda x, h, c: CELL(x, (h, c))[0].sort(-1)[0], (r(2, 3), r(2, 4), r(2, 4)), "sort"),
