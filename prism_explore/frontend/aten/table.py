@@ -189,6 +189,14 @@ def _reversed_sub(t: Translation, x: Any, y: Any, alpha: Any = 1) -> Value:
     return _binary("sub")(t, y, x, alpha=alpha)
 
 
+_IS_NEGATIVE, _FRACTION = "positive(-x)", "(y - floor(y))"
+POWER = (
+    f"exp(keep(y * log(abs(x)), y)) * (1 - 2 * keep(y - 2 * floor(0.5 * y), {_IS_NEGATIVE}))"
+    f" + keep(log(x), {_IS_NEGATIVE} * nonzero({_FRACTION}))"
+)
+"""x to the power of y; odd powers have the sign of x, and fractional powers of negative numbers are no numbers."""
+
+
 def _pow(t: Translation, x: Any, exponent: Any) -> Value:
     unary_powers: dict[Fraction, UnaryFn] = {
         Fraction(2): "square",
@@ -200,7 +208,7 @@ def _pow(t: Translation, x: Any, exponent: Any) -> Value:
     if base is not None:
         return _power_of_number(t, base, t.tensor(exponent))
     if number is None:
-        raise t.unsupported("pow with a computed exponent", "a number is supported")
+        return expressed(t, POWER, {"x": t.tensor(x), "y": t.tensor(exponent)})
     if number in unary_powers:
         return t.build.unary(unary_powers[number], t.tensor(x), t.line)
     return t.build.scalar("pow", t.tensor(x), number, t.line)

@@ -27,6 +27,12 @@ FURTHER_CASES = {
     ),
     "softshrink": (lambda x: F.softshrink(x, 0.1), X),
     "comparisons as a result": (lambda x, y: (x > y) | torch.isnan(x), XY),
+    "computed exponents": (
+        lambda x, y: (
+            x.abs() ** y + torch.pow((x * 4).round() + 0.0, (y * 4).round()).nan_to_num() + torch.isnan(x**y) * x
+        ),
+        XY,
+    ),
     "isin": (lambda x, y: x * torch.isin(x.round(), y[0, 0].round()) + torch.isin(x, y, invert=True), XY),
     "diagonal_scatter": (lambda x, y: torch.diagonal_scatter(x[:, :, :4], y[:, 0, :3], -1, 1, 2), XY),
     "logaddexp": (lambda x, y: torch.logaddexp(x * 100, y * 100) + torch.logaddexp2(x, y * 9), XY),
