@@ -19,6 +19,7 @@ from prism_explore.errors import PrismError
 from prism_explore.frontend import trace
 from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Permute, Reduce, Reshape, Scalar, Slice, Unary
 from prism_explore.ir.tensors import dtype_name
+from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.support.caches import memoize
 
 FLOATS = {"float32", "bfloat16", "float16"}
@@ -116,6 +117,8 @@ def _translated(description: _Description) -> Translation:
         return Translation(str(error).splitlines()[0].split(". Supported")[0])
     except RuntimeError as error:  # torch cannot run it on tensors without data
         return Translation(f"torch says {str(error).splitlines()[0]}")
+    if reason := why_no_single_kernel(program):
+        return Translation(reason)
     graph = program.graph
     if len(set(read)) > 1 and any(isinstance(n.op, MatMul) for n in graph.nodes):
         return Translation("its operands have several dtypes, as under autocast")

@@ -109,6 +109,17 @@ def test_what_no_kernel_can_compute_is_cut_smaller_and_says_why():
     assert ["no row"] == list(found.left.values())
 
 
+@pytest.mark.parametrize(("size", "is_inside"), [(1, True), (3, False)])
+def test_a_convolution_is_in_a_region_if_one_kernel_can_compute_it(size, is_inside):
+    x, w = torch.randn(4, 64, 32, 32), torch.randn(64, 64, size, size)
+
+    found = cut(lambda x, w: rms(torch.conv2d(x, w, padding=size // 2)), x, w)
+
+    assert is_inside == any("conv2d" in functions(r) for r in found.regions)
+    assert any("rsqrt" in functions(r) for r in found.regions)
+    assert is_inside == (not any("operators in one kernel; the limit is" in why for why in found.left.values()))
+
+
 def test_no_region_spans_a_write_in_place():
     x, a = torch.randn(4, D), torch.randn(D, D)
 
