@@ -28,11 +28,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from prism_explore.entry.torch_nodes import number_of, value_of
+from prism_explore.entry.torch_nodes import called_name, number_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region, flat_rows
 from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
+from prism_explore.entry.torch_simplify import simplify
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
 from prism_explore.events.format import seconds_text
@@ -110,6 +111,7 @@ class TorchCompiler:
             race = WholeRace(EAGER if self.rest == "eager" else COMPILED, {}, reason)
             self.graphs.append(GraphOutcome((), (), 0, 0, race, time.perf_counter() - start))
             return module.forward if self.rest == "eager" else _inductor(original, examples)
+        simplify(module.graph)
         cut = partition(module.graph, self._machine, self._measured, self._refused)
         searched: list[tuple[Region, RegionOutcome, Best | None]] = []
         for number, (region, cost) in enumerate(zip(cut.regions, cut.costs, strict=True), 1):
@@ -275,13 +277,9 @@ def _of_graph(cut: Partition, rows: Sequence[RegionOutcome]) -> GraphOutcome:
         for n in region.nodes
         if not row.program and n in cut.computing
     }
-    left = {n: (_called(n), why) for n, why in {**cut.left, **untraced}.items()}
+    left = {n: (called_name(n), why) for n, why in {**cut.left, **untraced}.items()}
     covered = len(cut.computing) - len(left)
     return GraphOutcome(tuple(rows), tuple(left.values()), len(cut.computing), covered, WholeRace(EAGER, {}), 0.0)
-
-
-def _called(node: Any) -> str:
-    return node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
 
 
 def _show_progress(line: str) -> None:

@@ -210,21 +210,23 @@ def tensor_text(node: Any) -> str:
     return f"{dtype_name(value_of(node).dtype)}{list(sizes_of(node))}{strides_of(node)}"
 
 
+def called_name(node: Any) -> str:
+    """The name of the function or method that a node calls; empty for other nodes."""
+    if node.op not in ("call_function", "call_method"):
+        return ""
+    return node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
+
+
 def function_name(node: Any) -> str:
     """Name of the called function; empty where the node returns no floating-point tensor."""
-    if node.op not in ("call_function", "call_method") or not getattr(value_of(node), "is_floating_point", bool)():
-        return ""
-    if node.op == "call_method":
-        return node.target
-    if node.target is operator.matmul:
-        return "matmul"
-    return getattr(node.target, "__name__", "")
+    return called_name(node) if is_float(node) else ""
 
 
 def has_side_effect(node: Any) -> bool:
     """Whether a node has a side effect: autocast, a change of the gradient mode, a write in place."""
-    name = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    name = called_name(node)
     in_place = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE or node.kwargs.get("inplace")
+    in_place = in_place or node.kwargs.get("out") is not None
     return node.op in ("call_function", "call_method") and bool(in_place or node.is_impure())
 
 

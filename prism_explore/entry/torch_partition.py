@@ -28,6 +28,7 @@ from typing import Any
 from prism_explore.entry.torch_nodes import (
     Translation,
     bytes_of,
+    called_name,
     elements_of,
     has_side_effect,
     is_float,
@@ -36,6 +37,7 @@ from prism_explore.entry.torch_nodes import (
     value_of,
 )
 from prism_explore.entry.torch_regions import Region
+from prism_explore.entry.torch_simplify import ENTER_VMAP, LEAVE_VMAP
 from prism_explore.ir.tensors import dtype_name
 from prism_explore.targets import Target
 
@@ -126,6 +128,7 @@ def _figures(node: Any) -> _Figures:
 
 
 _AUTOCAST = {"_enter_autocast": 1, "_exit_autocast": -1}
+_VMAP = {ENTER_VMAP: 1, LEAVE_VMAP: -1}
 
 
 def _is_casting() -> bool:
@@ -142,13 +145,15 @@ class _Partitioner:
         self.target, self.measured, self.refused = target, measured, refused
         self.found = {n: _figures(n) for n in graph.nodes}
         self.epoch: dict[Any, int] = {}
-        now, casting = 0, int(_is_casting())
+        now, casting, mapping = 0, int(_is_casting()), 0
         for node in graph.nodes:
             now += has_side_effect(node)
             self.epoch[node] = now
-            casting += _AUTOCAST.get(getattr(node.target, "__name__", ""), 0)
-            if casting and node.op in ("call_function", "call_method"):
-                self.found[node] = replace(self.found[node], translation=Translation("it runs under autocast"))
+            casting += _AUTOCAST.get(called_name(node), 0)
+            mapping += _VMAP.get(called_name(node), 0)
+            if (casting or mapping) and node.op in ("call_function", "call_method"):
+                why = f"it runs under {'torch.vmap' if mapping else 'autocast'}"
+                self.found[node] = replace(self.found[node], translation=Translation(why))
         self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}
         self.views = {n for n in self.inside if _only_moves(n, self.found[n].translation)}
         cells = [n for n in graph.nodes if n in self.inside and n not in self.views and is_float(n)]

@@ -1,0 +1,100 @@
+# pyright: basic
+# Most values are objects of torch, which pyright types only in part.
+"""Graphs of torch in a form that regions can contain.
+
+* An operand of `cat` without elements is left out. Rotary embeddings of a part of each head have one, where the part is
+  the whole.
+* `torch.vmap` over elementwise operators is the operators themselves, on tensors with one dim more. Associative scans
+  have them.
+* An elementwise operator that nothing reads is left out. The last step of a scan has some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prism_explore.entry.torch_nodes import called_name, has_side_effect, is_float, value_of
+from prism_explore.ir.elementwise import UNARY
+
+ENTER_VMAP, LEAVE_VMAP = "_vmap_increment_nesting", "_vmap_decrement_nesting"
+_ADD, _REMOVE = "_add_batch_dim", "_remove_batch_dim"
+_ELEMENTWISE = {
+    *("add", "sub", "mul", "truediv", "div", "maximum", "minimum"),
+    *(aten for row in UNARY.values() for aten in row.aten),
+}
+"""Functions whose result has the shape of their operands, which have equal shapes."""
+_UNREAD = _ELEMENTWISE | {"cat", "stack", "slice", "flatten", "movedim"}
+"""Functions that are left out where nothing reads their result; others may draw random numbers or raise."""
+
+
+def simplify(graph: Any) -> None:
+    """Change a graph in place; it computes the same.
+
+    Args:
+        graph: torch's, with an example value at each node.
+    """
+    for node in list(graph.nodes):
+        if called_name(node) == "cat":
+            _drop_empty_operands(node)
+    entered: list[int] = []
+    nodes = list(graph.nodes)
+    for n, node in enumerate(nodes):
+        if called_name(node) == ENTER_VMAP:
+            entered.append(n)
+        elif called_name(node) == LEAVE_VMAP and entered:
+            start = entered.pop()
+            if not entered and _can_be_unwrapped(nodes[start + 1 : n]):
+                _unwrap(nodes[start : n + 1])
+    for node in reversed(graph.nodes):
+        if called_name(node) in _UNREAD and not node.users and not has_side_effect(node):
+            graph.erase_node(node)
+    graph.lint()
+
+
+def _drop_empty_operands(node: Any) -> None:
+    operands = node.args[0] if node.args else ()
+    if not isinstance(operands, list | tuple) or not all(hasattr(o, "op") and is_float(o) for o in operands):
+        return
+    full = [o for o in operands if not any(isinstance(size, int) and size == 0 for size in value_of(o).shape)]
+    if full and len(full) < len(operands) and len({value_of(o).dtype for o in operands}) == 1:
+        node.args = (full, *node.args[1:])
+
+
+def _can_be_unwrapped(body: Sequence[Any]) -> bool:
+    """Whether all nodes of a vmap are elementwise on tensors of equal shapes, with the batch as the first dim."""
+    batched: set[Any] = set()
+    for node in body:
+        name = called_name(node)
+        read = node.all_input_nodes
+        if name == _ADD:
+            if node.args[1] != 0:
+                return False
+            batched.add(node)
+        elif name == _REMOVE:
+            if node.args[3] != 0 or node.args[0] not in batched:
+                return False
+        elif name in _ELEMENTWISE:
+            shapes = {tuple(value_of(n).shape) for n in (*read, node)}
+            if node.kwargs or len(shapes) != 1 or not all(n in batched and is_float(n) for n in read):
+                return False
+            batched.add(node)
+        else:
+            return False
+    return not any(user not in body for node in batched for user in node.users)
+
+
+def _unwrap(nodes: Sequence[Any]) -> None:
+    """Replace the nodes of a vmap by those of its body."""
+    for node in nodes:
+        if called_name(node) in (_ADD, _REMOVE):
+            node.replace_all_uses_with(node.args[0])
+        elif called_name(node) in _ELEMENTWISE:
+            given = [value_of(a) if hasattr(a, "op") else a for a in node.args]
+            with next(g.fake_mode for g in given if hasattr(g, "fake_mode")):
+                node.meta["example_value"] = (
+                    getattr(given[0], node.target)(*given[1:]) if node.op == "call_method" else node.target(*given)
+                )
+    for node in reversed(nodes):
+        if not node.users:
+            node.graph.erase_node(node)

@@ -1,0 +1,92 @@
+"""Graphs are brought to a form that regions can contain, and compute the same."""
+
+import pytest
+import torch
+
+from prism_explore.entry.torch_nodes import called_name, is_float, sizes_of
+from prism_explore.entry.torch_partition import partition
+from prism_explore.entry.torch_simplify import ENTER_VMAP, simplify
+from prism_explore.targets import target
+
+X, Y = torch.linspace(-1, 1, 24).reshape(4, 6), torch.linspace(0, 3, 24).reshape(4, 6)
+
+
+def simplified(function, *inputs):
+    """The graph after `simplify`; its results are compared with those of the function."""
+    found = []
+
+    def backend(module, _):
+        simplify(module.graph)
+        module.recompile()
+        found.append(module)
+        return module.forward
+
+    torch.compiler.reset()
+    torch.testing.assert_close(function(*inputs), torch.compile(function, backend=backend, dynamic=False)(*inputs))
+    return found[0].graph
+
+
+def names(graph):
+    return [called_name(n) for n in graph.nodes if called_name(n)]
+
+
+def test_an_operand_of_cat_without_elements_is_left_out():
+    graph = simplified(lambda x, y: torch.cat((x, y[..., 6:], y), -1).exp(), X, Y)
+
+    (cat,) = (n for n in graph.nodes if called_name(n) == "cat")
+    assert 2 == len(cat.args[0])
+
+
+def test_an_operand_without_elements_stays_if_it_decides_the_dtype():
+    graph = simplified(lambda x, y: torch.cat((x, y)), X, Y[:0].double())
+
+    (cat,) = (n for n in graph.nodes if called_name(n) == "cat")
+    assert 2 == len(cat.args[0])
+
+
+def test_vmap_over_elementwise_operators_is_the_operators_on_one_dim_more():
+    graph = simplified(torch.vmap(lambda x, y: (x * y + y, torch.exp(x) * 2.0)), X, Y)
+
+    assert ["add", "exp", "mul", "mul"] == sorted(called_name(n) for n in graph.nodes if called_name(n) and is_float(n))
+    assert ENTER_VMAP not in names(graph)
+    assert {(4, 6)} == {sizes_of(n) for n in graph.nodes if is_float(n)}
+
+
+@pytest.mark.parametrize(
+    ("mapped", "inputs"),
+    [
+        (torch.vmap(lambda x, y: (x * y).sum()), (X, Y)),
+        (torch.vmap(lambda x, y: x * y, in_dims=1), (X, Y)),
+        (torch.vmap(lambda x, y: x * y, out_dims=1), (X, Y)),
+        (torch.vmap(lambda x, y: x * y, in_dims=(0, None)), (X, Y[0])),
+        (torch.vmap(lambda x, y: x * y), (X, Y[:, 0])),
+        (torch.vmap(torch.vmap(lambda x, y: x * y)), (X, Y)),
+    ],
+)
+def test_another_vmap_stays_and_no_region_contains_a_part_of_it(mapped, inputs):
+    graph = simplified(mapped, *inputs)
+    cut = partition(graph, target("h100"), {}, lambda region: "")
+
+    assert ENTER_VMAP in names(graph)
+    assert {"it runs under torch.vmap"} == set(cut.left.values())
+    assert not cut.regions
+
+
+def test_the_steps_of_an_associative_scan_are_in_regions():
+    def scan(x):
+        from torch._higher_order_ops.associative_scan import associative_scan
+
+        return associative_scan(lambda a, b: a * b, x, 0, combine_mode="generic")
+
+    graph = simplified(scan, torch.linspace(0.5, 1.5, 48).reshape(8, 6))
+
+    assert ENTER_VMAP not in names(graph)
+    assert all(0 not in sizes_of(n) for n in graph.nodes if is_float(n) and n.users)
+
+
+def test_what_is_written_to_an_argument_stays():
+    def function(x, y):
+        torch.mul(x, 2.0, out=y)
+        return x + 1.0
+
+    assert "mul" in names(simplified(function, X, torch.empty_like(X)))
