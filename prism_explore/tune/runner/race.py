@@ -174,7 +174,7 @@ def _is_decided(race: _Rounds) -> bool:
     if race.requested <= FIRST_ROUNDS:
         ratio = HOPELESS_AT_ONCE if race.requested == 1 else HOPELESS_RATIO
         return median(race.counted) > ratio * (DISTURBED_FACTOR if was_disturbed(race.waits) else 1.0)
-    return standing(race.counted) != "undecided" or (race.is_long and len(race.counted) >= LEAST_ROUNDS)
+    return standing(race.counted) != "undecided" or (race.is_long and len(race.values) >= LEAST_ROUNDS)
 
 
 def _is_measured(own: _Rounds) -> bool:

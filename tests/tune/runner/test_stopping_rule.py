@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from prism_explore.events.kinds import IncumbentImproved, TrialMeasured
 from prism_explore.pipeline.stages import Timed
 from prism_explore.tune.runner.bench import Failure, Samples
+from prism_explore.tune.runner.race import Racer, RaceTimes
 from prism_explore.tune.runner.stopping_rule import LEAST_ROUNDS, MOST_ROUNDS, interval, is_precise, standing
 from prism_explore.tune.strategies.ranked import Exhaustive
 from tests.tune.test_tune import LONG, ToyBench, run
@@ -92,6 +93,21 @@ def test_an_open_race_ends_with_its_time() -> None:
     _, events = run(bench=Slow(), budget=replace(LONG, trials=2), strategy=Exhaustive(), clock=lambda: now[0])
 
     assert [LEAST_ROUNDS] * 2 == [e.samples for e in events if isinstance(e, TrialMeasured)]
+
+
+def test_an_open_race_ends_with_its_time_where_every_round_is_disturbed() -> None:
+    class Disturbed(Undecided):
+        """Threads wait for a core during half of each round."""
+
+        def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
+            found = super().time(keys, rounds)
+            return replace(found, waits=(0.5,) * rounds) if isinstance(found, Samples) else found
+
+    bench = Disturbed()
+    found = Racer(bench, 0.5, clock=lambda: float(len(bench.raced))).race("trial", "incumbent", 1.0)
+
+    assert isinstance(found, RaceTimes)
+    assert LEAST_ROUNDS == sum(rounds for _, rounds in bench.raced)
 
 
 @pytest.mark.parametrize("rounds", [10, 20, 50, 120])
