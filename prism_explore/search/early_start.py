@@ -15,9 +15,10 @@ from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.targets import Target
 from prism_explore.tune.runner.backend import backend_of
-from prism_explore.tune.runner.baseline_worker import BaselineWorker
+from prism_explore.tune.runner.baseline_table import BASELINES
+from prism_explore.tune.runner.baseline_worker import BaselineWorker, slow_imports
 from prism_explore.tune.runner.baselines import baseline_worker
-from prism_explore.tune.runner.worker import Worker
+from prism_explore.tune.runner.worker import Worker, start_fork_servers
 
 BUSY_CORES = 2
 """So many cores are busy before the first kernel is timed."""
@@ -66,6 +67,17 @@ class EarlyStart:
         self.bench.close()
         if self.baselines is not None:
             self.baselines.close()
+
+
+def start_fork_servers_early(baselines: Sequence[str]) -> None:
+    """Start what the workers of a search are forked from, while its program is not known yet.
+
+    Tracing a program imports torch, on one core; meanwhile the others import what the workers need.
+
+    Args:
+        baselines: names of baselines.
+    """
+    start_fork_servers(slow_imports([b for b in BASELINES if b.name in baselines]))
 
 
 def start_early(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
@@ -77,7 +77,7 @@ class BaselineWorker:
             loader,
             seed=seed,
             stop=lambda: stop() or self._is_closed or (self._may_be_late and time.monotonic() > self._deadline_s),
-            imports=_slow_imports(codes),
+            imports=slow_imports(codes),
             fill=False,
         )
 
@@ -191,7 +191,14 @@ class BaselineWorker:
             self._failures |= {baseline.name: reason} if reason else {}
 
 
-def _slow_imports(codes: Mapping[Baseline, object]) -> tuple[str, ...]:
-    """Modules that a worker needs for these baselines and that take long to import."""
-    compiles = any(b.compiles for b in codes)
-    return (*(("torch.export.pt2_archive",) if codes else ()), *(("torch._inductor.compile_fx",) if compiles else ()))
+def slow_imports(baselines: Collection[Baseline]) -> tuple[str, ...]:
+    """Modules that a worker needs for these baselines and that take long to import.
+
+    Args:
+        baselines: rows of the table of baselines.
+
+    Returns:
+        Names of modules, in the order in which they are imported.
+    """
+    loads = ("torch.export.pt2_archive",) if baselines else ()
+    return (*loads, *(("torch._inductor.compile_fx",) if any(b.compiles for b in baselines) else ()))

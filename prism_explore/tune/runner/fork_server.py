@@ -72,18 +72,15 @@ class Child:
 class ForkServer:
     """The connection to a process that forks workers with one environment."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        """Start the process; modules are imported when they are first requested."""
+    def __init__(self, environment: Mapping[str, str], imports: Sequence[str] = ()) -> None:
+        """Start the process, which imports these modules at once, and others when they are first requested."""
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._socket, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(POLL_S)
+        call = f"main({server_end.fileno()}, {list(imports)!r})"
         with server_end:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    f"from prism_explore.tune.runner.fork_server import main; main({server_end.fileno()})",
-                ],
+                [sys.executable, "-c", f"from prism_explore.tune.runner.fork_server import main; {call}"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -179,7 +176,7 @@ def fork(
         OSError: no worker could be started, or `give_up` returned True.
     """
     for may_retry in (True, False):
-        server = _server(environment, bool(imports))
+        server = _server(environment, imports)
         try:
             if imports:
                 _continue_at_the_end(environment, server.pid)
@@ -196,7 +193,19 @@ def fork(
     raise AssertionError("returned or raised")
 
 
-def _server(environment: Mapping[str, str], with_imports: bool) -> ForkServer:
+def start(environment: Mapping[str, str], imports: Sequence[str]) -> None:
+    """Start both fork servers, and return while they import; workers are forked from them later.
+
+    Args:
+        environment: of the workers.
+        imports: modules that the second server imports; there is no second one without any.
+    """
+    for names in ((), imports) if imports else ((),):
+        with contextlib.suppress(OSError):  # the first worker reports it
+            _server(environment, names)
+
+
+def _server(environment: Mapping[str, str], imports: Sequence[str]) -> ForkServer:
     global _key
     key = os.getpid(), Path.cwd(), dict(environment)  # a forked process does not use its parent's socket
     with _lock:
@@ -205,15 +214,16 @@ def _server(environment: Mapping[str, str], with_imports: bool) -> ForkServer:
                 server.close()
             _servers.clear()
             _key = key
+        with_imports = bool(imports)
         if with_imports not in _servers:
-            _servers[with_imports] = ForkServer(environment)
+            _servers[with_imports] = ForkServer(environment, imports)
         return _servers[with_imports]
 
 
 def _continue_at_the_end(environment: Mapping[str, str], pid: int) -> None:
     """Let the first server continue this process group when this process has ended."""
     with contextlib.suppress(OSError):  # it has ended; the group is then not stopped in the moment that this one dies
-        _server(environment, False).request({"do": "continue at the end", "pid": pid})
+        _server(environment, ()).request({"do": "continue at the end", "pid": pid})
 
 
 @contextlib.contextmanager
@@ -251,8 +261,10 @@ def end() -> None:
 
 
 # ---------------------------------------------------------------- in the fork server
-def main(descriptor: int) -> None:
-    """Fork and reap for the parent until it closes the socket."""
+def main(descriptor: int, imports: Sequence[str] = ()) -> None:
+    """Import these modules, then fork and reap for the parent until it closes the socket."""
+    gc.disable()  # modules are kept, and collecting among them takes a third of the time of importing torch
+    _import(imports)
     to_continue: set[int] = set()
     with socket.socket(fileno=descriptor) as parent:
         while True:
@@ -269,9 +281,7 @@ def main(descriptor: int) -> None:
                 to_continue.add(int(request["pid"]))
                 answer = {}
             else:
-                for name in request["imports"]:
-                    with contextlib.suppress(ImportError):  # the worker reports it, if it needs the module
-                        importlib.import_module(name)
+                _import(request["imports"])
                 gc.freeze()  # a collection in a child would copy memory pages that it shares with this process
                 pid = os.fork()
                 if pid == 0:
@@ -283,9 +293,16 @@ def main(descriptor: int) -> None:
             parent.send(json.dumps(answer).encode())
 
 
+def _import(names: Sequence[str]) -> None:
+    for name in names:
+        with contextlib.suppress(ImportError):  # the worker reports it, if it needs the module
+            importlib.import_module(name)
+
+
 def _run_worker(work: Callable[[], None], files: Sequence[int]) -> NoReturn:
     """Run as a worker, with its own stdin, stdout, stderr and process group."""
     try:
+        gc.enable()
         os.setsid()
         for standard, file in enumerate(files):
             os.dup2(file, standard)

@@ -244,13 +244,7 @@ class Worker:
         answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (used as long as the worker runs; `_end` closes it)
         self._answers, self._stderr = answers, stderr
-        environment = {
-            **{k: v for k, v in {**os.environ, **environment_changes(self._threads)}.items() if v is not None},
-            **REUSING_MALLOC,
-            "PYTHONPATH": os.pathsep.join(p or str(Path.cwd()) for p in sys.path),
-            "PYTHONUNBUFFERED": "1",
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
-        }
+        environment = _environment(self._threads)
         process = self._start_process(environment, stderr)
         with self._may_run:  # while it is held, no process of this worker runs
             self._process = process
@@ -306,6 +300,27 @@ class Worker:
         self._stderr.seek(max(0, self._stderr.tell() - 2000))
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         return f"; it last said: {lines[-1]}" if lines else ""
+
+
+def start_fork_servers(imports: Sequence[str]) -> None:
+    """Start what workers are forked from, where they are, while this process does something else.
+
+    Args:
+        imports: modules that some workers need and that take long to import.
+    """
+    if fork_server.IS_SUPPORTED:
+        fork_server.start(_environment(AT_IMPORT), imports)
+
+
+def _environment(threads: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of a worker, with these for the threads of libraries."""
+    return {
+        **{k: v for k, v in {**os.environ, **environment_changes(threads)}.items() if v is not None},
+        **REUSING_MALLOC,
+        "PYTHONPATH": os.pathsep.join(p or str(Path.cwd()) for p in sys.path),
+        "PYTHONUNBUFFERED": "1",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    }
 
 
 _ACTIVITIES = {"start": "making inputs and references", "check": "compiling and comparing", "time": "timing"}
