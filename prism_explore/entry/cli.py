@@ -230,19 +230,29 @@ def _cache_command(what: str) -> None:
 
 def _run(args: argparse.Namespace) -> None:
     from prism_explore.runtime.best import Best
+    from prism_explore.search.early_start import start_fork_servers_early
+    from prism_explore.session.search_cache import cache_folder
     from prism_explore.session.session import Session
+    from prism_explore.session.trace_cache import TraceCache
     from prism_explore.tune.budget import BUDGETS
+    from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
 
     row = workload(args.workload)
+    at = {**row.at, **_sizes(args.at)}
     options = {"trials": args.trials, "seconds": args.seconds, "strategy": args.strategy}
     limits = {k: v for k, v in options.items() if v is not None}
+    budget = replace(BUDGETS[args.budget or ("thorough" if args.strategy else "quick")], **limits)
+    folder = None if args.no_cache else cache_folder()
+    is_new = folder is None or TraceCache(folder).find(row.code, row.inputs, row.name) is None
+    if is_new and args.target == "cpu" and min(budget.trials, budget.seconds) > 0:
+        start_fork_servers_early(DEFAULT_BASELINES)
     session = Session(
         row.code,
         name=row.name,
         target=args.target,
-        at={**row.at, **_sizes(args.at)},
+        at=at,
         seed=args.seed,
-        budget=replace(BUDGETS[args.budget or ("thorough" if args.strategy else "quick")], **limits),
+        budget=budget,
         allow_unsafe=args.allow_unsafe,
         database=args.database,
         cache=not args.no_cache,

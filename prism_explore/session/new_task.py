@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast, get_args
 
@@ -16,6 +15,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
 from prism_explore.pipeline.search_space import Space, default_space
 from prism_explore.search.explore import Task
+from prism_explore.session.code_digest import version_of
 from prism_explore.session.constraints import ranges_from_text
 from prism_explore.session.options import (
     baseline_names,
@@ -26,6 +26,7 @@ from prism_explore.session.options import (
     machine_of,
     open_database,
 )
+from prism_explore.session.trace_cache import TraceCache
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
@@ -58,8 +59,12 @@ def new_task(
     executor: Executor | None,
     inputs: Mapping[str, Any] | None,
     more_inputs: Mapping[str, Any],
+    traces: TraceCache | None = None,
 ) -> Task:
-    """The task of searching a program; arguments and errors are those of `Session`."""
+    """The task of searching a program; arguments and errors are those of `Session`.
+
+    A function is traced unless `traces` has its trace.
+    """
     check_options(
         target=target,
         at=at,
@@ -84,7 +89,7 @@ def new_task(
         case Traced():
             traced = code
         case _:
-            traced = trace(code, {**(inputs or {}), **more_inputs}, name)
+            traced = _traced(code, {**(inputs or {}), **more_inputs}, name, traces)
     program = traced.program if traced is not None else cast(TensorProgram, code)
     if reason := why_too_large(program):
         raise ShapeError(reason)
@@ -125,11 +130,17 @@ def new_task(
     )
 
 
+def _traced(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None, traces: TraceCache | None) -> Traced:
+    """The stored trace of a function, or a new one, which is stored."""
+    stored = None if traces is None else traces.find(code, inputs, name)
+    if stored is not None:
+        return stored
+    traced = trace(code, inputs, name)
+    if traces is not None:
+        traces.store(traced, code, inputs, name)
+    return traced
+
+
 def _versions() -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = [("python", platform.python_version())]
-    for package in _PACKAGES:
-        try:
-            found.append((package, version(package)))
-        except PackageNotFoundError:
-            continue
-    return tuple(found)
+    found = {package: version_of(package) for package in _PACKAGES}
+    return (("python", platform.python_version()), *((p, v) for p, v in found.items() if v is not None))

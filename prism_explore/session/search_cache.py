@@ -13,8 +13,6 @@ set aside with a warning, and the search runs. A folder that cannot be written i
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import logging
 import os
 import threading
@@ -23,14 +21,15 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-import prism_explore
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import ExplorationFinished, TrialMeasured
 from prism_explore.events.replay_journal import CachedJournal, is_user_action
 from prism_explore.frontend import Traced
 from prism_explore.search.explore import Task
+from prism_explore.session.code_digest import code_digest, digest_of
 from prism_explore.session.persistence import manifest_of, read_search, task_to_plain
+from prism_explore.session.trace_cache import SUFFIX
 from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.support.user_folders import user_folder
 from prism_explore.tune.database import machine_name
@@ -95,12 +94,12 @@ class SearchCache:
         return tuple(sorted(found, key=lambda s: s.used, reverse=True))
 
     def clear(self) -> int:
-        """Delete the stored searches, and the files that were set aside; return their number.
+        """Delete the stored searches and traces, and the files that were set aside; return their number.
 
         Raises:
             OSError: a file cannot be deleted.
         """
-        paths = [*self.folder.glob(f"*{_SUFFIX}"), *self.folder.glob(f"*{_SET_ASIDE}")]
+        paths = [path for suffix in (_SUFFIX, SUFFIX, _SET_ASIDE) for path in self.folder.glob(f"*{suffix}")]
         for path in paths:
             path.unlink(missing_ok=True)
         return len(paths)
@@ -188,18 +187,9 @@ def _digest(task: Task) -> str:
             [c.operators, c.arguments, [[b.name, b.source, b.permute] for b in c.bindings]] for c in _codes(task)
         ],
         "threads": dict(AT_IMPORT),
-        "code": _code_digest(),
+        "code": code_digest(),
     }
-    text = json.dumps(identity, sort_keys=True, default=str)
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
-
-
-@cache
-def _code_digest() -> str:
-    """A digest of the files of this package, by size and time: an edited package searches differently."""
-    root = Path(prism_explore.__file__).parent
-    files = sorted((str(p.relative_to(root)), p.stat().st_size, p.stat().st_mtime_ns) for p in root.rglob("*.py"))
-    return hashlib.blake2b(json.dumps(files).encode(), digest_size=16).hexdigest()
+    return digest_of(identity)
 
 
 @cache

@@ -54,6 +54,7 @@ from prism_explore.session.results import best_of, chosen_candidate, dispatch_ov
 from prism_explore.session.search_cache import SearchCache, cache_folder
 from prism_explore.session.steering import SteeringLog
 from prism_explore.session.stepping import Grain, StepLog, after_steps, replay_saved, search_steps
+from prism_explore.session.trace_cache import TraceCache
 from prism_explore.support.caches import lease_for
 from prism_explore.support.live_objects import register
 from prism_explore.support.terminal_text import terminal_text
@@ -135,6 +136,7 @@ class Session(Record):
         inputs: Mapping[str, Any] | None = None,
         **more_inputs: Any,
     ) -> None:
+        folder = cache_folder() if cache else None
         task = new_task(
             code,
             target=target,
@@ -153,9 +155,9 @@ class Session(Record):
             executor=executor,
             inputs=inputs,
             more_inputs=more_inputs,
+            traces=None if folder is None else TraceCache(folder),
         )
-        folder = cache_folder() if cache and database is None else None
-        self._cache = None if folder is None else SearchCache(folder)
+        self._cache = None if folder is None or database is not None else SearchCache(folder)
         found = None if self._cache is None else self._cache.find(task)
         task, journal = (task, Journal()) if found is None else found
         self._begin(task, journal)

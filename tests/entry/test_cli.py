@@ -7,6 +7,7 @@ import pytest
 from prism_explore.entry import cli
 from prism_explore.frontend import workloads
 from prism_explore.ir.tensors import tensor as T
+from prism_explore.search import early_start
 from prism_explore.session.search_cache import FOLDER_VARIABLE
 
 
@@ -45,6 +46,8 @@ def test_an_unknown_machine_is_named(capsys, tiny):
 
 @pytest.mark.slow
 def test_a_run_tells_its_story_and_again_as_json_from_the_cache(capsys, tiny, tmp_path, monkeypatch):
+    started: list[object] = []
+    monkeypatch.setattr(early_start, "start_fork_servers", started.append)
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "cache"))
     script = tmp_path / "kernel.py"
     assert 0 == cli.main(["run", "rmsnorm_linear", "--trials", "2", "--triton", "--triton-file", str(script)])
@@ -63,6 +66,7 @@ def test_a_run_tells_its_story_and_again_as_json_from_the_cache(capsys, tiny, tm
     file = tmp_path / "run.prism"
     assert 0 == cli.main(["run", "rmsnorm_linear", "--json", "--trials", "2", "--save", str(file)])
 
+    assert 1 == len(started)  # what workers need is imported early, but not where the answer is stored
     found = json.loads(capsys.readouterr().out)
     assert found["program"] == "rmsnorm_linear"
     assert found["funnel"]["proved"] > 0

@@ -91,7 +91,7 @@ def test_another_question_is_searched(folder: Path, changed: dict[str, object]) 
 
 @pytest.mark.usefixtures("folder")
 def test_another_version_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_cache, "_code_digest", lambda: "edited")
+    monkeypatch.setattr(search_cache, "code_digest", lambda: "edited")
     with session() as sess:
         assert type(sess.journal) is Journal
 

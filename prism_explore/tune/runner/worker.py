@@ -48,6 +48,10 @@ REUSING_MALLOC = {
 """Makes glibc reuse freed memory. Otherwise the times of baselines that allocate their result include page faults."""
 
 
+_TORCH_CACHE = "TORCHINDUCTOR_CACHE_DIR"
+"""The environment variable with the folder in which torch keeps compiled code; torch sets it where it is missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
     """Limits after which a worker is ended."""
@@ -313,9 +317,15 @@ def start_fork_servers(imports: Sequence[str]) -> None:
 
 
 def _environment(threads: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables of a worker, with these for the threads of libraries."""
+    """The environment variables of a worker, with these for the threads of libraries.
+
+    They are the same before and after torch was imported here: a variable that it then sets, it sets in the worker too.
+    """
+    torch: Any = sys.modules.get("torch._inductor.runtime.cache_dir_utils")
+    is_default = torch is not None and os.environ.get(_TORCH_CACHE) == torch.default_cache_dir()
+    own = {k: v for k, v in os.environ.items() if not (is_default and k == _TORCH_CACHE)}
     return {
-        **{k: v for k, v in {**os.environ, **environment_changes(threads)}.items() if v is not None},
+        **{k: v for k, v in {**own, **environment_changes(threads)}.items() if v is not None},
         **REUSING_MALLOC,
         "PYTHONPATH": os.pathsep.join(p or str(Path.cwd()) for p in sys.path),
         "PYTHONUNBUFFERED": "1",

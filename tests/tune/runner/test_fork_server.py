@@ -8,10 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from torch._inductor.runtime import cache_dir_utils
 
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner.bench import CheckPassed, Failure
-from prism_explore.tune.runner.worker import Worker
+from prism_explore.tune.runner.worker import Worker, start_fork_servers
 from tests.tune.runner.test_worker import GOOD, is_alive, make
 from tests.tune.toys import TOY, rmsnorm_linear
 
@@ -67,6 +68,21 @@ def test_what_a_worker_needs_is_imported_once_before_it_is_forked(
             parents.add(parent_of(worker))
 
     assert [*map(str, parents)] == said.read_text().split()
+
+
+def test_servers_that_were_started_early_fork_the_workers_also_after_torch_was_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tmp_path / "said"
+    (tmp_path / "imported_early.py").write_text(f"import os\nopen({str(said)!r}, 'w').write(str(os.getpid()))\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
+    start_fork_servers(("imported_early",))
+    cache_dir_utils.cache_dir()  # importing torch's compiler calls it, which sets an environment variable
+    with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", imports=("imported_early",)) as worker:
+        assert isinstance(worker.check("u1", GOOD), CheckPassed)
+
+        assert str(parent_of(worker)) == said.read_text()
 
 
 def test_stopping_does_not_wait_for_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,103 @@
+"""Stored traces: the program of a torch function that was traced before is read from a file.
+
+Tracing a function imports most of torch, which takes seconds; reading a file takes a millisecond. A trace is stored for
+functions whose identity is known (`frontend/code_identity.py`) and whose arguments are tensors by position. The name of
+the file is a digest of the function, the types of its inputs, the versions of Python and torch, and the code of this
+package. A file that is damaged is not used, and written anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from prism_explore.errors import PrismError
+from prism_explore.frontend import Binding, Traced
+from prism_explore.frontend.code_identity import code_identity
+from prism_explore.frontend.export import tensor_type
+from prism_explore.ir.text import parse_program, show
+from prism_explore.session.code_digest import code_digest, digest_of, version_of
+
+SUFFIX = ".trace"
+
+MOST_TRACES = 512
+"""Those that were stored first are deleted; each has a few KB."""
+
+
+class TraceCache:
+    """The traces in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Nothing is read or created yet.
+
+        Args:
+            folder: of the files; it is created when the first trace is stored.
+        """
+        self._folder = folder
+
+    def find(self, code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None) -> Traced | None:
+        """The stored trace of a function; None if there is none.
+
+        Args:
+            code: the function.
+            inputs: per argument its type or an example tensor.
+            name: of the program; by default that of the function.
+        """
+        path = self._path(code, inputs, name)
+        if path is None:
+            return None
+        try:
+            return _read(path.read_text(encoding="utf-8"), code)
+        except (OSError, ValueError, PrismError):
+            return None
+
+    def store(self, traced: Traced, code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None) -> None:
+        """Store a trace, if its function has an identity; arguments are those of `find`."""
+        is_plain = traced.form is None and traced.call is None and not traced.parameters and traced.operators
+        path = self._path(code, inputs, name) if is_plain else None
+        if path is None:
+            return
+        part = path.with_name(f"{path.stem}.{os.getpid()}.{threading.get_ident()}")
+        with contextlib.suppress(OSError):  # the finished search, which is stored beside it, reports it
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            part.write_text(_written(traced), encoding="utf-8")
+            part.replace(path)
+            by_age = sorted(self._folder.glob(f"*{SUFFIX}"), key=lambda p: p.stat().st_mtime)
+            for old in by_age[:-MOST_TRACES]:
+                old.unlink(missing_ok=True)
+
+    def _path(self, code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None) -> Path | None:
+        identity = code_identity(code)
+        if identity is None:
+            return None
+        types = [[argument, str(tensor_type(given, argument))] for argument, given in inputs.items()]
+        called = getattr(getattr(code, "func", code), "__name__", "")
+        versions = [sys.version, version_of("torch")]
+        return self._folder / f"{digest_of([identity, types, name, called, versions, code_digest()])}{SUFFIX}"
+
+
+def _written(traced: Traced) -> str:
+    bindings = [[b.name, b.source, b.permute] for b in traced.bindings]
+    return json.dumps([show(traced.program), bindings, traced.arguments, traced.operators])
+
+
+def _read(text: str, code: Callable[..., Any]) -> Traced:
+    """The trace in a file.
+
+    Raises:
+        ValueError: the file is damaged.
+        PrismError: it has no program.
+    """
+    plain: Any = json.loads(text)
+    try:
+        program, bindings, arguments, operators = plain
+        read = tuple(Binding(str(n), str(source), tuple(map(int, permute))) for n, source, permute in bindings)
+        return Traced(parse_program(str(program)), read, code, tuple(map(str, arguments)), operators=str(operators))
+    except TypeError as error:
+        raise ValueError(str(error)) from None
