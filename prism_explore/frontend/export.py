@@ -26,7 +26,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.gc_pause import full_collections_postponed
-from prism_explore.support.torch_tracing import TRACING
+from prism_explore.support.torch_tracing import tracing
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
 """Sizes of symbols while tracing: different primes, so that torch does not identify two of them."""
@@ -311,7 +311,7 @@ def _export(
     code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int]
 ) -> tuple[Any, str]:
     """The exported program with known operators only, and all operators as they are run."""
-    with TRACING:
+    with tracing():
         exported = _export_alone(code, name, types, symbols)
         return decomposed(exported, BY_NAME), str(exported.graph)
 

@@ -5,7 +5,21 @@ Two visitors of one notebook server, or a search beside `torch.compile` with our
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from threading import RLock
 
-TRACING = RLock()
-"""Held while torch.export traces; a trace within a trace on the same thread is allowed."""
+_OURS = RLock()
+
+
+@contextmanager
+def tracing() -> Generator[None]:
+    """Hold the lock while torch.export traces; a trace within a trace on the same thread is allowed.
+
+    torch holds a lock of its own while it compiles, also around our backend, which traces; and torch.export waits for
+    it. So it is taken first, or a trace and a compilation in two threads could wait for each other for ever.
+    """
+    from torch._dynamo import convert_frame
+
+    with getattr(convert_frame, "compile_lock", nullcontext()), _OURS:
+        yield

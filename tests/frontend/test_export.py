@@ -1,6 +1,9 @@
 """Torch code to tensor programs: the program equals torch."""
 
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from prism_explore.frontend import data_sizes, trace
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.ir.text import show
+from prism_explore.support.torch_tracing import tracing
 
 
 def rmsnorm_linear(x, g, w):
@@ -187,6 +191,38 @@ def test_threads_can_trace_at_the_same_time():
         found = list(pool.map(traced_columns, range(16, 28)))
 
     assert [str(n) for n in range(16, 28)] == [str(d) for d in found]
+
+
+def test_a_trace_and_a_compilation_in_two_threads_do_not_wait_for_each_other():
+    compiles, traces = threading.Event(), threading.Event()
+    done = set()
+
+    def doubled(x):
+        return x + x
+
+    def backend(module, _):
+        compiles.set()
+        traces.wait(10)
+        time.sleep(0.2)  # until the other thread waits for a lock
+        with tracing():
+            done.add("compiled")
+        return module
+
+    def trace_meanwhile():
+        compiles.wait(10)
+        traces.set()
+        trace(doubled, {"x": T("b", 4)})
+        done.add("traced")
+
+    trace(doubled, {"x": T("b", 4)})  # what torch imports and caches at first is there
+    compilation = partial(torch.compile(doubled, backend=backend), torch.ones(2, 4))
+    threads = [threading.Thread(target=work, daemon=True) for work in (compilation, trace_meanwhile)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert done == {"compiled", "traced"}
 
 
 def test_tensors_that_are_never_read_and_constants_in_the_code_are_no_inputs():

@@ -14,7 +14,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import NAMES
-from prism_explore.support.torch_tracing import TRACING
+from prism_explore.support.torch_tracing import tracing
 
 
 def torch_compiled(code: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,7 +53,7 @@ def export_function(
     code: Callable[..., Any] | Traced, program: TensorProgram, shapes: Mapping[str, int], path: Path
 ) -> str:
     """Write torch code to a file with torch.export; the reason if torch cannot, else an empty string."""
-    with TRACING:
+    with tracing():
         return _export_alone(code, program, shapes, path)
 
 
