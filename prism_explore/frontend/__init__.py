@@ -5,6 +5,7 @@
 | `traced_program` | the result: the program, and the mapping from the user's tensors to its inputs |
 | `result_form` | the structure around a program's result: tuples, lists, dicts, returned arguments |
 | `export` | torch.export's graph, with symbolic sizes where declared |
+| `torch_tracing` | the lock that is held while torch traces |
 | `lower_aten` | one pass over that graph; the kinds of traced values |
 | `aten/table` | the table of ATen operators; `aten/views` and `aten/attention` hold the longer rows |
 | `aten/constants` | tensors known at compile time: constants, positions, masks |

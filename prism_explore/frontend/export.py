@@ -21,12 +21,12 @@ from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import decomposed
 from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
+from prism_explore.frontend.torch_tracing import tracing
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import dim
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.gc_pause import full_collections_postponed
-from prism_explore.support.torch_tracing import tracing
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
 """Sizes of symbols while tracing: different primes, so that torch does not identify two of them."""

@@ -12,10 +12,10 @@ from torch import nn
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend import data_sizes, trace
+from prism_explore.frontend.torch_tracing import tracing
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.ir.text import show
-from prism_explore.support.torch_tracing import tracing
 
 
 def rmsnorm_linear(x, g, w):

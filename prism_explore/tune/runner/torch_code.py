@@ -12,9 +12,9 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced
+from prism_explore.frontend.torch_tracing import tracing
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import NAMES
-from prism_explore.support.torch_tracing import tracing
 
 
 def torch_compiled(code: Callable[..., Any]) -> Callable[..., Any]:
