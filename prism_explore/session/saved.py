@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_explore.diagnose.compare_runs import Run, RunComparison
 from prism_explore.events.journal import Journal, read_manifest
+from prism_explore.session.autosave import is_notebook
 from prism_explore.session.comparison import compare
 from prism_explore.session.record import Record, offer_to_continue
 from prism_explore.session.session import Session
@@ -15,6 +18,7 @@ from prism_explore.support.caches import lease_for
 
 if TYPE_CHECKING:
     from prism_explore.widgets.jupyter.live import SessionLike
+    from prism_explore.widgets.panels.context import Folds
 
 
 class SavedSearch(Record):
@@ -24,6 +28,14 @@ class SavedSearch(Record):
         super().__init__(Journal.load(path), read_manifest(path))
         self.path = Path(path)
         self._lease = lease_for(self)
+        self._read_ahead: Future[Folds] | None = None
+        """The events for the first explorer, which another thread reads."""
+
+    def read_ahead(self) -> None:
+        """Import the explorer and read the events for it on another thread, so that it appears sooner."""
+        reader = ThreadPoolExecutor(1, thread_name_prefix="prism-read-ahead")
+        self._read_ahead = reader.submit(_read, self.journal)
+        reader.shutdown(wait=False)
 
     def fork(
         self,
@@ -68,6 +80,14 @@ class SavedSearch(Record):
         """
         return compare(self, other)
 
+    @property
+    def widget(self) -> Any:
+        """The explorer of this search; it cannot steer it."""
+        from prism_explore.widgets.explorer import Explorer
+
+        ahead, self._read_ahead = self._read_ahead, None
+        return Explorer(self.session_to_show(), None if ahead is None else ahead.result())
+
     def session_to_show(self) -> SessionLike:
         """What an explorer of this search reads and commands.
 
@@ -106,4 +126,13 @@ def load(path: str | Path) -> SavedSearch:
     """
     saved = SavedSearch(path)
     offer_to_continue(saved)
+    if is_notebook():
+        saved.read_ahead()
     return saved
+
+
+def _read(journal: Journal) -> Folds:
+    import_module("prism_explore.widgets.explorer")
+    from prism_explore.widgets.panels.context import Folds
+
+    return Folds(journal.entries)

@@ -42,13 +42,19 @@ MAX_SCRIPT_LINES = 200
 class Explorer(PublishedWidget):
     """The explorer of one session; as the last line of a cell it is shown. It can show forks of the session too."""
 
-    def __init__(self, session: SessionLike) -> None:
+    def __init__(self, session: SessionLike, folds: Folds | None = None) -> None:
+        """Make the explorer of a session.
+
+        Args:
+            session: the search.
+            folds: its first events, if they have been read; the explorer reads further ones into it.
+        """
         self._session = session
         self._next: SessionLike | None = None
         """The search to show from the next picture on; None for the same."""
         self._awaits_fork = False
         """Whether a click forked the search, so that the fork is shown when it is there."""
-        self._folds = Folds()
+        self._folds = Folds() if folds is None else folds
         self._memo = Memo(self._show_listing)
         self._view = ViewState()
         self._hidden: dict[str, frozenset[str]] = {}

@@ -76,7 +76,8 @@ class Folds:
         self.events = EventIndex()
         self.tree = SearchTree()
         self.lanes = EventLanes()
-        self._distance = CHECKPOINT_EVENTS
+        self._next_checkpoint = self._distance = CHECKPOINT_EVENTS
+        """Number of events before the next checkpoint, and between two of them."""
         self._checkpoints: list[tuple[int, Fold]] = [(0, Fold())]
         """Number of events, and the ledger after them; ascending."""
         self._past: tuple[int, Fold] = self._checkpoints[0]
@@ -95,12 +96,12 @@ class Folds:
         self.events.add(entry)
         self.tree.add(entry.event)
         self.lanes.add(entry.event)
-        count = self.events.count
-        if count - self._checkpoints[-1][0] >= self._distance:
-            self._checkpoints.append((count, self.ledger.copy()))
+        if entry.seq + 1 >= self._next_checkpoint:
+            self._checkpoints.append((self.events.count, self.ledger.copy()))
             if len(self._checkpoints) > MAX_CHECKPOINTS:
                 del self._checkpoints[1::2]
                 self._distance *= 2
+            self._next_checkpoint = self._checkpoints[-1][0] + self._distance
 
     def before(self, count: int) -> Folds:
         """The first `count` events. The result is to be read only."""

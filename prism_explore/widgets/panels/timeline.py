@@ -82,9 +82,8 @@ class _Log:
 
     def put(self, key: str, entry: Entry) -> None:
         """Add an entry of an id."""
-        known = self.entries.get(key)
-        if known is None:
-            self.entries[key] = entry
+        known = self.entries.setdefault(key, entry)
+        if known is entry:
             self.firsts.append(entry.seq)
             return
         self.changes.append(entry.seq)
@@ -113,16 +112,14 @@ class _Values(ValuesView[V]):
 class _View(Mapping[str, V]):
     """A view of a log up to a position."""
 
-    __slots__ = ("_limit", "_log", "_read")
+    __slots__ = ("_limit", "_log", "_read", "put")
 
     def __init__(self, read: Read = _event, log: _Log | None = None, limit: int = sys.maxsize) -> None:
         self._read = read
         self._log = _Log() if log is None else log
         self._limit = limit
-
-    def put(self, key: str, entry: Entry) -> None:
-        """Add an entry of an id."""
-        self._log.put(key, entry)
+        self.put = self._log.put
+        """Adds an entry of an id."""
 
     @property
     def version(self) -> int:

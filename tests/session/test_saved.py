@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import prism_explore as px
+from prism_explore.session import saved
+
+FILE = Path(__file__).parents[1] / "data" / "saved" / "relu_double.prism"
+
+
+def test_in_a_notebook_the_events_of_a_loaded_search_are_read_for_its_first_explorer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(saved, "is_notebook", lambda: True)
+    record = px.load(FILE)
+    first, second = record.widget, record.widget
+
+    assert len(record.journal) == first._folds.events.count
+    assert 0 == second._folds.events.count
+    assert first.picture() == second.picture()
+    first.close()
+    second.close()
