@@ -2,12 +2,13 @@
 
 A search that runs to its end will need both, and each takes seconds to start. They do not touch the journal, so the
 events are the same without them. While a kernel is timed, the worker with the baselines is stopped. With two cores it
-starts after the first timing: before that, the search and the first worker need both.
+starts when tuning begins: before that, the search and the first worker need both.
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,8 +21,11 @@ from prism_explore.tune.runner.baseline_worker import BaselineWorker, slow_impor
 from prism_explore.tune.runner.baselines import baseline_worker
 from prism_explore.tune.runner.worker import Worker, start_fork_servers
 
+_EXPORT = "torch.export._trace"
+"""The module of torch that exports code, and imports most of torch."""
+
 BUSY_CORES = 2
-"""So many cores are busy before the first kernel is timed."""
+"""So many cores are busy until tuning begins."""
 
 
 @dataclass(slots=True)
@@ -33,7 +37,7 @@ class EarlyStart:
     baselines: BaselineWorker | None
     """None where there is no torch code."""
     waits: bool
-    """Whether the baselines start after the first timing."""
+    """Whether the baselines start when tuning begins."""
     rests: bool = True
     """Whether no process was started, or all were ended because the search is paused."""
 
@@ -44,6 +48,15 @@ class EarlyStart:
         self.rests = False
         self.bench.start()
         if self.baselines is not None and not self.waits:
+            self.baselines.start()
+
+    def tuning_begins(self) -> None:
+        """Start the worker with the baselines, unless it was started: the search needs no core any more.
+
+        Where torch's export is still to be imported, as after a stored trace, it starts after the first timing, which
+        would wait for that.
+        """
+        if self.baselines is not None and not self.rests and _EXPORT in sys.modules:
             self.baselines.start()
 
     def rest(self) -> None:

@@ -337,6 +337,8 @@ def _trials(
     stop: Callable[[], bool],
 ) -> Iterator[Outcome]:
     """The trials of one run of tuning."""
+    if progress.early is not None:
+        progress.early.tuning_begins()
     return tune(
         TuneRequest(
             verifieds,

@@ -92,7 +92,8 @@ class Session(Record):
             are like this one; workers on one machine take turns while timing. The executor is not shut down.
         cache: whether to answer from the cache where the same search ran to its end before, and to store it there. Its
             times are then those of that search, and the proof of the best kernel is checked again. A search with a
-            `database` does neither. `prism-explore cache` shows and clears the folder.
+            `database` does neither. A function that was traced before is not traced again. `prism-explore cache` shows
+            and clears the folder.
         inputs: per argument `T(...)` or an example tensor; for arguments with names like those above.
         more_inputs: the same, as keywords.
 

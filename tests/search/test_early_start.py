@@ -91,7 +91,7 @@ def test_a_paused_search_ends_its_worker_and_starts_it_again_when_it_goes_on(
 
 
 @pytest.mark.parametrize(("cores", "at_once"), [(2, False), (64, True)])
-def test_on_two_cores_the_rivals_start_after_the_first_timing(
+def test_on_two_cores_the_rivals_start_when_tuning_begins(
     monkeypatch: pytest.MonkeyPatch, cores: int, at_once: bool
 ) -> None:
     calls: list[str] = []
@@ -108,10 +108,26 @@ def test_on_two_cores_the_rivals_start_after_the_first_timing(
         seed=0,
         stop=lambda: False,
     )
+    calls.append("tuning")
+    early.tuning_begins()
     early.bench.time([], 1)
     early.close()
 
-    assert ["bench", *(["rivals"] if at_once else []), "time", "rivals"] == calls
+    at_first = ["rivals"] if at_once else []
+    assert ["bench", *at_first, "tuning", "rivals", "time", "rivals"] == calls  # a second start does nothing
+
+
+def test_the_rivals_of_a_run_start_before_its_first_timing(
+    started: list[search.EarlyStart], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    time = Worker.time
+    monkeypatch.setattr(search.EarlyStart, "tuning_begins", lambda _: calls.append("rivals"))
+    monkeypatch.setattr(Worker, "time", lambda self, *args: calls.append("time") or time(self, *args))
+    with session(budget=px.Budget(trials=1)) as sess:
+        sess.run()
+
+    assert ["rivals", "time"] == calls[:2]
 
 
 def test_steps_start_nothing(started: list[search.EarlyStart]) -> None:
