@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -21,9 +22,11 @@ from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import decomposed
 from prism_explore.frontend.lower_aten import TORCH_DTYPES, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
+from prism_explore.frontend.source_lines import source_lines
 from prism_explore.frontend.torch_tracing import tracing
-from prism_explore.frontend.traced_program import Traced
+from prism_explore.frontend.traced_program import Binding, Traced
 from prism_explore.ir.dims import dim
+from prism_explore.ir.ops import Node
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.gc_pause import full_collections_postponed
@@ -73,15 +76,7 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
 
 def traced(given: Exported) -> Traced:
     """The tensor program of torch's graph; errors are those of `trace`."""
-    fixed: dict[str, Value] = {}
-    sources, held = dict(given.sources), dict[str, Any]()
-    for placeholder, tensor in given.constants.items():
-        known = uniform_constant(tensor)
-        if known is None and tensor is not None and dtype_name(tensor.dtype) in TORCH_DTYPES:
-            sources[placeholder] = (placeholder, tensor_type(tensor, placeholder))
-            held[placeholder] = tensor
-        else:
-            fixed[placeholder] = known or Unused(f"the constant tensor {placeholder!r} of the code")
+    sources, held, fixed = _placeholders(given)
     own = {**given.parameters, **held}
     program, translation = translate(given.name, given.graph, sources, fixed, set(own))
     form = None if given.structure.is_leaf() else ResultForm(translation.results, given.structure)
@@ -96,6 +91,51 @@ def traced(given: Exported) -> Traced:
         given.call,
         tuple(name for name in held if any(b.source == name for b in translation.bindings)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TracedResults:
+    """What the code returns, in one graph; unlike a program to search it may return inputs, constants, or one twice."""
+
+    nodes: tuple[Node, ...]
+    lines: tuple[str, ...]
+    """Per node the line of code that it comes from."""
+    positions: tuple[int, ...]
+    """Of each result that is not None."""
+    bindings: tuple[Binding, ...]
+    """Of the inputs that are read."""
+
+
+def traced_results(given: Exported) -> TracedResults:
+    """All results of torch's graph.
+
+    Raises:
+        UnsupportedOperator: an operator has no row, or the code holds a tensor.
+        ShapeError: dims do not fit.
+    """
+    sources, held, fixed = _placeholders(given)
+    if held:
+        raise UnsupportedOperator(f"{given.name} reads {', '.join(held)}, a tensor that is part of the code")
+    translation = Translation(given.name, sources, BY_NAME, fixed)
+    positions = translation.run_for_all(given.graph)
+    build = translation.build
+    return TracedResults(build.nodes, build.lines, positions, tuple(translation.bindings))
+
+
+def _placeholders(
+    given: Exported,
+) -> tuple[dict[str, tuple[str, TensorType]], dict[str, Any], dict[str, Value]]:
+    """Per placeholder its source and type; the tensors that the code holds; the values of other placeholders."""
+    fixed: dict[str, Value] = {}
+    sources, held = dict(given.sources), dict[str, Any]()
+    for placeholder, tensor in given.constants.items():
+        known = uniform_constant(tensor)
+        if known is None and tensor is not None and dtype_name(tensor.dtype) in TORCH_DTYPES:
+            sources[placeholder] = (placeholder, tensor_type(tensor, placeholder))
+            held[placeholder] = tensor
+        else:
+            fixed[placeholder] = known or Unused(f"the constant tensor {placeholder!r} of the code")
+    return sources, held, fixed
 
 
 def translate(
@@ -123,8 +163,15 @@ def translate(
     return translation.run(graph), translation
 
 
-def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Exported:
-    """torch's graph of a function or module; arguments and errors are those of `trace`."""
+def exported(
+    code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None, *, strict: bool = True
+) -> Exported:
+    """torch's graph of a function or module; arguments and errors are those of `trace`.
+
+    `strict`: whether torch reads the bytecode of the code. Otherwise it runs the code, which takes a third of the time,
+    and does read what runs alone: code that writes into objects outside of it does so. What fails one way is tried the
+    other way.
+    """
     if not callable(code):
         raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
     if inspect.isclass(code):
@@ -147,7 +194,7 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
                 if str(d) != s:
                     raise ShapeError(f"an argument's dim must be a number or one symbol, found {d}")
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
-    program, operators = _export(of_tensors, _name(code), [types[a] for a in arguments], symbols)
+    program, operators = _export(of_tensors, _name(code), [types[a] for a in arguments], symbols, strict)
     signature = program.graph_signature
     parameters: dict[str, Any] = {}
     constants: dict[str, Any] = {}
@@ -308,16 +355,18 @@ def _strides_of(example: Any) -> tuple[int, ...]:
 
 
 def _export(
-    code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int]
+    code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int], strict: bool
 ) -> tuple[Any, str]:
     """The exported program with known operators only, and all operators as they are run."""
     with tracing():
-        exported = _export_alone(code, name, types, symbols)
+        exported = _export_alone(code, name, types, symbols, strict)
         return decomposed(exported, BY_NAME), str(exported.graph)
 
 
 @full_collections_postponed()
-def _export_alone(code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int]) -> Any:
+def _export_alone(
+    code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int], strict: bool
+) -> Any:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -346,7 +395,6 @@ def _export_alone(code: Callable[..., Any], name: str, types: list[TensorType], 
     level = log.level
     # A failure is raised with torch's message; its log repeats it at length.
     log.setLevel(logging.CRITICAL)
-    strict_failure: Exception | None = None
 
     def export(strict: bool) -> Any:
         found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
@@ -355,25 +403,25 @@ def _export_alone(code: Callable[..., Any], name: str, types: list[TensorType], 
                 return torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
         return found
 
+    # Strict tracing of a graph within torch.compile crashes.
+    ways = (False,) if isinstance(code, torch.fx.GraphModule) else (strict, not strict)
+    failures: dict[bool, Exception] = {}
     try:
-        if not isinstance(code, torch.fx.GraphModule):
+        for is_strict in ways:
             try:
-                # Only strict mode records the user's source lines.
-                return export(strict=True)
+                with nullcontext() if is_strict else source_lines():
+                    return export(is_strict)
             except Exception as failure:
-                strict_failure = failure
-        # A graph has no source lines, and strict tracing within torch.compile crashes.
-        return export(strict=False)
-    except Exception as failure:
-        message = _first_line(failure)
-        if strict_failure is not None:
-            message = f"{_first_line(strict_failure)}; traced without strictness: {message}"
+                failures[is_strict] = failure
+        message = _first_line(failures[False])
+        if True in failures:
+            message = f"{_first_line(failures[True])}; traced without strictness: {message}"
         if "nrecognized type" in message or "unsupported type" in message.lower():
             message += (
                 "; torch knows no structure for an object that it returns: return a tuple or a dict, or "
                 "call torch.export.register_dataclass(...) with its class first"
             )
-        raise UnsupportedOperator(f"torch.export could not trace {name}: {message}") from failure
+        raise UnsupportedOperator(f"torch.export could not trace {name}: {message}") from failures[False]
     finally:
         log.setLevel(level)
 

@@ -112,6 +112,15 @@ class Translation:
             self.visit(node)
         raise AssertionError("an exported graph ends with its output")
 
+    def run_for_all(self, graph: Any) -> tuple[int, ...]:
+        """Lower every node that has a user; the position of each result that is not None, which may be an input."""
+        for node in graph.nodes:
+            if node.op == "output":
+                returned = [r for r in node.args[0] if r is not None]
+                return tuple(self._result(r) if hasattr(r, "op") else self.tensor(r) for r in returned)
+            self.visit(node)
+        raise AssertionError("an exported graph ends with its output")
+
     def _built(self, results: Sequence[int]) -> TensorProgram:
         """The program of these results, without what a row computed and nothing reads, such as parts of a split."""
         kept, moved = self.build.needed_for(results)

@@ -358,6 +358,11 @@ class ProgramBuilder:
         """The operators added so far."""
         return tuple(self._nodes)
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Per operator the line of the user's code that it comes from; empty where unknown."""
+        return tuple(self._lines)
+
     def needed_for(self, outputs: Iterable[int]) -> tuple[ProgramBuilder, Mapping[int, int]]:
         """The program so far without inputs and operators on which no result depends.
 

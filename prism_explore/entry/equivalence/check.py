@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from prism_explore.diagnose.check import fit_to_program
-from prism_explore.entry.equivalence.decide import Programs, decide
-from prism_explore.entry.equivalence.execution import Leaf
-from prism_explore.entry.equivalence.opaque import Congruence
+from prism_explore.entry.equivalence.decide import decide
+from prism_explore.entry.equivalence.execution import Leaf, one_thread
 from prism_explore.entry.equivalence.outcome import Equivalence, ResultCheck
-from prism_explore.entry.equivalence.programs import trace_result
+from prism_explore.entry.equivalence.programs import Programs, TracedSide, TracedSides
 from prism_explore.entry.equivalence.sides import Code, Graph, Side, Sides, match_sides
 from prism_explore.entry.equivalence.trials import TrialLog, Trials
 from prism_explore.errors import PrismError
@@ -64,9 +63,10 @@ def check(f: Any, g: Any, *, inputs: Mapping[str, Any] | None = None, seed: int 
         ('refuted', (('b', 1),))
     """
     sides = match_sides(f, g, {**(inputs or {}), **more_inputs})
-    if not isinstance(sides.left, Code) or not isinstance(sides.right, Code):
+    with one_thread():
+        if isinstance(sides.left, Code) and isinstance(sides.right, Code):
+            return _check_codes(sides, seed)
         return _check_graphs(sides, seed)
-    return _check_codes(sides, seed)
 
 
 def assert_equivalent(
@@ -125,8 +125,9 @@ def assert_equivalent(
 # ---------------------------------------------------------------- two sides of torch code
 def _check_codes(sides: Sides, seed: int) -> Equivalence:
     assert isinstance(sides.left, Code) and isinstance(sides.right, Code)
-    single = tuple(trace_result(s, sides.variables, None, s.name) for s in (sides.left, sides.right))
-    masks = frozenset[str]().union(*(_masks(p.graph) for p in single if isinstance(p, TensorProgram)))
+    traced = TracedSides((sides.left, sides.right), sides.variables, seed)
+    translated = [side.program().graph for side in traced.each if side.results is not None]
+    masks = frozenset[str]().union(*map(_masks, translated))
     trials = Trials(sides, seed, masks)
     log = trials.run()
     if log.random:
@@ -134,7 +135,7 @@ def _check_codes(sides: Sides, seed: int) -> Equivalence:
     elif log.mismatch:
         results = (_mismatch(log),)
     else:
-        results = tuple(_decide_leaf(sides, log, n, leaf, single, seed) for n, leaf in enumerate(log.leaves))
+        results = tuple(_decide_leaf(sides, log, n, leaf, traced, seed) for n, leaf in enumerate(log.leaves))
     if not results:
         raise PrismError(f"{sides.left.name} returns no tensor; there is nothing to compare")
     refuted = any(r.outcome == "refuted" for r in results)
@@ -163,29 +164,12 @@ def _mismatch(log: TrialLog) -> ResultCheck:
     return ResultCheck("", "refuted", f"{log.mismatch}{equal}")
 
 
-def _decide_leaf(
-    sides: Sides, log: TrialLog, number: int, leaf: Leaf, single: tuple[TensorProgram | str, ...], seed: int
-) -> ResultCheck:
-    assert isinstance(sides.left, Code) and isinstance(sides.right, Code)
-    programs = single
-    if len(log.leaves) > 1 or leaf.place in log.views:
-        programs = tuple(trace_result(s, sides.variables, number, s.name) for s in (sides.left, sides.right))
-    opaque: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
-    if not all(isinstance(p, TensorProgram) for p in programs):
-        try:
-            congruence = Congruence((sides.left, sides.right), sides.variables, seed)
-            programs, opaque = congruence.programs(number), congruence.operators
-            conditions = congruence.conditions
-        except PrismError as failure:
-            programs = tuple(p if isinstance(p, TensorProgram) else str(failure) for p in programs)
-    lines = tuple(p.lines if isinstance(p, TensorProgram) else () for p in programs)
+def _decide_leaf(sides: Sides, log: TrialLog, number: int, leaf: Leaf, traced: TracedSides, seed: int) -> ResultCheck:
     difference = log.differences.get(number)
     if difference is not None:
         witness = replace(difference.witness, agreeing=tuple(log.agreeing))
         difference = replace(difference, witness=witness)
-    found = Programs(programs[0], programs[1], (lines[0], lines[1]), opaque, conditions)
-    return decide(leaf.place, found, sides, difference, log.count, seed)
+    return decide(leaf.place, traced.of_result(number), sides, difference, log.count, seed)
 
 
 # ---------------------------------------------------------------- a graph on a side
@@ -250,10 +234,10 @@ def _decide_graphs(
 def _graph_of(side: Side, variables: Mapping[str, TensorType]) -> TensorProgram | SGraph:
     if isinstance(side, Graph):
         return side.graph
-    traced = trace_result(side, variables, None, side.name)
-    if isinstance(traced, str):
-        raise PrismError(f"{side.name} is not translated, so it cannot be compared with a graph: {traced}")
-    return traced
+    traced = TracedSide(side, variables)
+    if traced.failure:
+        raise PrismError(f"{side.name} is not translated, so it cannot be compared with a graph: {traced.failure}")
+    return traced.program()
 
 
 def _masks(graph: SGraph) -> frozenset[str]:

@@ -8,8 +8,7 @@ prover that torch does not reproduce refutes nothing: the answer is then unknown
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from math import inf
 
 import numpy as np
@@ -18,11 +17,11 @@ from prism_explore.diagnose.check import Checker
 from prism_explore.entry.equivalence.execution import Ran, run_side
 from prism_explore.entry.equivalence.outcome import ResultCheck, Witness
 from prism_explore.entry.equivalence.parting import Parting, part
+from prism_explore.entry.equivalence.programs import Programs
 from prism_explore.entry.equivalence.sides import Graph, Sides
 from prism_explore.entry.equivalence.trials import Difference, largest_difference
 from prism_explore.frontend.opaque import assumption
 from prism_explore.ir.axes import axes_of
-from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import TensorProgram
@@ -42,20 +41,6 @@ MAX_PRECISE_ELEMENTS = 20_000
 """Inputs of a run in 60 digits, which takes a second at most."""
 AGREES = 1e-6
 """Relative: torch and the interpreter compute the same program in float64."""
-
-
-@dataclass(frozen=True, slots=True)
-class Programs:
-    """Both sides of one result as graphs with equal inputs, as far as they could be translated."""
-
-    left: TensorProgram | SGraph | str
-    right: TensorProgram | SGraph | str
-    lines: tuple[Sequence[str], Sequence[str]] = ((), ())
-    """For each node the line of code that it comes from."""
-    opaque: tuple[str, ...] = ()
-    """Operators whose results are free inputs of both graphs."""
-    opaque_conditions: tuple[str, ...] = ()
-    """Conditions under which the operands of these operators were proved equal."""
 
 
 def decide(

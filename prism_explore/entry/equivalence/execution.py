@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +102,8 @@ def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DTyp
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.manual_seed(seed)
+            # `torch.manual_seed` also queues a seed for each kind of device, with a stack trace.
+            torch.default_generator.manual_seed(seed)
             if side.parameters:
                 module = copy.deepcopy(code)
                 module = module if dtypes is not None else module.double()
@@ -121,6 +123,19 @@ def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DTyp
         if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() in memory and x.numel()
     )
     return Ran(tuple(_leaf(place, x) for place, x in leaves), structure, changed, shared)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """A context in which torch computes on one thread: tensors of trials are too small to be shared among several."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def rounding_of(side: Side, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None) -> float:

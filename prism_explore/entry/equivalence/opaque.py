@@ -18,8 +18,9 @@ from typing import Any
 from prism_explore.diagnose.check import Checker
 from prism_explore.entry.equivalence.sides import Code
 from prism_explore.errors import PrismError
+from prism_explore.frontend.export import Exported
 from prism_explore.frontend.mixed_program import MixedProgram
-from prism_explore.frontend.mixed_trace import trace_mixed
+from prism_explore.frontend.mixed_trace import traced_in_parts
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef
 from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Input, Node, Permute
@@ -59,7 +60,7 @@ class Congruence:
     """Both sides over the same variables and the same results of opaque calls.
 
     Args:
-        sides: the torch code of both sides.
+        sides: the torch code of both sides, each with its graph.
         variables: the type of each variable.
         seed: of the prover's trials.
 
@@ -68,21 +69,27 @@ class Congruence:
         ShapeError: dims do not fit.
     """
 
-    def __init__(self, sides: Sequence[Code], variables: Mapping[str, TensorType], seed: int) -> None:
+    def __init__(self, sides: Sequence[tuple[Code, Exported]], variables: Mapping[str, TensorType], seed: int) -> None:
         self._seed = seed
         self._variables = variables
         self._inputs = {v: Input(v, TensorType(t.dims, t.dtype)) for v, t in variables.items() if _is_real(t)}
         self._name_of: dict[str, str] = {}
         self._classes: list[tuple[TensorProgram, str]] = []
         self._conditions: dict[str, None] = {}
-        self._flats = [self._flat(side) for side in sides]
-        self.operators = tuple(dict.fromkeys(c.operator for flat in self._flats for c in flat.program.calls))
-        """The operators that are opaque on some side."""
+        self._flats = [self._flat(side, given) for side, given in sides]
 
     @property
     def conditions(self) -> tuple[str, ...]:
         """Conditions of the proofs that operands are equal."""
         return tuple(self._conditions)
+
+    def operators(self, number: int) -> tuple[str, ...]:
+        """The opaque operators on which a result depends, on some side.
+
+        Args:
+            number: the position among the results that are not None.
+        """
+        return tuple(dict.fromkeys(name for flat in self._flats for name in _operators_for(flat.program, number)))
 
     def programs(self, number: int) -> tuple[TensorProgram | str, TensorProgram | str]:
         """Both sides of one result; a text says why there is none.
@@ -109,9 +116,8 @@ class Congruence:
         return flat.position[returned.name]
 
     # ------------------------------------------------------------ one side
-    def _flat(self, side: Code) -> _Flat:
-        own = {argument: self._variables[variable] for argument, variable in side.arguments}
-        program = trace_mixed(side.code, own, side.name)
+    def _flat(self, side: Code, given: Exported) -> _Flat:
+        program = traced_in_parts(given)
         flat = _Flat(side.name, program)
         for i in program.inputs:
             variable = side.variable_of.get(i.source)
@@ -206,6 +212,21 @@ class Congruence:
             made.append(Node(op, tuple(moved[a] for a in nodes[n].args)))
             lines.append(program.lines[n])
         return TensorProgram(program.name, SGraph(tuple(made), moved[output]), tuple(lines))
+
+
+def _operators_for(program: MixedProgram, number: int) -> list[str]:
+    """The opaque operators on which a result depends."""
+    returned = [r for r in program.results if r is not None][number]
+    needed = {returned.name} if isinstance(returned, TensorRef) else set[str]()
+    found: list[str] = []
+    for step in reversed(program.steps):
+        is_call = isinstance(step, OpaqueCall)
+        if needed.isdisjoint(r.name for r in step.results) if is_call else needed.isdisjoint(step.names):
+            continue
+        needed.update(step.operands if is_call else step.traced.arguments)
+        if is_call and step.reason:
+            found.append(step.operator)
+    return found[::-1]
 
 
 def _is_real(t: TensorType) -> bool:

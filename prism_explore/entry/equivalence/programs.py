@@ -1,108 +1,136 @@
-"""Traces torch code to one program per result, whose inputs are the variables of the check.
+"""Both sides as programs over the variables of the check.
 
-A trace names its inputs after the arguments that are read, in the order of dims in which they are read. Here both sides
-get the same inputs, with the declared dims, whether they read them or not; a read in another order of dims is a
-permutation.
+Each side is exported once. A trace names its inputs after the arguments that are read, in the order of dims in which
+they are read. Here both sides get the same inputs, with the declared dims, whether they read them or not; a read in
+another order of dims is a permutation.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from prism_explore.entry.equivalence.opaque import Congruence
 from prism_explore.entry.equivalence.sides import Code
 from prism_explore.errors import PrismError
-from prism_explore.frontend import Traced, trace
+from prism_explore.frontend.export import Exported, TracedResults, exported, traced_results
+from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 
 
-def trace_result(side: Code, variables: Mapping[str, TensorType], result: int | None, name: str) -> TensorProgram | str:
-    """The program of one result over all variables, or why there is none.
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Both sides of one result as graphs with equal inputs, as far as they could be translated."""
+
+    left: TensorProgram | SGraph | str
+    right: TensorProgram | SGraph | str
+    lines: tuple[Sequence[str], Sequence[str]] = ((), ())
+    """For each node the line of code that it comes from."""
+    opaque: tuple[str, ...] = ()
+    """Operators whose results are free inputs of both graphs."""
+    opaque_conditions: tuple[str, ...] = ()
+    """Conditions under which the operands of these operators were proved equal."""
+
+
+class TracedSide:
+    """A side as one graph, or why there is none.
 
     Args:
         side: the torch code.
-        variables: the type of each variable, in the order of the program's inputs.
-        result: the position among several results, or of one that is a view of an argument; None for a single tensor
-            that is computed.
-        name: the name of the program.
+        variables: the type of each variable, in the order of the programs' inputs.
     """
-    code = side.code if result is None else _select(side.code, result)
-    own = {argument: variables[variable] for argument, variable in side.arguments}
-    try:
-        traced = trace(code, own, name)
-    except PrismError as error:
-        return str(error)
-    prefix = "" if result is None else "inner."
-    return _over_variables(
-        traced,
-        {f"{prefix}{k}" if (k, v) in side.parameters else k: v for k, v in (*side.parameters, *side.arguments)},
-        variables,
-    )
+
+    def __init__(self, side: Code, variables: Mapping[str, TensorType]) -> None:
+        self.side = side
+        self._variables = variables
+        own = {argument: variables[variable] for argument, variable in side.arguments}
+        self.exported: Exported | None = None
+        """torch's graph; None where torch makes none."""
+        self.results: TracedResults | None = None
+        self.failure = ""
+        """Why there are no results."""
+        try:
+            self.exported = exported(side.code, own, side.name, strict=False)
+            self.results = traced_results(self.exported)
+        except PrismError as failure:
+            self.failure = str(failure)
+
+    def program(self, numbers: Iterable[int] | None = None) -> TensorProgram:
+        """Some results as a program over all variables, without what they do not depend on.
+
+        Args:
+            numbers: positions among the results that are not None; by default all.
+
+        Raises:
+            PrismError: the side is not translated.
+        """
+        found = self.results
+        if found is None:
+            raise PrismError(self.failure)
+        chosen = range(len(found.positions)) if numbers is None else numbers
+        outputs = dict.fromkeys(found.positions[n] for n in chosen)
+        nodes = [Node(Input(name, TensorType(t.dims, t.dtype))) for name, t in self._variables.items()]
+        lines = [""] * len(nodes)
+        place = {name: n for n, name in enumerate(self._variables)}
+        source = {b.name: (self.side.variable_of[b.source], b.permute) for b in found.bindings}
+        moved: dict[int, int] = {}
+        for n in sorted(needed_by(found.nodes, outputs)):
+            op, args = found.nodes[n].op, tuple(moved[a] for a in found.nodes[n].args)
+            if isinstance(op, Input):
+                variable, order = source[op.name]
+                if not order:
+                    moved[n] = place[variable]
+                    continue
+                op, args = Permute(order), (place[variable],)
+            moved[n] = len(nodes)
+            nodes.append(Node(op, args))
+            lines.append(found.lines[n])
+        first, *further = (moved[n] for n in outputs)
+        return TensorProgram(self.side.name, SGraph(tuple(nodes), first, tuple(further)), tuple(lines))
 
 
-def _select(code: Callable[..., Any], result: int) -> Callable[..., Any]:
-    """The code with one of its results; it is multiplied by 1, since a program computes its result."""
-    import torch
-    from torch.utils._pytree import tree_leaves
+class TracedSides:
+    """Both sides, and their programs one result at a time.
 
-    signature = inspect.signature(getattr(code, "forward", code))
+    Args:
+        sides: the torch code of both.
+        variables: the type of each variable.
+        seed: of the prover's trials that tell whether operands of opaque operators are equal.
+    """
 
-    def one(found: Any) -> Any:
-        return [x for x in tree_leaves(found) if x is not None][result] * 1
+    def __init__(self, sides: tuple[Code, Code], variables: Mapping[str, TensorType], seed: int) -> None:
+        self.each = tuple(TracedSide(side, variables) for side in sides)
+        self._variables = variables
+        self._seed = seed
+        self._congruence: Congruence | str | None = None
 
-    if isinstance(code, torch.nn.Module):
+    def of_result(self, number: int) -> Programs:
+        """Both sides of one result; where rows do not translate a side, operators without a row are unknown functions.
 
-        class Selected(torch.nn.Module):
-            def __init__(self) -> None:
-                super().__init__()
-                self.inner = code
+        Args:
+            number: the position among the results that are not None.
+        """
+        if all(side.results is not None for side in self.each):
+            left, right = (side.program((number,)) for side in self.each)
+            return Programs(left, right, (left.lines, right.lines))
+        if self._congruence is None:
+            self._congruence = self._unknown_functions()
+        if isinstance(self._congruence, str):
+            texts = [side.failure and self._congruence for side in self.each]
+            return Programs(*(text or side.program((number,)) for text, side in zip(texts, self.each, strict=True)))
+        left, right = self._congruence.programs(number)
+        lines = tuple(() if isinstance(p, str) else p.lines for p in (left, right))
+        conditions = self._congruence.conditions
+        return Programs(left, right, (lines[0], lines[1]), self._congruence.operators(number), conditions)
 
-            def forward(self, *args: Any) -> Any:
-                return one(self.inner(*args))
-
-        selected: Any = Selected()
-        selected.train(code.training)
-        selected.forward.__func__.__signature__ = inspect.Signature(
-            [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_by_position(signature)]
-        )
-        return selected
-
-    def selected_function(*args: Any) -> Any:
-        return one(code(*args))
-
-    selected_function.__signature__ = inspect.Signature(_by_position(signature))  # pyright: ignore[reportFunctionMemberAccess]
-    return selected_function
-
-
-def _by_position(signature: inspect.Signature) -> list[inspect.Parameter]:
-    kind = inspect.Parameter.POSITIONAL_ONLY
-    allowed = (kind, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [p.replace(kind=kind) for p in signature.parameters.values() if p.kind in allowed]
-
-
-def _over_variables(
-    traced: Traced, variable_of: Mapping[str, str], variables: Mapping[str, TensorType]
-) -> TensorProgram:
-    """The traced program with the variables as inputs."""
-    graph = traced.program.graph
-    nodes = [Node(Input(name, TensorType(t.dims, t.dtype))) for name, t in variables.items()]
-    lines = [""] * len(nodes)
-    position = {name: n for n, name in enumerate(variables)}
-    source = {b.name: (variable_of[b.source], b.permute) for b in traced.bindings}
-    moved: dict[int, int] = {}
-    old_lines = traced.program.lines or ("",) * len(graph.nodes)
-    for n, (node, line) in enumerate(zip(graph.nodes, old_lines, strict=True)):
-        op, args = node.op, tuple(moved[a] for a in node.args)
-        if isinstance(op, Input):
-            variable, order = source[op.name]
-            if not order:
-                moved[n] = position[variable]
-                continue
-            op, args = Permute(order), (position[variable],)
-        moved[n] = len(nodes)
-        nodes.append(Node(op, args))
-        lines.append(line)
-    return TensorProgram(traced.program.name, graph.moved(tuple(nodes), moved), tuple(lines))
+    def _unknown_functions(self) -> Congruence | str:
+        """Both sides over unknown functions, or why not."""
+        given = [(side.side, side.exported) for side in self.each if side.exported is not None]
+        if len(given) < len(self.each):
+            return next(side.failure for side in self.each if side.exported is None)
+        try:
+            return Congruence(given, self._variables, self._seed)
+        except PrismError as failure:
+            return str(failure)
