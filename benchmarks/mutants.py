@@ -2,6 +2,10 @@
 
     .venv/bin/python benchmarks/mutants.py
     .venv/bin/python benchmarks/mutants.py --count 10000 --seed 2 --search --json figures.json
+    .venv/bin/python benchmarks/mutants.py --of rewrites --count 50000
+
+`--of rewrites` mutates pairs of functions with comparisons, selections, clamps and logarithms instead
+(`tests/verify/test_rewrites.py`), by more kinds: all functions of the table, for instance.
 
 A mutant that differs from its program must not be proved. The script prints the share of equal mutants that stay
 unknown, and the verdicts per kind of mutation. Whether a mutant is equal is decided by the block interpreter in float64
@@ -24,9 +28,10 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from prism_explore.verify.certificate.saturation import LIMITS
-from tests.verify.counterexample.adversarial import Account, run
-from tests.verify.mutations import KINDS
+from tests.verify.counterexample.adversarial import Account, Base, run
+from tests.verify.mutations import CASE_KINDS, KINDS
 from tests.verify.test_mutants import BASES
+from tests.verify.test_rewrites import traced_sides
 
 COLUMNS = (
     "proved",
@@ -66,6 +71,7 @@ def print_table(rows: dict[str, Counter[str]], title: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100_000, help="number of mutants")
+    parser.add_argument("--of", choices=("candidates", "rewrites"), default="candidates", help="what is mutated")
     parser.add_argument("--seed", type=int, default=1, help="seed of the mutations")
     parser.add_argument("--json", type=Path, default=None, help="file to write the figures to")
     parser.add_argument(
@@ -81,12 +87,17 @@ def main() -> None:
             memory.append((account.legal, resident_mib()))
             print(f"{account.legal:8} mutants  {process_time():7.1f} s CPU  {memory[-1][1]:7.1f} MiB", flush=True)
 
-    print(f"{len(BASES)} candidates, {len(KINDS)} kinds; {resident_mib():.1f} MiB at the start")
+    bases, kinds_of_mutation = BASES, KINDS
+    if options.of == "rewrites":
+        bases = [Base(name, *sides) for name, sides in traced_sides().items()]
+        kinds_of_mutation = (*KINDS, *CASE_KINDS * 5)
+    print(f"{len(bases)} candidates, {len(set(kinds_of_mutation))} kinds; {resident_mib():.1f} MiB at the start")
     start_s = process_time()
-    account = run(BASES, options.count, options.seed, LIMITS if options.search else None, print_progress)
+    limits = LIMITS if options.search else None
+    account = run(bases, options.count, options.seed, limits, print_progress, kinds_of_mutation)
     cpu_s = process_time() - start_s
 
-    kinds = {kind.name: account.by_kind.get(kind.name, Counter()) for kind in KINDS}
+    kinds = {kind.name: account.by_kind.get(kind.name, Counter()) for kind in kinds_of_mutation}
     print_table(kinds, "kind (a mutant has 1 to 3)")
     print_table(account.by_base, "candidate")
     print_table({"all": account.verdicts}, "")

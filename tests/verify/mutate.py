@@ -31,6 +31,7 @@ SMALLEST = 1e-4
 """Results below this count as this when an error is made relative."""
 JOSTLE, CLEARLY = HighPrecisionNumber(Decimal("1e-50")), 1000
 """A difference in decimals counts that is so many times what jostling each result on the way by so much makes."""
+BORDERS = (-7.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 7.0)
 ATTEMPTS = 12
 """Kinds that are tried before an edit is given up; most kinds find nothing to edit in most graphs."""
 
@@ -255,5 +256,11 @@ def _instances(
         rng = np.random.default_rng(n)
         data = {s: sizes[s] for s in program.graph.data_symbols}
         shapes = {i.name: [d.value(data) for d in i.type.dims] for i in program.graph.inputs}
-        inputs = {name: rng.uniform(-1.0, 1.0, shape) for name, shape in shapes.items()}
+        inputs = {name: _drawn(shape, rng, at_borders=n % 2 == 1) for name, shape in shapes.items()}
         yield sizes, {k: (x > 0) * 1.0 if k in program.graph.bool_inputs else x for k, x in inputs.items()}, rng
+
+
+def _drawn(shape: Sequence[int], rng: np.random.Generator, at_borders: bool) -> Array:
+    """Small numbers; with half of them 0, equal, or beyond the bounds of clamps, where functions by cases differ."""
+    small = rng.uniform(-1.0, 1.0, shape)
+    return np.where(rng.random(shape) < 0.5, rng.choice(BORDERS, shape), small) if at_borders else small

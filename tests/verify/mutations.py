@@ -15,6 +15,8 @@ from typing import Any, Literal, TypeVar, cast
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ZERO, Dim, dim
+from prism_explore.ir.elementwise import BITS, CASTS
+from prism_explore.ir.elementwise import UNARY as ROWS
 from prism_explore.ir.graph import block_types
 from prism_explore.ir.ops import (
     Accumulate,
@@ -1129,3 +1131,16 @@ KINDS: tuple[Kind, ...] = (
     Kind("cut and joined", "A tensor's halves are put together again.", "any", _cut_and_joined, True),
 )
 """The rows. Names are unique."""
+
+SELECTIONS = ("keep", "drop", "mul", "mask")
+COMPARISONS = tuple(sorted(BITS))
+FUNCTIONS = tuple(name for name in ROWS if name not in CASTS and name != "is_nan")
+BY_SCALAR = ("max", "min", "add", "mul")
+CASE_KINDS = (
+    Kind("another selection", "The other half.", "any", one_of(Binary, SELECTIONS, SELECTIONS)),
+    Kind("another comparison", "Any with 0 for any other.", "any", one_of(Unary, COMPARISONS, COMPARISONS)),
+    Kind("another row", "Any function of the table for any other.", "any", one_of(Unary, FUNCTIONS, FUNCTIONS)),
+    Kind("another bound", "Any function of a tensor and a number.", "any", one_of(Scalar, BY_SCALAR, BY_SCALAR)),
+    Kind("row inserted", "One more function of the table.", "any", inserted(*(Unary(f) for f in FUNCTIONS))),
+)
+"""Kinds for graphs that compute by cases: selections, comparisons, clamps, and all functions of the table."""

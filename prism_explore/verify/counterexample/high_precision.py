@@ -140,7 +140,7 @@ class HighPrecisionNumber:
         return row.name not in _BY_NUMPY
 
     def elementwise(self, row: ElementwiseFunction) -> HighPrecisionNumber:
-        """The value of a function by its mpmath formula."""
+        """The value of a function by its mpmath formula; NaN where it is undefined."""
         if self.value.is_nan() or self.value.adjusted() > MAX_ARGUMENT_EXPONENT:
             return HighPrecisionNumber(_NAN)
         mp: Any = import_module("mpmath").mp
@@ -148,7 +148,10 @@ class HighPrecisionNumber:
             _, digits, exponent = self.value.as_tuple()
             assert isinstance(exponent, int), "the number is finite"
             size = mp.mpf(int("".join(map(str, digits)))) * mp.mpf(10) ** exponent
-            found = high_precision(row, -size if self.value.is_signed() else size)
+            try:
+                found = high_precision(row, -size if self.value.is_signed() else size)
+            except ValueError:  # outside of the function's domain, where NumPy has NaN
+                return HighPrecisionNumber(_NAN)
             if not isinstance(found, mp.mpf) or not mp.isfinite(found):
                 return HighPrecisionNumber(_NAN)
             sign, mantissa, binary, _ = found._mpf_
