@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from math import prod
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -211,12 +212,28 @@ class Shared:
     """Tensors of the candidate, k3 or k3.b7."""
 
 
+class Cause(Enum):
+    """What kind of limit left a verdict unknown."""
+
+    FORMS_DIFFER = "the normal forms differ"
+    BUDGET = "the budget of the normal form or of the search ended"
+    NO_FORM = "a side has no normal form"
+    MASKED = "a value may be minus infinity where the proof needs a number"
+    OTHER_DIMS = "the results have other dims"
+    EQUAL_AXES = "it type-checks only because two axes are equally long"
+    OTHER_SIZES = "it differs at other sizes than the given ones"
+    NOT_RUN = "the trials could not run"
+    DISAGREEMENT = "prover and refuter disagree"
+
+
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """A candidate that was neither proved nor refuted, with the limit that was hit."""
 
     candidate: Candidate
     limit: str
+    """The limit in words; part of the file format."""
+    cause: Cause
     nearest: tuple[str, str] = ("", "")
     """The two normal forms that differ, as printed."""
     shared: tuple[Shared, ...] = ()

@@ -21,6 +21,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import (
     Candidate,
+    Cause,
     Counterexample,
     EClass,
     Refuted,
@@ -36,7 +37,7 @@ from prism_explore.verify.counterexample.case import Case, Method
 from prism_explore.verify.counterexample.refuter import Attempt, Refuter, Survived, UncertainDifference, Untried
 from prism_explore.verify.egraph.limits import Limits, explain
 from prism_explore.verify.normal_form.algebra import Algebra
-from prism_explore.verify.normal_form.bound_names import DEEP, Budget, NoNormalForm
+from prism_explore.verify.normal_form.bound_names import DEEP, Budget, NoNormalForm, OverBudget
 from prism_explore.verify.normal_form.cut_points import find_equal_forms
 from prism_explore.verify.normal_form.equalities import compare_lowered
 from prism_explore.verify.normal_form.forms import NormalForm, show
@@ -63,6 +64,7 @@ class _NoForm:
     """A graph without a normal form, and the limit that was hit."""
 
     limit: str
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ class _NotProved:
 
     goal: Lowered | _NoForm
     found: Lowered | _NoForm
-    limit: str
+    limit: str = DIFFER
+    cause: Cause = Cause.FORMS_DIFFER
 
 
 class Prover:
@@ -196,7 +199,8 @@ class Prover:
             return self._decide_each(candidate, seed, journal)
         dims, wanted = graph.output_type.dims, self.program.graph.output_type.dims
         if dims != wanted:
-            return Unknown(candidate, f"the result has dims {_show_dims(dims)}, the program's has {_show_dims(wanted)}")
+            limit = f"the result has dims {_show_dims(dims)}, the program's has {_show_dims(wanted)}"
+            return Unknown(candidate, limit, Cause.OTHER_DIMS)
         compared: _Equal | _NotProved | None = None
         at_given_sizes: Attempt | None = None
         if self.refuter.constant_may_explain_difference(graph, seed):
@@ -214,10 +218,11 @@ class Prover:
                 return decided
             attempt, tied = decided, True
         if isinstance(attempt, Untried):
-            return self._unknown(candidate, f"the refuter could not run: {attempt.reason}", compared.found)
+            limit = f"the refuter could not run: {attempt.reason}"
+            return self._unknown(candidate, limit, Cause.NOT_RUN, compared.found)
         if attempt.coinciding:
             limit = f"it type-checks only because axes {' and '.join(attempt.coinciding)} are equally long"
-            return self._unknown(candidate, limit, compared.found)
+            return self._unknown(candidate, limit, Cause.EQUAL_AXES, compared.found)
         if isinstance(compared, _NotProved):
             compared = self._compare_with_definitions(graph, compared)
         if isinstance(compared, _NotProved) and not tied and self.refuter.is_doubtful(graph):
@@ -229,9 +234,9 @@ class Prover:
         if isinstance(compared, _NotProved):
             compared = self._try_slower_methods(candidate, compared, journal)
         if isinstance(compared, _NotProved):
-            return self._unknown(candidate, compared.limit, compared.found)
-        if limit := self._masking_limit(graph, compared):
-            return self._unknown(candidate, limit, compared.found)
+            return self._unknown(candidate, compared.limit, compared.cause, compared.found)
+        if stuck := self._masking_limit(graph, compared):
+            return self._unknown(candidate, stuck.limit, stuck.cause, compared.found)
         return self._confirm_exactly(candidate, compared, attempt.trials, seed, tied)
 
     def _decide_each(self, candidate: Candidate, seed: int, journal: Journal) -> Verdict:
@@ -281,7 +286,7 @@ class Prover:
                 limit = f"{DIFFERS_AT_OTHER_SIZES}, and those were not tried: {reason}"
                 counterexample = attempt.counterexample if isinstance(attempt, UncertainDifference) else attempt
                 case = self._make_case(candidate, compared, counterexample) if isinstance(compared, _Equal) else None
-                return self._unknown(candidate, limit, compared.found, case)
+                return self._unknown(candidate, limit, Cause.OTHER_SIZES, compared.found, case)
             case _:
                 assert_never(again)
 
@@ -320,15 +325,15 @@ class Prover:
             return None
         return None if forms is None else _Equal(*forms, "normal form")
 
-    def _masking_limit(self, graph: SGraph, equal: _Equal) -> str:
-        """Why equal forms of graphs with masks are no proof; empty where they are a proof (see `masking`)."""
+    def _masking_limit(self, graph: SGraph, equal: _Equal) -> _NoForm | None:
+        """Why equal forms of graphs with masks are no proof; None where they are a proof (see `masking`)."""
         goal, found = equal.goal, equal.found
         if not goal.assumptions and not found.assumptions:
-            return ""
+            return None
         program = self.program.graph
         conditions = (*graph.conditions(), *program.conditions())
         self._plain.restart()
-        limit = ""
+        limit: _NoForm | None = None
         # Try without the conditions first, because all candidates share the cache of that algebra.
         for algebra in (self._plain, Algebra(self._plain.budget, integers=conditions)):
             try:
@@ -336,10 +341,12 @@ class Prover:
                     check_masks(program, goal, algebra)
                     self._goal_masks_checked |= goal is self._goal and algebra is self._plain
                 check_masks(graph, found, algebra)
+            except OverBudget as stuck:
+                limit = _NoForm(stuck.limit, Cause.BUDGET)
             except NoNormalForm as stuck:
-                limit = stuck.limit
+                limit = _NoForm(stuck.limit, Cause.MASKED)
             else:
-                return ""
+                return None
         return limit
 
     def _is_audit_turn(self) -> bool:
@@ -371,13 +378,13 @@ class Prover:
         """Q1: compare the two forms."""
         goal = self._goal
         match goal, found:
-            case _NoForm(limit), _:
-                return _NotProved(goal, found, f"the program itself: {limit}")
-            case _, _NoForm(limit):
-                return _NotProved(goal, found, limit)
+            case _NoForm(limit, cause), _:
+                return _NotProved(goal, found, f"the program itself: {limit}", cause)
+            case _, _NoForm(limit, cause):
+                return _NotProved(goal, found, limit, cause)
             case _:
                 same = goal.values[self.program.graph.output] == found.values[graph.output]
-                return _Equal(goal, found, "normal form") if same else _NotProved(goal, found, DIFFER)
+                return _Equal(goal, found, "normal form") if same else _NotProved(goal, found)
 
     def _try_slower_methods(self, candidate: Candidate, unproved: _NotProved, journal: Journal) -> _Equal | _NotProved:
         """Try Q2 (cleared denominators), the same with functions replaced by definitions, then equality saturation."""
@@ -394,11 +401,11 @@ class Prover:
                 if spelled is not None and algebra.equal_when_cleared(*spelled):
                     return cleared
         except NoNormalForm as stuck:
-            return _NotProved(lowered_goal, found, stuck.limit)
+            return _NotProved(lowered_goal, found, stuck.limit, _cause(stuck))
         except RecursionError:
-            return _NotProved(lowered_goal, found, DEEP)
+            return _NotProved(lowered_goal, found, DEEP, Cause.BUDGET)
         if self._limits is None:
-            return _NotProved(lowered_goal, found, DIFFER)
+            return _NotProved(lowered_goal, found)
         known = (*candidate.sgraph.conditions(), *self.program.graph.conditions())
         run = prove_equal(goal, result, self._limits, journal, candidate.id, integers=known)
         if run.equal:
@@ -432,7 +439,8 @@ class Prover:
             self._spelled_goals[algebra] = _lowered(self.program.graph, algebra)
         own = self._spelled_goals[algebra]
         if isinstance(own, _NoForm):
-            raise NoNormalForm(f"the program with functions spelled out: {own.limit}")
+            raised = OverBudget if own.cause is Cause.BUDGET else NoNormalForm
+            raise raised(f"the program with functions spelled out: {own.limit}")
         algebra.restart()
         return own.values[self.program.graph.output], lower(graph, algebra).values[graph.output]
 
@@ -442,7 +450,9 @@ class Prover:
         self._refuted += event.verdict == "refuted" or bool(event.case)
 
     # ------------------------------------------------------------ no proof
-    def _unknown(self, candidate: Candidate, limit: str, found: Lowered | _NoForm, case: Case | None = None) -> Unknown:
+    def _unknown(
+        self, candidate: Candidate, limit: str, cause: Cause, found: Lowered | _NoForm, case: Case | None = None
+    ) -> Unknown:
         """The verdict `Unknown`, with the last shared values and the first ones that differ."""
         graph, goal = candidate.sgraph, self._goal
         wanted = "" if isinstance(goal, _NoForm) else show(goal.values[self.program.graph.output])
@@ -467,10 +477,12 @@ class Prover:
                     (difference.candidate, difference.candidate_operation),
                 )
                 unmatched = tuple(side for side in sides if side[0])
-        return Unknown(candidate, limit, (wanted, own), shared, unmatched, str(case) if case else "")
+        return Unknown(candidate, limit, cause, (wanted, own), shared, unmatched, str(case) if case else "")
 
     def _disagreement(self, candidate: Candidate, equal: _Equal, counterexample: Counterexample) -> Unknown:
-        return self._unknown(candidate, DISAGREE, equal.found, self._make_case(candidate, equal, counterexample))
+        return self._unknown(
+            candidate, DISAGREE, Cause.DISAGREEMENT, equal.found, self._make_case(candidate, equal, counterexample)
+        )
 
     def _make_case(self, candidate: Candidate, equal: _Equal, counterexample: Counterexample) -> Case:
         return Case(candidate.id, equal.method, self.program, candidate.sgraph, counterexample)
@@ -490,9 +502,13 @@ def _lowered(graph: SGraph, algebra: Algebra) -> Lowered | _NoForm:
     try:
         return lower(graph, algebra)
     except NoNormalForm as stuck:
-        return _NoForm(stuck.limit)
+        return _NoForm(stuck.limit, _cause(stuck))
     except RecursionError:
-        return _NoForm(DEEP)
+        return _NoForm(DEEP, Cause.BUDGET)
+
+
+def _cause(stuck: NoNormalForm) -> Cause:
+    return Cause.BUDGET if isinstance(stuck, OverBudget) else Cause.NO_FORM
 
 
 def _has_many_kernels(graph: SGraph) -> bool:

@@ -32,7 +32,7 @@ def verdict_event(verdict: Verdict) -> VerdictReached:
             by = f"off by {w.relative_error:.2g} of the largest value" if isfinite(w.relative_error) else "a race"
             detail = f"{where}: the program gives {w.expected:.6g}, the candidate {w.found:.6g} ({by})"
             return VerdictReached(candidate.id, "refuted", "counterexample", detail, witness=show_counterexample(w))
-        case Unknown(candidate, limit, nearest, shared, unmatched, case):
+        case Unknown(candidate, limit, _, nearest, shared, unmatched, case):
             return VerdictReached(
                 candidate.id,
                 "unknown",

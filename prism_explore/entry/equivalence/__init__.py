@@ -4,11 +4,12 @@
 |---|---|
 | `sides` | which argument of one side is which of the other |
 | `execution` | runs a side: torch code, or a graph in the interpreter |
-| `programs` | traces a side to one program per result, over shared inputs |
+| `programs` | exports each side once, and makes one program per result, over shared inputs |
 | `opaque` | operators without a row as unknown functions: one free input per class of congruent calls |
 | `draws` | sizes and random inputs of the trials |
 | `trials` | compares the results of both sides; finds a witness, and measures float differences |
 | `shrink` | sets elements of a witness's inputs to 0 |
+| `constants` | whether two formulas differ in nearly equal constants only |
 | `parting` | the smallest differing subterms of two normal forms |
 | `decide` | one verdict from proof and trials |
 | `outcome`, `rows` | the answer as data; as text and as HTML |

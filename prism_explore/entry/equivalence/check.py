@@ -43,8 +43,9 @@ def check(f: Any, g: Any, *, inputs: Mapping[str, Any] | None = None, seed: int 
         more_inputs: the same as keywords. Two graphs need none.
 
     Returns:
-        `outcome` is `proved`, `refuted` (with a `witness`: sizes, inputs, both values) or `unknown` (with `parting`,
-        the smallest subterms that differ, and `advice`, what would decide it).
+        `outcome` is `proved`, `refuted` (with a `witness`: sizes, inputs, both values), `up to constants` (the same
+        formula but for constants that differ by less than 1e-6, such as 0.70710678 and 1/√2), or `unknown` (with
+        `parting`, the smallest subterms that differ, and `advice`, what would decide it).
 
     Raises:
         ShapeError: arguments or parameters cannot be matched, or the code runs at no sizes.
@@ -85,8 +86,8 @@ def assert_equivalent(
         g: the second side.
         inputs: per argument `T(...)` or an example tensor.
         seed: of the random inputs.
-        accept_tested: accept `unknown` where random trials ran and found no difference, with a warning. This is a
-            test, not a proof.
+        accept_tested: accept `unknown` where random trials ran and found no difference, and `up to constants`, with a
+            warning. This is a test, not a proof.
         more_inputs: the same as `inputs`, as keywords.
 
     Returns:
@@ -110,6 +111,14 @@ def assert_equivalent(
             return found
         case "refuted":
             raise AssertionError(f"{found.names[0]} and {found.names[1]} are not equivalent\n\n{found}")
+        case "up to constants":
+            text = (
+                f"{found.names[0]} and {found.names[1]} are equivalent only if nearly equal constants are read as equal"
+            )
+            if not accept_tested:
+                raise AssertionError(f"{text}\n\n{found}")
+            warnings.warn(text, stacklevel=2)
+            return found
         case "unknown":
             tested = found.trials > 0 and all(r.witness is None for r in found.results)
             if accept_tested and tested:

@@ -2,7 +2,8 @@
 
 The prover decides about real numbers: its proof stands even if floats differ, provided that torch agrees with the
 translated programs. A difference in torch refutes, unless 60 digits show that it is rounding. A counterexample of the
-prover that torch does not reproduce refutes nothing: the answer is then unknown.
+prover that torch does not reproduce refutes nothing: the answer is then unknown. Where the two formulas differ only in
+nearly equal constants, the answer is `up to constants`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from math import inf
 import numpy as np
 
 from prism_explore.diagnose.check import Checker
+from prism_explore.entry.equivalence.constants import compare_constants
 from prism_explore.entry.equivalence.execution import Ran, run_side
 from prism_explore.entry.equivalence.outcome import ResultCheck, Witness
 from prism_explore.entry.equivalence.parting import Parting, part
@@ -26,7 +28,7 @@ from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
-from prism_explore.pipeline.stages import Counterexample, Refuted, Unknown, Verified
+from prism_explore.pipeline.stages import Cause, Counterexample, Refuted, Unknown, Verified
 from prism_explore.verify.counterexample.float_errors import UNBOUNDED, contains, is_mask
 from prism_explore.verify.counterexample.high_precision import NotReal, run_both
 from prism_explore.verify.counterexample.inputs import compared_inputs, draw_inputs, masks_of
@@ -80,7 +82,34 @@ def decide(
         case Unknown():
             if difference is not None and not _is_rounding(programs, difference):
                 return ResultCheck(place, "refuted", _differ(difference), verdict, difference.witness)
-            return _unknown(place, programs, verdict, trials, flipped)
+            return _up_to_constants(place, programs, sides, verdict) or _unknown(
+                place, programs, verdict, trials, flipped
+            )
+
+
+def _up_to_constants(place: str, programs: Programs, sides: Sides, verdict: Refuted | Unknown) -> ResultCheck | None:
+    """The answer for formulas that differ in nearly equal constants only; None for all others."""
+    left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
+    assert not isinstance(left, str) and not isinstance(right, str), "decided before"
+    found = None if programs.opaque else compare_constants(left, right)
+    if found is None:
+        return None
+    constants = [
+        f"{', '.join(texts)} in {side.name}"
+        for texts, side in zip(found.constants, (sides.left, sides.right), strict=True)
+        if texts
+    ]
+    reason = (
+        f"Both sides are the same formula but for constants, which differ by at most {found.difference:.1e}, relative. "
+        "Over the real numbers they are different functions, so this is no proof"
+    )
+    return ResultCheck(
+        place,
+        "up to constants",
+        f"{reason}. Rounded constants: {'; '.join(constants)}" if constants else reason,
+        verdict,
+        advice="Write both constants in the same way, such as 1 / 2**0.5, and the sides can be proved equal.",
+    )
 
 
 def _no_difference(trials: int) -> str:
@@ -157,6 +186,9 @@ def _refuted(
     reason = f"The results differ by {counterexample.relative_error:.3g} of the largest value"
     if isinstance(sides.left, Graph) or isinstance(sides.right, Graph):
         return ResultCheck(place, "refuted", reason, verdict, witness)
+    nearly = _up_to_constants(place, programs, sides, verdict)
+    if nearly is not None:
+        return nearly
     again = _in_torch(sides, witness, place) if witness is not None else None
     if again is not None:
         return ResultCheck(place, "refuted", reason, verdict, again)
@@ -268,7 +300,7 @@ def _unknown(place: str, programs: Programs, verdict: Unknown, trials: int, flip
     parting = part_programs(programs)
     lines = _lines(programs, verdict, flipped)
     matched = tuple(dict.fromkeys(s.term for s in verdict.shared if not _IS_INPUT.fullmatch(s.term)))
-    advice = [_what_decides(verdict.limit, parting), f"{_no_difference(trials)[0].upper()}{_no_difference(trials)[1:]}"]
+    advice = [_what_decides(verdict.cause, parting), f"{_no_difference(trials)[0].upper()}{_no_difference(trials)[1:]}"]
     reason = f"Not decided: {verdict.limit}"
     return ResultCheck(place, "unknown", reason, verdict, None, parting, lines, matched, ". ".join(advice) + ".")
 
@@ -305,21 +337,18 @@ def _lines(programs: Programs, verdict: Unknown, flipped: bool) -> tuple[str, st
     return (found["k"], found["program"]) if flipped else (found["program"], found["k"])
 
 
-_DECISIONS: tuple[tuple[str, str], ...] = (
-    ("equally long", "Declare the two axes with one symbol, such as px.T('n', 'n'), if they are meant to be equal"),
-    ("has dims", "Give both results the same shape"),
-    ("disagree", "Prover and trials disagree, which is a bug; please report both functions"),
-    ("budget", "Check the parts one by one, up to a value that both sides share"),
-    ("steps", "Check the parts one by one, up to a value that both sides share"),
-    ("terms", "Check the parts one by one, up to a value that both sides share"),
-)
-"""A word of the limit that was hit, and what to do."""
+_DECISIONS: Mapping[Cause, str] = {
+    Cause.EQUAL_AXES: "Declare the two axes with one symbol, such as px.T('n', 'n'), if they are meant to be equal",
+    Cause.OTHER_DIMS: "Give both results the same shape",
+    Cause.DISAGREEMENT: "Prover and trials disagree, which is a bug; please report both functions",
+    Cause.BUDGET: "Check the parts one by one, up to a value that both sides share",
+}
+"""What to do about a limit."""
 
 
-def _what_decides(limit: str, parting: Parting | None) -> str:
-    advice = next((text for word, text in _DECISIONS if word in limit and "normal forms differ" not in limit), "")
-    if advice:
-        return advice
+def _what_decides(cause: Cause, parting: Parting | None) -> str:
+    if cause in _DECISIONS:
+        return _DECISIONS[cause]
     if parting is not None:
         return "What would decide it: a law that makes the two subterms equal (a row of verify/axioms), or a witness"
     return "A normal form of both sides would decide it"

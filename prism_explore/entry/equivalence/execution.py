@@ -3,7 +3,7 @@
 """Runs a side on given numbers: torch code, or a graph in the reference interpreter.
 
 Torch code gets copies, so that code that writes into its arguments changes nothing for the other side. A module runs
-with given numbers as parameters, in a copy with the precision of the run. torch is imported inside the functions.
+as a copy, with given numbers as parameters in the precision of the run. torch is imported inside the functions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,17 +61,26 @@ class Raised:
 
 
 def run_side(
-    side: Side, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None = None, seed: int = 0
+    side: Side,
+    inputs: Mapping[str, Array],
+    dtypes: Mapping[str, DType] | None = None,
+    seed: int = 0,
+    around: AbstractContextManager[Any] | None = None,
 ) -> Ran | Raised:
     """The results of a side on given numbers, in float64, or with each variable in its own dtype.
 
-    `seed` is that of torch's random numbers, for code that draws some.
+    Args:
+        side: the side.
+        inputs: an array per variable.
+        dtypes: per variable its dtype; None for float64.
+        seed: of torch's random numbers, for code that draws some.
+        around: a context in which torch code is called.
     """
     match side:
         case Graph():
             return _run_graph(side, inputs)
         case Code():
-            return _run_code(side, inputs, dtypes, seed)
+            return _run_code(side, inputs, dtypes, seed, around or nullcontext())
 
 
 def _run_graph(side: Graph, inputs: Mapping[str, Array]) -> Ran | Raised:
@@ -87,7 +96,13 @@ def _run_graph(side: Graph, inputs: Mapping[str, Array]) -> Ran | Raised:
     return Ran(leaves, "one tensor" if len(values) == 1 else f"a tuple of {len(values)}: {', '.join(places)}")
 
 
-def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None, seed: int) -> Ran | Raised:
+def _run_code(
+    side: Code,
+    inputs: Mapping[str, Array],
+    dtypes: Mapping[str, DType] | None,
+    seed: int,
+    around: AbstractContextManager[Any],
+) -> Ran | Raised:
     import torch
 
     def tensor(variable: str) -> Any:
@@ -105,12 +120,12 @@ def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DTyp
             # `torch.manual_seed` also queues a seed for each kind of device, with a stack trace.
             torch.default_generator.manual_seed(seed)
             if side.parameters:
-                module = copy.deepcopy(code)
-                module = module if dtypes is not None else module.double()
                 state = {own: tensor(variable) for own, variable in side.parameters}
-                result = torch.func.functional_call(module, state, tuple(arguments.values()))
+                with around:
+                    result = torch.func.functional_call(_copy(code), state, tuple(arguments.values()))
             else:
-                result = code(*arguments.values())
+                with around:
+                    result = code(*arguments.values())
             leaves, structure = _leaves(result)
     except Exception as error:
         first = str(error).strip().splitlines()
@@ -123,6 +138,12 @@ def _run_code(side: Code, inputs: Mapping[str, Array], dtypes: Mapping[str, DTyp
         if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() in memory and x.numel()
     )
     return Ran(tuple(_leaf(place, x) for place, x in leaves), structure, changed, shared)
+
+
+def _copy(module: Any) -> Any:
+    """A copy of a module that shares its tensors, which a run replaces by others; what code stores in it is lost."""
+    shared = [x for x in (*module.parameters(), *module.buffers()) if x.is_floating_point()]
+    return copy.deepcopy(module, {id(x): x for x in shared})
 
 
 @contextmanager
@@ -141,8 +162,7 @@ def one_thread() -> Iterator[None]:
 def rounding_of(side: Side, inputs: Mapping[str, Array], dtypes: Mapping[str, DType] | None) -> float:
     """The relative rounding error of the least precise floating dtype that occurs in a run."""
     watched = _dtype_watcher()
-    with watched:
-        run_side(side, inputs, dtypes)
+    run_side(side, inputs, dtypes, around=watched)
     return watched.epsilon
 
 

@@ -10,7 +10,8 @@ never compute such values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -27,6 +28,9 @@ from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import INTEGERS, TensorType
 from prism_explore.pipeline.stages import Verified
+from prism_explore.verify.normal_form.algebra import Algebra
+from prism_explore.verify.normal_form.bound_names import NoNormalForm
+from prism_explore.verify.normal_form.lower_graph import lower
 
 
 @dataclass(slots=True)
@@ -74,7 +78,9 @@ class Congruence:
         self._variables = variables
         self._inputs = {v: Input(v, TensorType(t.dims, t.dtype)) for v, t in variables.items() if _is_real(t)}
         self._name_of: dict[str, str] = {}
-        self._classes: list[tuple[TensorProgram, str]] = []
+        self._classes: dict[Hashable, tuple[TensorProgram, str]] = {}
+        """A tensor and its label, by each canonical form of tensors with this label."""
+        self._algebras = (Algebra(), Algebra(expand_definitions=True), Algebra(by_order=True))
         self._conditions: dict[str, None] = {}
         self._flats = [self._flat(side, given) for side, given in sides]
 
@@ -167,21 +173,35 @@ class Congruence:
 
     # ------------------------------------------------------------ equality of operands
     def _label(self, flat: _Flat, name: str) -> str:
-        """A text that is the same for tensors that are proved equal."""
+        """A text that is the same for tensors that are proved equal.
+
+        Equal canonical forms only tell what to prove, so each tensor is compared with one other at most.
+        """
         if name in flat.label:
             return flat.label[name]
         program = self._over_inputs(flat.as_program(flat.position[name]))
         output = program.graph.nodes[program.graph.output].op
         if isinstance(output, Input):
             return f"input {output.name}"
-        t = program.graph.output_type
-        for known, label in self._classes:
-            if (known.graph.output_type.dims, known.graph.output_type.dtype) == (t.dims, t.dtype) and self._are_equal(
-                known, program
-            ):
-                return label
-        self._classes.append((program, f"computed {len(self._classes)} {t.dtype}"))
-        return self._classes[-1][1]
+        forms = tuple(self._canonical_forms(program.graph))
+        known, label = next((self._classes[f] for f in forms if f in self._classes), (program, ""))
+        if known is program or not self._are_equal(known, program):
+            t = program.graph.output_type
+            known, label = program, f"computed {flat.name} {name} {t.dtype}"
+        for form in forms:
+            self._classes.setdefault(form, (known, label))
+        return label
+
+    def _canonical_forms(self, graph: SGraph) -> Iterator[Hashable]:
+        """What tells tensors that may be equal: the operators, and the normal form in each algebra."""
+        t = graph.output_type
+        needed = sorted(needed_by(graph.nodes, (graph.output,)))
+        moved = {n: k for k, n in enumerate(needed)}
+        yield tuple(Node(graph.nodes[n].op, tuple(moved[a] for a in graph.nodes[n].args)) for n in needed)
+        for number, algebra in enumerate(self._algebras):
+            algebra.restart()
+            with suppress(NoNormalForm, RecursionError):
+                yield number, t.dims, t.dtype, lower(graph, algebra).values[graph.output].key
 
     def _are_equal(self, known: TensorProgram, program: TensorProgram) -> bool:
         # Inputs are matched by name only if both programs have the same ones.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from prism_explore.entry.equivalence.parting import BOX, Parting
 from prism_explore.entry.equivalence.rows import Row, as_html, as_text
 from prism_explore.errors import PrismError
 from prism_explore.events.format import count_text
-from prism_explore.events.kinds import VerdictWord
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.pipeline.stages import Verdict
+
+Outcome: TypeAlias = Literal["proved", "refuted", "up to constants", "unknown"]
+"""`up to constants`: different functions, whose formulas are the same but for constants that are nearly equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,8 @@ class ResultCheck:
 
     place: str
     """Where it stands in the results, such as `[1]`; empty for a single tensor."""
-    outcome: VerdictWord
-    """`proved`, `refuted` or `unknown`."""
+    outcome: Outcome
+    """`proved`, `refuted`, `up to constants` or `unknown`."""
     reason: str
     """The claim that was proved, how the sides differ, or what was not decided; a sentence."""
     verdict: Verdict | None = None
@@ -134,10 +136,11 @@ class Equivalence:
     """What else is to be known, such as how arguments were matched."""
 
     @property
-    def outcome(self) -> VerdictWord:
-        """`refuted` if one result is, `proved` if all are, else `unknown`."""
+    def outcome(self) -> Outcome:
+        """`refuted` if one result is, else `unknown` or `up to constants` if one is, else `proved`."""
         found = {r.outcome for r in self.results}
-        return "refuted" if "refuted" in found else "unknown" if "unknown" in found else "proved"
+        order: tuple[Outcome, ...] = ("refuted", "unknown", "up to constants", "proved")
+        return next(word for word in order if word in found)
 
     @property
     def decisive(self) -> ResultCheck:
@@ -161,7 +164,7 @@ class Equivalence:
         return self.decisive.verdict
 
     def __bool__(self) -> bool:
-        raise TypeError("a check has three outcomes, so it is neither true nor false; ask found.outcome == 'proved'")
+        raise TypeError("a check has four outcomes, so it is neither true nor false; ask found.outcome == 'proved'")
 
     @property
     def headline(self) -> str:
@@ -173,6 +176,8 @@ class Equivalence:
                 return f"proved: {left} = {right} {scope}"
             case "refuted":
                 return f"refuted: {left} and {right} differ"
+            case "up to constants":
+                return f"up to constants: {left} = {right} {scope}, if nearly equal constants are read as equal"
             case "unknown":
                 return f"unknown: whether {left} = {right} {scope} is not decided"
 

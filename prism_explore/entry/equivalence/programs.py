@@ -118,8 +118,9 @@ class TracedSides:
         if self._congruence is None:
             self._congruence = self._unknown_functions()
         if isinstance(self._congruence, str):
-            texts = [side.failure and self._congruence for side in self.each]
-            return Programs(*(text or side.program((number,)) for text, side in zip(texts, self.each, strict=True)))
+            why = self._congruence
+            left, right = (why if side.failure else side.program((number,)) for side in self.each)
+            return Programs(left, right)
         left, right = self._congruence.programs(number)
         lines = tuple(() if isinstance(p, str) else p.lines for p in (left, right))
         conditions = self._congruence.conditions

@@ -23,6 +23,7 @@ from prism_explore.verify.normal_form.bound_names import (
     Collapsed,
     Naming,
     OpenOperand,
+    OverBudget,
     check_number,
     is_bijective,
     sort_key,
@@ -232,7 +233,7 @@ class Algebra(Naming):
 
     def _product(self, a: NormalForm, b: NormalForm) -> NormalForm:
         if len(a.terms) * len(b.terms) > self.budget.terms:
-            raise NoNormalForm(f"a normal form of more than {self.budget.terms} terms")
+            raise OverBudget(f"a normal form of more than {self.budget.terms} terms")
         total: list[tuple[Term, Number]] = []
         for s, c in a.terms:
             bound, factors = self.open_term(s)

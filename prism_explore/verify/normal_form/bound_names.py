@@ -57,6 +57,10 @@ class NoNormalForm(Exception):
         self.limit = limit
 
 
+class OverBudget(NoNormalForm):
+    """There is no normal form within the budget."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limits of the work for one candidate."""
@@ -81,10 +85,10 @@ def check_number(c: Number) -> Number:
     """A number, unless it is too large.
 
     Raises:
-        NoNormalForm: it has more than 2048 bits, as after repeated squaring.
+        OverBudget: it has more than 2048 bits, as after repeated squaring.
     """
     if c.numerator.bit_length() + c.denominator.bit_length() > _MAX_BITS:
-        raise NoNormalForm(f"a number of more than {_MAX_BITS} bits")
+        raise OverBudget(f"a number of more than {_MAX_BITS} bits")
     return number(c)
 
 
@@ -103,11 +107,11 @@ class Naming:
         """Count work.
 
         Raises:
-            NoNormalForm: the budget ended.
+            OverBudget: the budget ended.
         """
         self.steps += steps
         if self.steps > self.budget.steps:
-            raise NoNormalForm(f"the normal form took more than {self.budget.steps} steps")
+            raise OverBudget(f"the normal form took more than {self.budget.steps} steps")
 
     def check_depth(self, n: NormalForm) -> NormalForm:
         """A tensor's form, unless it nests too deep.
@@ -116,9 +120,7 @@ class Naming:
             NoNormalForm: it nests too deep.
         """
         if n.depth > self.budget.depth:
-            raise NoNormalForm(
-                f"{DEEP}: more than {self.budget.depth} functions, powers and maxima inside of each other"
-            )
+            raise OverBudget(f"{DEEP}: more than {self.budget.depth} functions, powers and maxima inside of each other")
         return n
 
     def fresh_index(self, of: Var) -> Var:
@@ -138,7 +140,7 @@ class Naming:
         """A sum of different terms, in order."""
         kept = tuple(sorted([p for p in terms if p[1]], key=sort_key))
         if len(kept) > self.budget.terms:
-            raise NoNormalForm(f"a normal form of more than {self.budget.terms} terms")
+            raise OverBudget(f"a normal form of more than {self.budget.terms} terms")
         result = NormalForm(kept)
         self.spend(len(result.key) // CHARACTERS_PER_STEP)
         return result
@@ -271,7 +273,7 @@ class Naming:
         groups = _refined_groups(bound, shape) if distinguished is None else distinguished
         orders = prod(factorial(len(g)) for g in groups)
         if orders > self.budget.orders:
-            raise NoNormalForm("too many bound indices that look alike")
+            raise OverBudget("too many bound indices that look alike")
         best: _Closed | None = None
         for choice in product(*(permutations(g) for g in groups)):
             order = [v for g in choice for v in g]

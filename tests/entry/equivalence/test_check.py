@@ -165,7 +165,7 @@ def test_unknown_shows_the_smallest_differing_terms_the_lines_and_what_would_dec
     page = found._repr_html_()
     assert "<caption" in page and "<math" in page and f"<mi>{BOX}</mi>" in page and "is not decided" in page
     assert "in &lt;lambda&gt;:" in page and "<lambda>" not in page
-    with pytest.raises(TypeError, match="three outcomes"):
+    with pytest.raises(TypeError, match="four outcomes"):
         bool(found)
 
 
@@ -193,6 +193,52 @@ def test_overflow_in_the_declared_dtype_is_counted():
     assert [f.not_finite[0] for f in found.floats] == [0, 0]
     assert found.floats[0].not_finite[1] == 0 and found.floats[1].not_finite[1] > 0
     assert "NaN or infinite by overflow" in " ".join(str(found).split())
+
+
+ROOT = 0.70710678
+NEARLY = {
+    "a root with eight digits": (
+        lambda x: F.gelu(x),
+        lambda x: 0.5 * x * (1 + torch.erf(x * ROOT)),
+        "0.70710678 (near √",
+    ),
+    "one constant for a product": (
+        lambda x: F.selu(x),
+        lambda x: torch.where(x > 0, 1.050701 * x, 1.7580994 * (x.exp() - 1)),
+        "1.050701",
+    ),
+    "under a root and in a divisor": (
+        lambda x: x / torch.sqrt(x * x + 2**0.5),
+        lambda x: x / torch.sqrt(x * x + 1.4142135),
+        "1.4142135 (near √2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_formulas_that_differ_in_rounded_constants_are_equal_up_to_them_and_not_proved(name):
+    f, g, constant = NEARLY[name]
+
+    found = px.check(f, g, x=X)
+
+    assert found.outcome == "up to constants", found
+    assert constant in found.results[0].reason and "no proof" in found.results[0].reason
+    assert found.witness is None
+    with pytest.raises(AssertionError, match="only if nearly equal constants are read as equal"):
+        px.assert_equivalent(f, g, x=X)
+
+
+@pytest.mark.parametrize(
+    ("f", "g"),
+    [
+        (lambda x: F.gelu(x), lambda x: 0.5 * x * (1 + torch.erf(x * 0.70711))),
+        (lambda x: torch.relu(x - 2**0.5), lambda x: torch.relu(x - 1.414)),
+        (lambda x: x * ROOT + 1e-7 * x * x, lambda x: x * 0.70710677),
+    ],
+    ids=["a constant with five digits", "a border", "one more term"],
+)
+def test_constants_that_differ_by_more_are_refuted_or_unknown(f, g):
+    assert px.check(f, g, x=X).outcome in ("refuted", "unknown")
 
 
 def test_each_of_several_results_is_judged_and_containers_may_differ():

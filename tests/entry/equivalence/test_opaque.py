@@ -69,3 +69,31 @@ def test_constants_of_the_code_are_equal_by_content():
 
     assert px.check(pick(0, 3), pick(0, 3), x=px.T("b", 16)).outcome == "proved"
     assert px.check(pick(0, 3), pick(0, 2), x=px.T("b", 16)).outcome == "refuted"
+
+
+def test_a_result_that_no_opaque_operator_reaches_assumes_nothing_of_one():
+    found = px.check(lambda x: (x + x, torch.sort(x, -1)[0]), lambda x: (2 * x, torch.sort(x, -1)[0]), x=px.T("b", 16))
+
+    assert [r.outcome for r in found.results] == ["proved", "proved"]
+    assert [ASSUMED in r.reason for r in found.results] == [False, True]
+
+
+def test_equal_operands_are_found_by_their_forms_with_one_comparison_each(monkeypatch):
+    from prism_explore.entry.equivalence import opaque
+
+    compared: list[object] = []
+
+    class Counted(opaque.Checker):
+        def check(self, graph, *more):
+            compared.append(graph)
+            return super().check(graph, *more)
+
+    monkeypatch.setattr(opaque, "Checker", Counted)
+
+    def sorted_sums(double):
+        return lambda x: sum(torch.sort(double(x) + n, -1)[0] * (n + 1) for n in range(6))
+
+    found = px.check(sorted_sums(lambda x: x + x), sorted_sums(lambda x: 2 * x), x=px.T("b", 8))
+
+    assert found.outcome == "proved"
+    assert len(compared) == 6

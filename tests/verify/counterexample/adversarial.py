@@ -11,14 +11,13 @@ from prism_explore.events.journal import Journal
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
-from prism_explore.pipeline.stages import Refuted, Unknown, Verified
+from prism_explore.pipeline.stages import Cause, Refuted, Unknown, Verified
 from prism_explore.verify.egraph.limits import Limits
-from prism_explore.verify.prover import DISAGREE, Prover
+from prism_explore.verify.prover import Prover
 from tests.verify.corpus import candidate
 from tests.verify.mutate import TOLERANCE, Mutant, judge, judge_in_decimals, mutant
 from tests.verify.mutations import KINDS, Kind
 
-COINCIDING = "it type-checks only because"
 BY_ZERO = "a division by a value that is always 0"
 NO_NUMBER = "proved, no number in floats"
 
@@ -148,11 +147,11 @@ def decided(prover: Prover, base: Base, found: Mutant, account: Account) -> str:
             why = verdict.limit.split(":")[0]
             account.limits[why] += 1
             truth = judge(base.program, found.graph)
-            if truth.lost and (verdict.limit == DISAGREE or why == BY_ZERO):
+            if truth.lost and (verdict.cause is Cause.DISAGREEMENT or why == BY_ZERO):
                 return "unknown, no number in floats"
-            if verdict.limit == DISAGREE:
+            if verdict.cause is Cause.DISAGREEMENT:
                 account.disagreements.append(f"{base.name}: {_names(found)}\n{show(found.graph)}")
-            if why.startswith(COINCIDING):
+            if verdict.cause is Cause.EQUAL_AXES:
                 return "unknown, for one shape only"
             if truth.equal and base.name in account.open:
                 return "unknown, as its base"
