@@ -12,6 +12,7 @@ from prism_explore.events.kinds import (
     CandidateRejected,
     Event,
     ExplorationFinished,
+    ExplorationStarted,
     FamilyCompleted,
     FamilyDominated,
     FloatsAssessed,
@@ -20,6 +21,7 @@ from prism_explore.events.kinds import (
     Steered,
     TrialFailed,
     TrialMeasured,
+    TuningEnded,
     VerdictReached,
 )
 from prism_explore.events.ledger import best_first, ledger, outcome
@@ -122,6 +124,18 @@ def test_a_search_that_goes_on_or_was_cancelled_says_so() -> None:
     assert "not timed yet" == outcome(going_on.families[1], going_on).short
     assert "cancelled" in outcome(cancelled.families[1], cancelled).sentence
     assert "not proved: time spent" == outcome(spent.families[1], spent).short
+
+
+def test_where_nothing_was_tuned_no_budget_was_spent() -> None:
+    begun = ExplorationStarted("program p", "h100", 0, {}, (), ())
+    untuned = ledger([begun, *family("f1"), *family("f2"), FamilyDominated("f2", "f1", DOMINATED, False), EXHAUSTED])
+    first, second = (outcome(row, untuned) for row in untuned.families)
+    why = "nothing was tuned: kernels for h100 are timed on that machine only, with a budget of trials"
+    tuned = ledger([begun, *family("f1"), TuningEnded("seconds", 0, 5.0), EXHAUSTED])
+
+    assert (first.code, first.short) == ("not reached", "not timed: nothing tuned")
+    assert why in first.sentence and why in second.sentence
+    assert "not timed: budget" == outcome(tuned.families[0], tuned).short
 
 
 def test_an_accepted_unsafe_family_competes() -> None:

@@ -4,7 +4,7 @@ Input: events, one by one (`Fold`) or all at once (`ledger`). Output: one frozen
 command line read all counts from it, so that they agree.
 """
 
-from prism_explore.events.ledger.family_outcome import Outcome, OutcomeCode, best_first, outcome
+from prism_explore.events.ledger.family_outcome import Outcome, OutcomeCode, best_first, outcome, why_untuned
 from prism_explore.events.ledger.fold import Fold, family_rows, ledger, prune_counts
 from prism_explore.events.ledger.funnel import THINGS, Funnel, PruneCount, SpaceBreakdown, What, was_limited_by_budget
 from prism_explore.events.ledger.kernel_time import KernelTime
@@ -33,5 +33,6 @@ __all__ = [
     "outcome",
     "prune_counts",
     "was_limited_by_budget",
+    "why_untuned",
     "withheld",
 ]

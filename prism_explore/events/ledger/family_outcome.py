@@ -228,7 +228,8 @@ def _not_reached(row: FamilyRow, book: Ledger) -> Outcome:
     timed = f"{measured} of {count_text(others, 'other family', 'other families')} were timed"
     details = (("its lower bound", f"{seconds_text(row.floor_s)} modelled"),) if row.floor_s is not None else ()
     text = f"It is proved and was not timed: {_end(book)}. {timed if others else 'No kernel of this search was timed'}."
-    return Outcome("not reached", "not timed: budget", text, book.best.trial if book.best is not None else "", details)
+    short = "not timed: nothing tuned" if why_untuned(book) else "not timed: budget"
+    return Outcome("not reached", short, text, book.best.trial if book.best is not None else "", details)
 
 
 OUTCOMES: tuple[Callable[[FamilyRow, Ledger], Outcome | None], ...] = (
@@ -251,7 +252,17 @@ OUTCOMES: tuple[Callable[[FamilyRow, Ledger], Outcome | None], ...] = (
 
 
 # ---------------------------------------------------------------- parts of sentences
-def _end(book: Ledger, exhausted: str = "the budget of tuning was spent before its turn") -> str:
+def why_untuned(book: Ledger) -> str:
+    """Why a search of its full space tuned none of the families that it could have tuned; empty if it tuned some."""
+    is_exhausted = book.finished is not None and book.finished.stop == "exhausted"
+    if book.started is None or not is_exhausted or book.tuning_ended is not None or book.trials:
+        return ""
+    return (
+        f"nothing was tuned: kernels for {book.started.target} are timed on that machine only, with a budget of trials"
+    )
+
+
+def _end(book: Ledger, exhausted: str = "") -> str:
     """Why something was not done, by the state of the search; `exhausted` if that searched its full space."""
     if book.finished is None:
         return "the search has not come to it yet"
@@ -261,7 +272,7 @@ def _end(book: Ledger, exhausted: str = "the budget of tuning was spent before i
         case "budget":
             return "the search stopped at its budget before"
         case "exhausted":
-            return exhausted
+            return exhausted or why_untuned(book) or "the budget of tuning was spent before its turn"
 
 
 def _all(count: int) -> str:

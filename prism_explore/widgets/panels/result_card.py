@@ -14,7 +14,7 @@ from prism_explore.events.claim import why_untimed
 from prism_explore.events.fastest import OURS
 from prism_explore.events.format import count_text, seconds_text
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
-from prism_explore.events.ledger import Ledger, Trial
+from prism_explore.events.ledger import Ledger, Trial, outcome, why_untuned
 from prism_explore.events.no_improvement import NothingFaster
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
@@ -88,7 +88,7 @@ def _unfinished_card(context: Context) -> ResultCard:
     if ledger.finished is None:
         return ResultCard("frontier", "no kernel yet", sentence=f"No kernel has been timed so far: {counts}.")
     if n.proved:
-        return ResultCard("proved", "no kernel", sentence=f"{n.proved:,} proved, but {why_untimed(ledger)}.")
+        return ResultCard("proved", "no kernel", sentence=f"{n.proved:,} proved, but {_why_no_time(ledger)}.")
     if not ledger.near_misses:
         return ResultCard("frontier", "no kernel", sentence=f"Nothing is proved: {counts}.")
     miss = ledger.near_misses[0]
@@ -101,6 +101,12 @@ def _unfinished_card(context: Context) -> ResultCard:
         sentence=f"Nothing is proved: {miss.subject}, {miss.description}.{passes}",
         links=(_link(miss.subject, "inspector", "Why", "why it is not a result"),),
     )
+
+
+def _why_no_time(ledger: Ledger) -> str:
+    """Why no kernel of a proved candidate was timed; a family that could be tuned shows that nothing was."""
+    could_be_tuned = any(outcome(row, ledger).code == "not reached" for row in ledger.families)
+    return (why_untuned(ledger) if could_be_tuned else "") or why_untimed(ledger)
 
 
 # ---------------------------------------------------------------- comparisons
