@@ -165,12 +165,19 @@ class _Parser:
             raise _NoFormula("a term is missing")
         return product(tuple(factors))
 
-    def factors(self) -> list[Formula]:
-        """Factors up to a sign that ends a product; names next to one another are words, and no product."""
+    def factors(self, after_sign: bool = False) -> list[Formula]:
+        """Factors up to a sign that ends a product; names next to one another are words, and no product.
+
+        Args:
+            after_sign: whether a sign is before them that is no `+` or `-`, so that a minus belongs to a number.
+        """
         factors: list[Formula] = []
         multiplied = True
-        while (token := self.token) is not None and token.text not in _ENDS:
-            if token.text in ("*", "·") and factors:
+        while (token := self.token) is not None and (
+            token.text not in _ENDS or (after_sign and self.has_negative_number())
+        ):
+            after_sign = token.text in ("*", "·") and bool(factors)
+            if after_sign:
                 self.position += 1
                 multiplied = True
                 continue
@@ -179,7 +186,14 @@ class _Parser:
                 raise _NoFormula("words")
             factors.append(factor)
             multiplied = False
+        if after_sign and factors:
+            raise _NoFormula("a factor is missing")
         return factors
+
+    def has_negative_number(self) -> bool:
+        """Whether the next tokens are a minus and, without a space, a number."""
+        sign, *number = self.tokens[self.position : self.position + 2]
+        return sign.text in ("-", "−") and any(n.kind == "number" and not n.after_space for n in number)
 
     def reduction_or_factor(self, token: _Token) -> Formula:
         """A reduction of the factors behind it, or one factor."""
@@ -214,13 +228,16 @@ class _Parser:
 
     def reduced(self) -> Formula:
         """The factors of a reduction."""
-        factors = self.factors()
+        factors = self.factors(after_sign=True)
         if not factors:
             raise _NoFormula("a reduction of nothing")
         return product(tuple(factors))
 
     def factor(self) -> Formula:
-        """An atom with its exponent."""
+        """An atom with its exponent; a minus before it is that of the power."""
+        if self.token is not None and self.has_negative_number():
+            self.position += 1
+            return negate(self.factor())
         base = self.atom()
         if power := self.take(kind="super"):
             return Power(base, Fraction(power.text.translate(_SUPERSCRIPTS)))

@@ -131,7 +131,7 @@ def test_the_formulas_of_reasons_are_parsed(text: str, kind: type) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "f32(b, d) against f32(d)", "{k}: loop.pending", "b, n", "(", "a + ", "x[", "(" * 99]
+    "text", ["", "x·", "x·- 2", "f32(b, d) against f32(d)", "{k}: loop.pending", "b, n", "(", "a + ", "x[", "(" * 99]
 )
 def test_a_text_that_is_no_formula_has_no_mathml(text: str) -> None:
     assert parse_formula(text) is None
@@ -156,6 +156,23 @@ def test_names_are_escaped() -> None:
 def test_long_decimals_end_with_an_ellipsis_and_powers_of_ten_are_powers() -> None:
     assert "0.088388…" in to_mathml("1767766952966369/20000000000000000 x[p0]")
     assert "<msup><mn>10</mn>" in to_mathml("x[p0] + 1/1000000")
+
+
+@pytest.mark.parametrize(("text", "same"), [
+    ("x·-2", "(-2) x"),
+    ("d·-1/2·x", "d·(-1/2)·x"),
+    ("x·-2^1/2", "(-1) 2^1/2 x"),
+    ("Σ_{k:4} -1 x[k]", "Σ_{k:4} (-1) x[k]"),
+    ("Σd -2·x", "Σd (-2) x"),
+    ("x/-2", "x/(-2)"),
+    ("x -2", "x + (-2)"),
+])  # fmt: skip
+def test_a_negative_constant_inside_a_product_is_a_factor(text: str, same: str) -> None:
+    parsed, expected = parse_formula(text), parse_formula(same)
+
+    assert parsed is not None
+    assert expected is not None
+    assert evaluate(expected, value_of) == pytest.approx(evaluate(parsed, value_of))
 
 
 @pytest.mark.parametrize(
