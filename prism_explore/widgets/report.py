@@ -51,6 +51,7 @@ from prism_explore.widgets.views import (
     search_tree_map,
     time_map,
 )
+from prism_explore.widgets.views.egraph_view import MODES
 from prism_explore.widgets.views.marks import FAMILY_OUTLINES, LEGEND, LETTERS, PRUNED_KINDS
 
 MAX_GRAPHS = 40
@@ -210,6 +211,7 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
         "phases": {type(e.event).__name__: phase_of(e.event) for e in entries},
         "drawing": drawing(),
         "map_modes": to_data(PANELS["map"](context).modes),
+        "egraph_modes": [{"name": name, "label": label, "tip": tip} for name, (label, tip) in MODES.items()],
         "compared": compared.data if compared is not None else None,
         "timeline": recorder.versions.of,
         "pool": pool.to_data(recorder.versions.by_name()),

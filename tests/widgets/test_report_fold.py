@@ -21,6 +21,7 @@ from prism_explore.widgets.panels.filter_view import STATUSES, Filter
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.report import DOCK_PX, report_data
+from prism_explore.widgets.views.egraph_view import EGraphView
 from prism_explore.widgets.views.map_view import MapMode, MapView
 from tests.widgets.fakes import PRUNED, program
 from tests.widgets.recordings import large, story
@@ -62,6 +63,8 @@ def look(view: ViewState) -> dict[str, Any]:
         "interval": shown.interval,
         "filter": {name: getattr(chosen, name) for name in chosen.__dataclass_fields__},
         "tuning": "curve",
+        "path": view.egraph.path,
+        "step": view.egraph.step,
         **graph,
     }
 
@@ -130,7 +133,16 @@ def test_the_browser_shows_every_moment_zoom_and_selection_as_python_does(
                          interactive=False)  # fmt: skip
         looks.append(look(view))
         expected.append(to_data(sections(search, folds, view, memo=memo)))
-    for asked, answer, truth in zip(looks, browser_sections(node, tmp_path, report, looks), expected, strict=True):
+    folds, steps = Folds(entries), EGraphView(path=True, step=1)
+    paths = [path.removeprefix("path/") for path in report["timeline"] if path.startswith("path/")]
+    views = [ViewState(c, c, dock_px=DOCK_PX, egraph=steps, interactive=False) for c in paths]
+    answers = browser_sections(node, tmp_path, report, [*looks, *map(look, views)])
+    for view, answer in zip(views, answers[len(looks) :], strict=True):
+        shown, truth = answer["eclasses"], to_data(sections(search, folds, view, memo=memo))["eclasses"]
+        assert {**truth, "modes": [], "path": {**truth["path"], "tensors": []}} == {**shown, "modes": []}
+        assert ["classes", "egraph", "path"] == [mode["name"] for mode in shown["modes"]]
+    assert paths or name == "large"
+    for asked, answer, truth in zip(looks, answers[: len(looks)], expected, strict=True):
         exact = (asked["cursor"] or len(entries)) in report["moments"]
         for section in Sections.__dataclass_fields__ if exact else EXACT:
             if section == "script" or (section == "inspector" and not exact and asked["selection"] == ""):
@@ -159,6 +171,9 @@ def _comparable(section: str, data: Any, exact: bool) -> Any:
         return {**data, "add": None}
     if section == "map":
         return {name: data[name] for name in ("summary", "mode", "brush", "dimmed", "scene", "reasons")}
+    if section == "eclasses":
+        # A report has no buttons for what is not in it.
+        return {**data, "modes": []}
     if section == "tuning":
         # The caption counts the trials of the subject too; a report has one for all subjects.
         return {**data, "axes": [], "tops": [], "caption": ""}

@@ -106,6 +106,8 @@ export class ReportModel extends Answers {
       entered: "",
       program: false,
       tuning: "curve",
+      path: false,
+      step: 0,
     };
   }
 
@@ -144,6 +146,9 @@ export class ReportModel extends Answers {
     if (typeof program === "boolean") Object.assign(look, { program, entered: "" });
     const chart = of("tuning").mode;
     if (typeof chart === "string") look.tuning = chart;
+    const { mode: shown, step } = of("egraph");
+    if (typeof shown === "string") Object.assign(look, { path: shown === "path", step: 0 });
+    if (typeof step === "number") look.step = step;
     if (message.compare) this.folded.compared?.look(message.compare as CompareLook);
   }
 

@@ -11,6 +11,7 @@ from prism_explore.widgets.panels.panels import PANELS
 from prism_explore.widgets.refs import GOAL, FrameRef, frame_ref
 from prism_explore.widgets.report_data.moments import Recorder
 from prism_explore.widgets.scene import Item, Scene
+from prism_explore.widgets.views.egraph_view import EGraphView
 
 GOAL_FRAMES = 60
 """Number of frames of candidates other than the winner after which no other candidate's are recorded."""
@@ -46,12 +47,25 @@ def record_frames(recorder: Recorder, candidates: Sequence[str], folds: Folds, l
         return FrameCount()
     winner, *others = candidates
     tensors = recorder.memo.equalities(recorder.search.program, graphs[winner]).tensors
+    _record_path(recorder, winner, folds)
     own = _record_lemmas(recorder, [(winner, tensor) for tensor in tensors], folds, limit)
     verdicts = folds.events.verdicts
     by_form = {c for c in others if c in verdicts and verdicts[c].method == "normal form"}
     goals = [(c, GOAL) for c in others if c in graphs and c not in by_form]
     goals = _record_lemmas(recorder, goals, folds, GOAL_FRAMES)
     return FrameCount(winner, sum(own), len(own), len(tensors), len(goals))
+
+
+def _record_path(recorder: Recorder, candidate: str, folds: Folds) -> None:
+    """Record the path to the result as `path/<candidate>`; a page has no path between two other terms."""
+    versions = recorder.versions.of.get(f"inspector/{candidate}")
+    if versions is None:
+        return
+    view = replace(recorder.view, selection=candidate, subject=candidate, egraph=EGraphView(path=True))
+    panel = PANELS["eclasses"](Context.of(recorder.search, folds, view, recorder.memo))
+    if panel.path is not None and panel.path.steps:
+        panel = replace(panel, path=replace(panel.path, tensors=()), lemmas=replace(panel.lemmas, rows=()))
+        recorder.versions.record(f"path/{candidate}", versions[0][0], panel)
 
 
 def _record_lemmas(recorder: Recorder, lemmas: Sequence[tuple[str, str]], folds: Folds, limit: int) -> Sequence[int]:

@@ -36,6 +36,8 @@ export interface Report extends Templates {
   readonly compared: ComparedData | null;
   /** The modes of the search map. */
   readonly map_modes: readonly Choice[];
+  /** The modes of the e-class panel. */
+  readonly egraph_modes: readonly Choice[];
   /** Per name, such as inspector/f1, the moments at which its value changed, and the values. */
   readonly timeline: Readonly<Record<string, readonly (readonly [moment: number, value: Member])[]>>;
   readonly pool: PoolData;
@@ -66,6 +68,9 @@ export interface Look {
   program: boolean;
   /** The chart of the tuning panel. */
   tuning: string;
+  /** Whether the e-class panel shows the path, and the step of it. */
+  path: boolean;
+  step: number;
 }
 
 /** Computes the sections. The state of the last moment is kept. */
@@ -287,9 +292,31 @@ export class Folded {
         (known ? of("collapsed", known) : this.version("collapsed", state.count)) ?? panels.graph;
     }
     panels.code = of("code", selection) ?? panels.code;
-    const frame = of<EClasses>("frame", selection);
-    if (frame) panels.eclasses = { ...frame, lemmas: (panels.eclasses as EClasses).lemmas };
+    panels.eclasses = this.eclasses(panels.eclasses as EClasses | undefined, look, state);
     return panels;
+  }
+
+  /** The e-classes, a frame of an e-graph or a path, with a button for each that is in the page. */
+  private eclasses(classes: EClasses | undefined, look: Look, { count }: State): EClasses | undefined {
+    if (!classes) return undefined;
+    const of = (name: string) => this.version<EClasses>(name, count);
+    const [frame, path] = [of(`frame/${look.selection}`), of(`path/${classes.subject}`)];
+    const isThere: Readonly<Record<string, boolean>> = {
+      classes: true,
+      egraph: of(`frame/${classes.frame_ref}`) !== undefined,
+      path: path !== undefined,
+    };
+    const shown = (look.path ? path : undefined) ?? frame ?? classes;
+    return this.kept("eclasses", [classes, shown, shown === path && look.step], () => {
+      const modes = this.report.egraph_modes.filter(({ name }) => isThere[name]);
+      const step = Math.min(look.step, (shown.path?.steps.length ?? 1) - 1);
+      return {
+        ...shown,
+        lemmas: classes.lemmas,
+        modes: modes.length > 1 ? modes : [],
+        path: shown.path && { ...shown.path, step },
+      };
+    });
   }
 }
 

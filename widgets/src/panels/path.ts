@@ -15,6 +15,7 @@ export class PathView {
   private readonly note = h("p", { class: "pe-muted" });
   private readonly list = h("ol", { class: "pe-path", start: 0 });
   private readonly ends: HTMLElement;
+  private readonly choices: HTMLElement;
   private data: TermPath | null = null;
   private drawn = "";
   private timer: ReturnType<typeof setInterval> | undefined;
@@ -28,11 +29,11 @@ export class PathView {
       button.addEventListener("click", () => this.move(by));
       return button;
     };
+    this.choices = h("span", {}, h("label", {}, "from ", this.start), h("label", {}, " to ", this.end));
     this.ends = h(
       "div",
       { class: "pe-choices" },
-      h("label", {}, "from ", this.start),
-      h("label", {}, "to ", this.end),
+      this.choices,
       step(-1, "‹ previous", "the step before ([)"),
       step(1, "next ›", "the next step (])"),
       this.play,
@@ -58,7 +59,8 @@ export class PathView {
       this.note.textContent = data.note;
       refill(this.list, ...data.steps.map((step, n) => this.row(step, n)));
     }
-    this.ends.hidden = data.tensors.length === 0;
+    this.ends.hidden = data.steps.length === 0;
+    this.choices.hidden = data.tensors.length === 0;
     this.start.value = data.start;
     this.end.value = data.end;
     [...this.list.children].forEach((row, n) => {
