@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import Event, ExplorationStarted
+from prism_explore.events.kinds import Event, ExplorationFinished, ExplorationStarted
 from prism_explore.ir.text import show
 from prism_explore.session.record import Record, open_record
 from prism_explore.widgets.jupyter.recorded import RecordedSession
@@ -21,6 +21,7 @@ from prism_explore.widgets.panels.filter_view import STATUSES, Filter
 from prism_explore.widgets.panels.panels import sections
 from prism_explore.widgets.panels.sections import Sections, to_data
 from prism_explore.widgets.report import DOCK_PX, report_data
+from prism_explore.widgets.report_data import moments
 from prism_explore.widgets.views.egraph_view import EGraphView
 from prism_explore.widgets.views.map_view import MapMode, MapView
 from tests.widgets.fakes import PRUNED, program
@@ -138,8 +139,10 @@ def test_the_browser_shows_every_moment_zoom_and_selection_as_python_does(
     views = [ViewState(c, c, dock_px=DOCK_PX, egraph=steps, interactive=False) for c in paths]
     answers = browser_sections(node, tmp_path, report, [*looks, *map(look, views)])
     for view, answer in zip(views, answers[len(looks) :], strict=True):
-        shown, truth = answer["eclasses"], to_data(sections(search, folds, view, memo=memo))["eclasses"]
-        assert {**truth, "modes": [], "path": {**truth["path"], "tensors": []}} == {**shown, "modes": []}
+        truth, shown = to_data(sections(search, folds, view, memo=memo)), answer["eclasses"]
+        path = {**truth["eclasses"]["path"], "tensors": []}
+        assert {**truth["eclasses"], "modes": [], "path": path} == {**shown, "modes": []}
+        assert truth["graph"] == answer["graph"]
         assert ["classes", "egraph", "path"] == [mode["name"] for mode in shown["modes"]]
     assert paths or name == "large"
     for asked, answer, truth in zip(looks, answers[: len(looks)], expected, strict=True):
@@ -149,6 +152,18 @@ def test_the_browser_shows_every_moment_zoom_and_selection_as_python_does(
                 continue
             known = _without_missing_frames(truth[section], report) if section == "inspector" else truth[section]
             assert _comparable(section, known, exact) == _comparable(section, answer[section], exact), asked
+
+
+def test_at_the_end_of_a_search_the_panels_of_its_best_candidate_are_recorded_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(moments, "MAX_INSPECTORS", 0)
+    session = SESSIONS["saved"]()
+    finished = next(e.seq for e in session.journal.entries if isinstance(e.event, ExplorationFinished)) + 1
+    timeline = report_data(session)[0]["timeline"]
+    (best,) = (path.removeprefix("path/") for path in timeline if path.startswith("path/"))
+
+    assert finished in [moment for moment, _ in timeline[f"graph/{best}"]]
 
 
 def _without_missing_frames(inspector: Any, report: Any) -> Any:

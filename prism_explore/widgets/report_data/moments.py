@@ -190,10 +190,10 @@ class Recorder:
             self.versions.compute(f"code/{ref}", moment, PANELS["code"], selected(context, ref))
 
     def _add_best(self, changed: Changed, context: Context) -> None:
-        """Add what changes when another candidate becomes the best, and when the best one is timed again."""
+        """Add what changes when another candidate becomes the best, and when the best one is timed again or final."""
         best = context.ledger.best
         candidate = best.candidate if best is not None else ""
-        if candidate == self._best and not changed.has_race:
+        if candidate == self._best and not changed.best:
             return
         for family in {family_of(c) for c in (candidate, self._best) if c}:
             changed.all_of.add(family)
@@ -273,7 +273,8 @@ class Changed:
     graphs: set[str] = field(default_factory=set[str])
     """Families and candidates that are new, or have a new verdict or certificate."""
     has_certificate: bool = False
-    has_race: bool = False
+    best: bool = False
+    """Whether the best candidate was timed again, or is final."""
 
 
 def changed_refs(entries: Sequence[Entry]) -> Changed:
@@ -296,7 +297,7 @@ def changed_refs(entries: Sequence[Entry]) -> Changed:
         if isinstance(event, GRAPH_KINDS):
             changed.graphs.add(candidate or getattr(event, "family", ""))
         changed.has_certificate |= isinstance(event, kinds.CertificateReplayed)
-        changed.has_race |= isinstance(event, kinds.BaselineMeasured)
+        changed.best |= isinstance(event, kinds.BaselineMeasured | kinds.ExplorationFinished)
         if trial:
             changed.trials.add(trial)
         changed.families.update(families)
