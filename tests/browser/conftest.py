@@ -20,7 +20,7 @@ FAILED = pytest.StashKey[bool]()
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """One JupyterLab for all browser tests of a run."""
+    """One JupyterLab for all browser tests of a process."""
     from tests.browser.lab import running_lab
 
     with running_lab(tmp_path_factory.mktemp("lab")) as lab:

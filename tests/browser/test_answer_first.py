@@ -114,7 +114,6 @@ def test_separators_are_dragged_and_remembered(chromium: Browser, tmp_path: Path
     page.context.close()
 
 
-@pytest.mark.serial
 @pytest.mark.timeout(600)
 def test_nothing_moves_when_a_row_changes_and_nothing_is_alive_without_its_kernel(lab: Lab, lab_page: LabPage) -> None:
     from playwright.sync_api import expect

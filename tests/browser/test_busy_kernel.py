@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 from benchmarks.explorer_time import CLICK_S, LOOK_BACK_S, PAUSE_S
 from tests.browser.lab import EXECUTE, Lab, LabPage
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(300)]
 
 EVENTS = 5_000
 SEARCH = f"""

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.lab import Lab, LabPage
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOTEBOOK = ROOT / "notebooks" / "00_ten_minutes.ipynb"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.browser.lab import CellError, Lab, LabPage
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 
 def test_a_notebook_runs_from_end_to_end_in_the_python_of_the_tests(lab: Lab, lab_page: LabPage) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.lab import Lab, LabPage
 
-pytestmark = [pytest.mark.serial, pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 CELLS = (
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.serial
+pytestmark = pytest.mark.slow
 
 
 def test_vitest(node: Path) -> None:
