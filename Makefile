@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 AS_ROOT := $(shell if [ "$$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
 export PYTHONUTF8 := 1
 
-.PHONY: help setup explore test lint format widgets notebooks bench clean browser node
+.PHONY: help setup explore test thorough lint format widgets notebooks bench clean browser node
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,11 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
 	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --phase parallel -n 2 --dist loadfile --no-loadscope-reorder $(ARGS) || [ $$? = 5 ]
 	@$(BIN)/python -m pytest --phase serial $(ARGS) || [ $$? = 5 ]
+
+# The numbers of cases that a test names itself stay.
+thorough: $(VENV)/.test ## run the tests with random cases, with twenty times as many: about two hours
+	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n 2 --dist loadfile -m "hypothesis or mutants" \
+		--hypothesis-profile=thorough --mutants=100000 --timeout=7200 $(ARGS)
 
 lint: $(VENV)/.test node ## check style, types and layers, in both languages
 	@$(BIN)/python -m pytest -q tests/test_checks.py $(ARGS)

@@ -19,8 +19,11 @@ from hypothesis import HealthCheck, settings
 from prism_explore.targets import host, target
 
 # How long an example takes to be made says something of the machine's other work, not of what is tested.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+# `make thorough` draws more.
+ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", ANY_MACHINE, max_examples=50)
+settings.register_profile("thorough", ANY_MACHINE, max_examples=1000)
+settings.load_profile("quick")
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDENS = ROOT / "tests" / "goldens"
@@ -72,6 +75,7 @@ class Golden:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="rewrite tests/goldens/ with what this run says")
+    parser.addoption("--mutants", type=int, help="how many mutated sGraphs, and arbitrary ones, the verifier meets")
     parser.addoption(
         "--phase",
         choices=("parallel", "serial"),

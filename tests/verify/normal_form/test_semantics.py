@@ -35,7 +35,8 @@ from tests.verify.pointwise import Array, Meaning, TooLong, other_bottoms, total
 from tests.verify.programs import arbitrary, draw_inputs, sizes_of
 from tests.verify.workloads import ENTRIES
 
-PROGRAMS_IN_ALL = 5_000
+PROGRAMS_IN_ALL = 2_500
+"""A hundred thousand by `make thorough`."""
 LARGEST_ERROR = 1e-6
 LARGEST_VALUE = 1e9
 SMALLEST_DIFFERENCE = 1e-7
@@ -142,8 +143,10 @@ def _shaky(graph: SGraph, n: int, form: NormalForm, inputs: dict[str, Array], si
     return False
 
 
+@pytest.mark.slow
+@pytest.mark.mutants
 def test_the_normal_forms_of_arbitrary_graphs_mean_what_the_graphs_compute(request):
-    wanted = (request.config.getoption("--mutants", None) or PROGRAMS_IN_ALL) * 3 // 5
+    wanted = (request.config.getoption("--mutants") or PROGRAMS_IN_ALL) * 3 // 5
     r = random.Random(7)
     tally: Counter[str] = Counter()
     while tally["compared"] < wanted:
@@ -175,8 +178,10 @@ def tiny_row(name: str) -> tuple[Workload, list[tuple[str, str]]]:
     return row, [(i.name, str(i.type)) for i in trace(row.code, row.inputs, name).program.inputs]
 
 
+@pytest.mark.slow
+@pytest.mark.mutants
 def test_the_normal_forms_of_mutants_mean_what_the_mutants_compute(request):
-    wanted = (request.config.getoption("--mutants", None) or PROGRAMS_IN_ALL) * 2 // 5
+    wanted = (request.config.getoption("--mutants") or PROGRAMS_IN_ALL) * 2 // 5
     r = random.Random(11)
     # A whole transformer block takes as long as fifty others, and has nothing that they have not.
     bases = [smaller(c.sgraph) for c in CASES]
