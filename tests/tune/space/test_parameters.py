@@ -6,21 +6,27 @@ from collections.abc import Mapping
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prism_explore.errors import ShapeError
+from prism_explore.ir.dims import Dim
 from prism_explore.pipeline.stages import Verified
 from prism_explore.targets import GPUS
 from prism_explore.tune.space.parameters import (
     Limits,
+    compiled_condition,
+    condition_text,
     divisors,
     legal_sizes,
     limits_of,
     schedules,
     some_sizes,
 )
+from tests.strategies import dims
 from tests.tune.toys import TOY, fused, split
+
+NUMBERS = st.integers(1, 12)
 
 
 def is_legal(sizes: Mapping[str, int], limits: Limits) -> bool:
@@ -31,6 +37,19 @@ def is_legal(sizes: Mapping[str, int], limits: Limits) -> bool:
         and all(d.rational(sizes) <= TOY.max_blocks for d in limits.blocks)
         and all(d.rational(sizes) <= TOY.shared_memory_bytes for d in limits.scratch)
     )
+
+
+@given(dims(), st.lists(NUMBERS, min_size=8, max_size=8), st.none() | st.integers(0, 200))
+def test_a_condition_in_integers_is_that_in_fractions(d: Dim, values: list[int], most: int | None) -> None:
+    assume(len(d.symbols) <= len(values))
+    exact = d.rational(dict(zip(d.symbols, values, strict=False)))
+    expected = exact <= most if most is not None else exact.denominator == 1 and exact >= 1
+
+    assert expected == compiled_condition([condition_text(d, d.symbols, most)])(values)
+
+
+def test_no_conditions_always_hold() -> None:
+    assert compiled_condition([])([])
 
 
 def by_hand(verified: Verified, shapes: dict[str, int], most: int) -> set[tuple[tuple[str, int], ...]]:
