@@ -358,7 +358,9 @@ def _export(
     code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int], strict: bool
 ) -> tuple[Any, str]:
     """The exported program with known operators only, and all operators as they are run."""
-    with tracing():
+    import torch
+
+    with tracing(strict=not isinstance(code, torch.fx.GraphModule)):
         exported = _export_alone(code, name, types, symbols, strict)
         return decomposed(exported, BY_NAME), str(exported.graph)
 

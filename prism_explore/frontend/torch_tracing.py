@@ -13,13 +13,17 @@ _OURS = RLock()
 
 
 @contextmanager
-def tracing() -> Generator[None]:
+def tracing(*, strict: bool) -> Generator[None]:
     """Hold the lock while torch.export traces; a trace within a trace on the same thread is allowed.
 
-    torch holds a lock of its own while it compiles, also around our backend, which traces; and torch.export waits for
-    it. So it is taken first, or a trace and a compilation in two threads could wait for each other for ever.
+    torch holds a lock of its own while it compiles, also around our backend, which traces; and a strict trace waits for
+    it. So a strict trace takes it first, or a trace and a compilation in two threads would wait for each other for
+    ever. Another trace does not: it can be part of a search that our backend waits for.
+
+    Args:
+        strict: whether torch.export is called with `strict=True`.
     """
     from torch._dynamo import convert_frame
 
-    with getattr(convert_frame, "compile_lock", nullcontext()), _OURS:
+    with getattr(convert_frame, "compile_lock", nullcontext()) if strict else nullcontext(), _OURS:
         yield
