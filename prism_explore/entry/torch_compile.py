@@ -152,8 +152,8 @@ class TorchCompiler:
 
     # ------------------------------------------------------------ regions
     def _refused(self, region: Region) -> str:
-        """Why an earlier attempt found that no kernel can compute a region."""
-        found = self._sessions.get(region.text) if self._sessions else None
+        """Why no kernel can compute a region; empty where one can be searched."""
+        found = self._session(region)
         return found if isinstance(found, str) else ""
 
     def _session(self, region: Region) -> Session | str:

@@ -39,6 +39,7 @@ from prism_explore.entry.torch_nodes import (
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_simplify import ENTER_VMAP, LEAVE_VMAP
 from prism_explore.ir.tensors import dtype_name
+from prism_explore.pipeline.search_space import LARGEST_OPS
 from prism_explore.targets import Target
 
 MOST_NODES = 24
@@ -58,6 +59,8 @@ LEAST_SHARE = 0.01
 """A region whose nodes in torch take less than this share of the modelled time of all regions is not searched."""
 PASSES = 3
 """How often readers are counted again from the last partition."""
+MOST_CUTS = 8
+"""How often a graph is cut again because a chosen region cannot be searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,8 @@ def partition(graph: Any, target: Target, measured: Mapping[str, float], refused
         graph: torch's, with an example value at each node.
         target: the machine of the cost model.
         measured: times of earlier regions in seconds, by `Region.text`.
-        refused: why no kernel can compute a region, or an empty text.
+        refused: why no kernel can compute a region, or an empty text. It is called for chosen regions; where it gives a
+            reason, the graph is cut again.
     """
     return _Partitioner(graph, target, measured, refused).run()
 
@@ -161,8 +165,23 @@ class _Partitioner:
         """The nodes that compute and that regions can contain, in graph order."""
         self.sources = {n: self._sources(n) for n in cells}
         self.costs: dict[frozenset[Any], Cost] = {}
+        self.refusals: dict[frozenset[Any], str] = {}
+        """Chosen sets that no kernel can compute, and why."""
 
     def run(self) -> Partition:
+        chosen, cores = self._cut()
+        for _ in range(MOST_CUTS):
+            if not self._refuse(cores):
+                break
+            chosen, cores = self._cut()
+        calls = [n for n in self.found if n.op in ("call_function", "call_method")]
+        computing = {n for n in calls if is_float(n) and n not in self.views and self.found[n].elements}
+        covered = {n for core in cores for n in core}
+        left = {n: self._why(n, chosen) for n in sorted(computing - covered)}
+        return Partition(tuple(map(Region.of, cores)), tuple(map(self._cost, cores)), left, frozenset(computing))
+
+    def _cut(self) -> tuple[dict[Any, frozenset[Any]], list[frozenset[Any]]]:
+        """The chosen sets by their last node, and those that are worth a search, in graph order."""
         readers = {n: float(max(1, len(self._readers(n)))) for n in self.cells}
         chosen: dict[Any, frozenset[Any]] = {}
         for _ in range(PASSES):
@@ -172,14 +191,18 @@ class _Partitioner:
                 for leaf in self._leaves(core):
                     used[leaf] += 1.0
             readers = {n: max(1.0, (readers[n] + 2 * used[n]) / 3) for n in self.cells}
-        calls = [n for n in self.found if n.op in ("call_function", "call_method")]
-        computing = {n for n in calls if is_float(n) and n not in self.views and self.found[n].elements}
         total_s = sum(self._cost(core).seconds for core in chosen.values())
         worth = {root: core for root, core in chosen.items() if self._torch_s(*core) >= LEAST_SHARE * total_s}
-        cores = [worth[root] for root in sorted(worth)]
-        covered = {n for core in cores for n in core}
-        left = {n: self._why(n, chosen) for n in sorted(computing - covered)}
-        return Partition(tuple(map(Region.of, cores)), tuple(map(self._cost, cores)), left, frozenset(computing))
+        return chosen, [worth[root] for root in sorted(worth)]
+
+    def _refuse(self, cores: Collection[frozenset[Any]]) -> bool:
+        """Note which sets no kernel can compute; sets that contain one of them are assumed to be no better."""
+        new = {core: why for core in cores if (why := self.refused(Region.of(core)))}
+        self.refusals |= new
+        for core, cost in self.costs.items():
+            if not cost.obstacle and (why := _found_within(core, new)):
+                self.costs[core] = replace(cost, obstacle=why)
+        return bool(new)
 
     # ------------------------------------------------------------ sets of nodes
     def _cover(self, readers: Mapping[Any, float]) -> dict[Any, frozenset[Any]]:
@@ -216,11 +239,18 @@ class _Partitioner:
                 continue
             for core in list(partial):
                 for more in kept[source]:
-                    if len((grown := core | more) - self.views) <= MOST_NODES:
+                    if len((grown := core | more) - self.views) <= MOST_NODES and self._fits(grown):
                         partial[grown] = None
             if len(partial) > 2 * KEPT:
                 partial = dict.fromkeys([alone, *sorted(partial, key=total_s)[: 2 * KEPT]])
         return list(partial)
+
+    def _fits(self, core: frozenset[Any]) -> bool:
+        """Whether one kernel may hold a set: by a lower bound of `fused_ops`, whose exact figure needs a trace."""
+        loads = {i for n in core for i in self.found[n].read if i not in core and self.found[i].elements}
+        computing = [self.found[n].translation for n in core]
+        means = sum(t.reduces and not t.products for t in computing)  # √ of the mean of squares is one operator
+        return len(loads) + sum(t.operators for t in computing) - 2 * means <= LARGEST_OPS
 
     def _with_views(self, node: Any) -> frozenset[Any]:
         found, open_nodes = {node}, [node]
@@ -273,11 +303,12 @@ class _Partitioner:
     # ------------------------------------------------------------ cost
     def _cost(self, core: frozenset[Any]) -> Cost:
         if core not in self.costs:
-            self.costs[core] = self._new_cost(Region.of(core))
+            self.costs[core] = self._new_cost(core)
         return self.costs[core]
 
-    def _new_cost(self, region: Region) -> Cost:
-        obstacle = region.obstacle or self.refused(region)
+    def _new_cost(self, core: frozenset[Any]) -> Cost:
+        region = Region.of(core)
+        obstacle = region.obstacle or _found_within(core, self.refusals)
         if self.measured and (seconds := self.measured.get(region.text)) is not None:
             return Cost(seconds, True, obstacle=obstacle)
         seconds, least = self._modelled(region)
@@ -340,6 +371,11 @@ class _Partitioner:
             return f"its region takes less than {LEAST_SHARE:.0%} of the modelled time"
         alone = self._cost(self._with_views(node)).obstacle
         return alone or "nothing that is computed needs it"
+
+
+def _found_within(core: frozenset[Any], refusals: Mapping[frozenset[Any], str]) -> str:
+    """Why a set is refused; empty if no refused set is a part of it."""
+    return next((why for part, why in refusals.items() if part <= core), "")
 
 
 def _only_moves(node: Any, translation: Translation) -> bool:

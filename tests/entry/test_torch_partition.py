@@ -109,6 +109,24 @@ def test_what_no_kernel_can_compute_is_cut_smaller_and_says_why():
     assert ["no row"] == list(found.left.values())
 
 
+def test_a_region_that_is_too_large_for_one_kernel_is_cut_until_all_are_small_enough():
+    def chain(x):
+        return (x.exp() + 1.0).sin().cos().sqrt()
+
+    graph = graph_of(chain, torch.rand(64, D))
+    asked = []
+
+    def refused(region):
+        asked.append(len(region.nodes))
+        return "too large" * (len(region.nodes) > 2)
+
+    found = partition(graph, H100, {}, refused)
+
+    assert 5 == asked[0]
+    assert not found.left
+    assert max(len(r.nodes) for r in found.regions) <= 2
+
+
 @pytest.mark.parametrize(("size", "is_inside"), [(1, True), (3, False)])
 def test_a_convolution_is_in_a_region_if_one_kernel_can_compute_it(size, is_inside):
     x, w = torch.randn(4, 64, 32, 32), torch.randn(64, 64, size, size)
