@@ -103,6 +103,10 @@ FURTHER_CASES = {
         ),
         X,
     ),
+    "means of what a mask keeps": (
+        lambda x: (x * (x > 0)).sum(-1) / (x > -0.2).sum(-1, dtype=torch.int64) + (x > 0).sum(-1, dtype=torch.int32),
+        X,
+    ),
     "what is no finite number": (
         lambda x: (
             torch.where(torch.isnan(torch.log(x)), x, 1.0)
