@@ -47,7 +47,8 @@ class Coverage:
     """One step of a program: what computes it, and why."""
 
     state: State
-    """`searched`; `opaque`: an operator without a row; `torch`: views, float64 on a CPU, what is too large."""
+    """`searched`; `opaque`: an operator without a row, or that no single kernel computes; `torch`: views, float64 on a
+    CPU, what is too large."""
     what: str
     """The operators."""
     result: str
