@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/torch_operators.py
     .venv/bin/python benchmarks/torch_operators.py --only softmax --samples 9
     .venv/bin/python benchmarks/torch_operators.py --modules
+    .venv/bin/python benchmarks/torch_operators.py --store verdicts.jsonl      # a second time, it goes on
 
 Sources: `op_db` of `torch.testing._internal.common_methods_invocations` and, with `--modules`, `module_db` of
 `common_modules`, with their sample inputs in float32; modules are in evaluation mode. They need the package
@@ -29,12 +30,13 @@ from __future__ import annotations
 
 import argparse
 import copy
+import json
 import re
 import sys
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -46,6 +48,7 @@ import numpy as np
 import torch
 from torch.utils import _pytree
 
+from benchmarks.machine_info import package_versions, run_header
 from prism_explore.errors import PrismError, UnsupportedOperator
 from prism_explore.frontend.export import exported, traced
 from prism_explore.frontend.mixed_program import evaluate_mixed
@@ -297,6 +300,12 @@ def operators(only: str = "") -> list[Any]:
     return [e for e in op_db if re.search(only, e.name)]
 
 
+def stored(path: Path) -> dict[str, Verdict]:
+    """The verdicts of a file that `--store` wrote, by operator; none if there is no such file."""
+    lines = path.read_text().splitlines()[1:] if path.exists() else []
+    return {v.operator: v for v in (Verdict(**json.loads(line)) for line in lines)}
+
+
 def counts(verdicts: Sequence[Verdict]) -> str:
     """One line per kind."""
     found = Counter(v.kind for v in verdicts)
@@ -319,19 +328,30 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=4, help="number of samples of each")
     parser.add_argument("--modules", action="store_true", help="judge modules instead of operators")
     parser.add_argument("--list", action="store_true", help="print each verdict")
+    parser.add_argument("--store", type=Path, help="a file of verdicts: those in it are kept, the others are appended")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     start, verdicts = perf_counter(), []
+    known = stored(options.store) if options.store else {}
+    if options.store and not known:
+        header = {**run_header(), "versions": package_versions(), "samples": options.samples}
+        options.store.write_text(json.dumps(header) + "\n")
     for entry in (modules if options.modules else operators)(options.only):
         began = perf_counter()
+        if name_of(entry) in known:
+            verdicts.append(known[name_of(entry)])
+            continue
         try:
             verdicts.append(judge(entry, options.samples))
         except Exception as failure:  # a crash is a finding of its own
             if isinstance(failure, UnsupportedOperator):
                 raise
             verdicts.append(Verdict(name_of(entry), "WRONG", 0, 0, f"crash: {type(failure).__name__}: {failure}"[:200]))
+        v = verdicts[-1]
+        if options.store:
+            with options.store.open("a") as file:
+                file.write(json.dumps(asdict(v)) + "\n")
         if options.list:
-            v = verdicts[-1]
             print(
                 f"{v.operator:50} {v.kind:10} {v.taken}/{v.tried} {perf_counter() - began:5.1f} s  {v.reason}",
                 flush=True,

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("expecttest")
 
-from benchmarks.torch_operators import judge, modules, operators
+from benchmarks.torch_operators import KINDS, judge, modules, operators, stored
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 PROBED = (
     "__radd__|addbmm|addcmul|addmv|atan2|baddbmm|block_diag|cdist|copysign|cumsum|diag_embed|dist|einsum|erfinv|fmax|"
-    "heaviside|hypot|inner|kron|linalg.cross|logsumexp|masked.softmax|movedim|nan_to_num|narrow|norm|ones_like|prod|"
-    "remainder|renorm|roll|round|std|tensordot|trapezoid|tril|trunc|unflatten|vsplit|xlogy|nn.functional."
-    "(bilinear|cosine_similarity|gelu|group_norm|instance_norm|interpolate|layer_norm|linear|max_pool2d|mse_loss|"
-    "normalize|pdist|pixel_shuffle|prelu|softmin|softplus|unfold)"
+    "heaviside|hypot|inner|kron|linalg.(cross|inv)|logsumexp|masked.(mean|softmax)|movedim|nan_to_num|narrow|norm|"
+    "ones_like|pow|prod|remainder|renorm|roll|round|std|tensordot|trapezoid|tril|trunc|unflatten|vsplit|xlogy|"
+    "nn.functional.(bilinear|conv2d|conv_transpose1d|cosine_similarity|gelu|group_norm|instance_norm|interpolate|"
+    "layer_norm|linear|max_pool2d|mse_loss|normalize|pdist|pixel_shuffle|prelu|softmin|softplus|unfold)"
 )
 """Names from each group of rows and decompositions; all operators together take minutes."""
 
@@ -36,3 +41,20 @@ def test_probed_modules_of_torchs_database_are_right(golden):
 
     assert [] == [v for v in verdicts if v.kind == "WRONG"]
     golden("frontend/torch_modules", "".join(f"{v.operator:40} {v.kind}\n" for v in verdicts))
+
+
+def test_the_readme_has_the_counts_of_the_verdicts_of_all_operators_and_modules():
+    verdicts = stored(BENCHMARKS / "results" / "2026-11-26-torch-operators.jsonl").values()
+    is_module = {v.operator: re.match(r"nn\.[A-Z]", v.operator) is not None for v in verdicts}
+    section = (BENCHMARKS / "README.md").read_text().partition("## torch's own operators")[2].partition("\n## ")[0]
+    said = [tuple(map(int, row)) for row in re.findall(r"^\|.*\| (\d+) \| (\d+) \|$", section, re.MULTILINE)]
+
+    counted = [
+        tuple(
+            sum(v.kind == kind and is_module[v.operator] == of_modules for v in verdicts)
+            for of_modules in (False, True)
+        )
+        for kind in KINDS
+    ]
+    assert said == counted
+    assert (702, 114) == tuple(map(sum, zip(*counted, strict=True)))
