@@ -234,6 +234,7 @@ def _run(args: argparse.Namespace) -> None:
     from prism_explore.session.search_cache import cache_folder
     from prism_explore.session.session import Session
     from prism_explore.session.trace_cache import TraceCache
+    from prism_explore.targets import target
     from prism_explore.tune.budget import BUDGETS
     from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
 
@@ -245,6 +246,7 @@ def _run(args: argparse.Namespace) -> None:
     folder = None if args.no_cache else cache_folder()
     is_new = folder is None or TraceCache(folder).find(row.code, row.inputs, row.name) is None
     if is_new and args.target == "cpu" and min(budget.trials, budget.seconds) > 0:
+        target(args.target)  # a new machine is measured first, because the imports would disturb that
         start_fork_servers_early(DEFAULT_BASELINES)
     session = Session(
         row.code,

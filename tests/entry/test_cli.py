@@ -5,6 +5,7 @@ import json
 import pytest
 
 from prism_explore.entry import cli
+from prism_explore.errors import ShapeError
 from prism_explore.frontend import workloads
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.search import early_start
@@ -42,6 +43,21 @@ def test_an_unknown_machine_is_named(capsys, tiny):
     assert 2 == cli.main(["run", "rmsnorm_linear", "--target", "abacus"])
 
     assert "abacus" in capsys.readouterr().err
+
+
+def test_a_machine_is_measured_before_imports_of_workers_disturb_that(capsys, tiny, monkeypatch):
+    calls = []
+
+    def traced(*_, **__):
+        calls.append("trace")
+        raise ShapeError("made up")
+
+    monkeypatch.setattr("prism_explore.targets.target", calls.append)
+    monkeypatch.setattr(early_start, "start_fork_servers", lambda _: calls.append("imports"))
+    monkeypatch.setattr("prism_explore.session.session.Session", traced)
+
+    assert 2 == cli.main(["run", "rmsnorm_linear", "--no-cache"])
+    assert ["cpu", "imports", "trace"] == calls
 
 
 @pytest.mark.slow
