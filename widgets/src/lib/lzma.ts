@@ -1,5 +1,7 @@
 // Decompresses what Python's `lzma` writes as FORMAT_ALONE. A report uses it because browsers only decompress deflate,
-// which finds no repetitions more than 32 KB apart. The names are those of the LZMA specification of the 7-Zip project.
+// which finds no repetitions more than 32 KB apart: with 700 events the data of a page takes 0.24 MB, and 0.35 MB by
+// deflate. This adds 2.4 KB to the bundle; the package lzma1 would add 48 KB, its encoder included.
+// The names are those of the LZMA specification of the 7-Zip project.
 
 const HEADER_BYTES = 13;
 const STATES = 12;
