@@ -83,14 +83,22 @@ $(VENV)/bin/python:
 		echo "    sudo apt-get install $$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; \
 		echo "or name another interpreter: make PYTHON=/path/to/python $(MAKECMDGOALS)"; exit 1; } >&2
 
+# The package is compiled to bytecode as pip does with packages that are not editable: where Python may not write bytecode
+# while it runs, every process would compile the package again.
+INSTALL = $(PIP) install -qq $(CONSTRAINTS)
+COMPILE = $(BIN)/python -m compileall -q -j 2 prism_explore
+
 $(VENV)/.lab: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "setting up $(VENV) (about two minutes the first time)"
-	@$(PIP) install -qq $(CONSTRAINTS) -e '.[lab]'
+	@$(INSTALL) -e '.[lab]'
+	@$(COMPILE)
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.lab
-	@$(PIP) install -qq $(CONSTRAINTS) -e '.[lab,test]'
-	@touch $@
+$(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "setting up $(VENV) with what tests need (about two minutes the first time)"
+	@$(INSTALL) -e '.[lab,test]'
+	@$(COMPILE)
+	@touch $(VENV)/.lab $@
 
 # ------------------------------------------------------------------ what only tests need
 # Neither is an error when it cannot be had: the tests that need it are skipped, and say so.
