@@ -10,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READMES = sorted(p for p in ROOT.rglob("README.md") if not {"node_modules", ".venv"} & set(p.relative_to(ROOT).parts))
-PATHS = re.compile(r"(?<![\w./-])(?:[\w.-]+/)+(?:[\w.-]+\.(?:py|md|json|txt|ipynb|toml|png))?|(?<=`)[\w]+\.py(?=`)")
+PATHS = re.compile(
+    r"(?<![\w./-])(?:[\w.-]+/)+(?:[\w.-]+\.(?:py|md|jsonl|json|txt|ipynb|toml|png))?|(?<=`)[\w]+\.py(?=`)"
+)
 MADE_AT_RUN_TIME = ("widgets/node_modules/", ".venv/bin/")
 
 

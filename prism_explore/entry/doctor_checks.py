@@ -308,8 +308,9 @@ def check_egglog() -> Outcome:
 
 def check_graphviz() -> Outcome:
     """Lay out a graph of two nodes."""
-    from prism_explore.widgets.drawing.layout import Box, Diagram, place
+    from prism_explore.widgets.drawing.layout import Box, Diagram, load_graphviz, place
 
+    load_graphviz()  # a layout of this graph may be known from an earlier call
     placed = place(Diagram((Box("a", 40.0, 20.0), Box("b", 40.0, 20.0)), (("a", "b"),)))
     if placed.rects["a"].y >= placed.rects["b"].y:
         return Failed("the layout of two nodes is upside down")

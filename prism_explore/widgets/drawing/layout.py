@@ -176,7 +176,7 @@ def _swapped(sequence: tuple[str, ...], placed: Placed) -> int:
 
 def _place(diagram: Diagram, guides: int) -> Placed:
     """A layout with so many invisible edges per box of a sequence."""
-    pygraphviz = _load_graphviz()
+    pygraphviz = load_graphviz()
     with _GRAPHVIZ_LOCK:
         graph = pygraphviz.AGraph(directed=True, strict=False)
         graph.graph_attr.update(
@@ -209,7 +209,12 @@ def _guide(graph, prefix: str, boxes: tuple[str, ...], edges: int) -> None:
         graph.add_edge(left, right, key=f"{left}-{right}", style="invis")
 
 
-def _load_graphviz():
+def load_graphviz():
+    """The module `pygraphviz`, which is imported here.
+
+    Raises:
+        GraphvizUnavailable: it, or the Graphviz library in its wheel, cannot be loaded.
+    """
     try:
         import pygraphviz
     except ImportError as error:
