@@ -171,4 +171,4 @@ def verify_family(family: Family, space: Space, target: Target, seed: int) -> Fa
 @memoize(16)
 def _prover(program: str, thread: int) -> Prover:
     """A worker's prover for a program; threads have one each, because a prover has one owner."""
-    return Prover(parse_program(program), audits=False)
+    return Prover(parse_program(program), audit_interval=None)

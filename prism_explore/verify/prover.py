@@ -42,6 +42,8 @@ from prism_explore.verify.normal_form.cut_points import find_equal_forms
 from prism_explore.verify.normal_form.equalities import compare_lowered
 from prism_explore.verify.normal_form.forms import NormalForm, show
 from prism_explore.verify.normal_form.functions import DEFINED_FUNCTIONS
+from prism_explore.verify.normal_form.index import MOVED
+from prism_explore.verify.normal_form.index import ZERO as INDEX_ZERO
 from prism_explore.verify.normal_form.lower_graph import Lowered, lower
 from prism_explore.verify.normal_form.masking import check as check_masks
 from prism_explore.verify.proof import ClassNames, join_proofs, make_proof
@@ -51,7 +53,7 @@ from prism_explore.verify.verdict_events import verdict_event
 STEPS_TO_EXPLAIN = 500
 """Steps of the budget that are reserved to find shared tiles where there is no proof."""
 AUDIT_INTERVAL = 16
-"""The prover also runs on every n-th refuted candidate, to detect disagreement."""
+"""The prover also runs on every n-th refuted candidate of a search, to detect disagreement."""
 MANY_KERNELS = 4
 """From so many kernels on, forms are first compared with cut points, because full forms are long."""
 DISAGREE = "prover and refuter disagree"
@@ -94,7 +96,7 @@ class Prover:
         program: TensorProgram,
         budget: Budget | None = None,
         saturation: Limits | None = LIMITS,
-        audits: bool = True,
+        audit_interval: int | None = AUDIT_INTERVAL,
     ) -> None:
         """Lower the program.
 
@@ -102,14 +104,19 @@ class Prover:
             program: the program that candidates must equal.
             budget: the limits of normal forms.
             saturation: the limits of equality saturation, the last method; None disables it.
-            audits: whether the prover also runs on some refuted candidates.
+            audit_interval: the prover also runs on every so many-th refuted candidate; None for on none of them.
         """
-        self._audits = audits
+        self._audit_interval = audit_interval
         self.program = program
         self._inputs = program.inputs
         self.refuter = Refuter(program)
         self._plain = Algebra(budget)
-        self._spelling = (Algebra(budget, expand_definitions=True), Algebra(budget, by_order=True))
+        self._spelling = {
+            Algebra(budget, expand_definitions=True): _HAS_DEFINITION,
+            Algebra(budget, by_order=True): _BY_ORDER,
+            Algebra(budget, unrolled=True): _HAS_CONSTANT_INDEX,
+        }
+        """The algebras that spell functions, orders and sums out, each with what it looks for in a form's key."""
         self._goal = _lowered(program.graph, self._plain)
         self._goal_masks_checked = False
         """Whether the masking analysis accepted the program."""
@@ -122,7 +129,7 @@ class Prover:
         """Of a program with several results, a prover for each of them."""
         if program.graph.further:
             each = (replace(program, graph=program.graph.for_result(n)) for n in range(len(program.graph.outputs)))
-            self._of_results = tuple(Prover(one, budget, saturation, audits) for one in each)
+            self._of_results = tuple(Prover(one, budget, saturation, audit_interval) for one in each)
             for prover in self._of_results:
                 prover._class_names = self._class_names
 
@@ -167,9 +174,9 @@ class Prover:
                 classes = tuple(EClass(self._class_names.id_of(c.term), c.term, c.members) for c in proof.classes)
                 return replace(verdict, candidate=candidate, proof=replace(proof, classes=classes))
             case Refuted():
-                if (self._refuted + 1) % AUDIT_INTERVAL == 0:
+                if self._is_audit_turn():
+                    self._refuted -= 1
                     return None
-                self._refuted += 1
                 return replace(verdict, candidate=candidate)
             case Unknown():
                 self._refuted += bool(verdict.case)
@@ -352,7 +359,7 @@ class Prover:
     def _is_audit_turn(self) -> bool:
         """Count a refuted candidate; returns whether the prover must run on it, too."""
         self._refuted += 1
-        return self._audits and self._refuted % AUDIT_INTERVAL == 0
+        return self._audit_interval is not None and self._refuted % self._audit_interval == 0
 
     def _confirm_exactly(
         self, candidate: Candidate, equal: _Equal, trials: tuple[Trial, ...], seed: int, tied: bool
@@ -432,7 +439,7 @@ class Prover:
         Raises:
             NoNormalForm: the budget ended.
         """
-        spelled_out = _BY_ORDER if algebra.by_order else _HAS_DEFINITION
+        spelled_out = self._spelling[algebra]
         if not spelled_out.search(goal.key) and not spelled_out.search(found.key):
             return None
         if algebra not in self._spelled_goals:
@@ -521,5 +528,7 @@ def _show_dims(dims: tuple[Dim, ...]) -> str:
 
 _HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED_FUNCTIONS))})\{{|max\{{\[\]")
 """Matches in the key of a form: a function with a definition, or a maximum with an operand without bound indices."""
-_BY_ORDER = re.compile(rf"{_HAS_DEFINITION.pattern}|@log\{{|\^0")
-"""Matches these, a logarithm, and a power 0, such as that of a comparison."""
+_BY_ORDER = re.compile(rf"{_HAS_DEFINITION.pattern}|@log\{{|\^0|<=")
+"""Matches these, a logarithm, a power 0, such as that of a comparison, and an interval or a band."""
+_HAS_CONSTANT_INDEX = re.compile(rf"{re.escape(INDEX_ZERO.key + MOVED)}")
+"""Matches a constant index."""

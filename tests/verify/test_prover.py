@@ -267,9 +267,8 @@ def test_a_disagreement_is_unknown_never_offered_and_can_be_replayed(monkeypatch
     bad = next(c for c in CASES if c.name == "rms_of_a_tile")
     monkeypatch.setattr(NormalForm, "__eq__", lambda self, other: True)
     monkeypatch.setattr(prover.Refuter, "attempt_at_given_sizes", prover.Refuter.attempt)
-    monkeypatch.setattr(prover, "AUDIT_INTERVAL", 1)
     journal = Journal()
-    verdict = verify(program, candidate(program, bad.sgraph), journal)
+    verdict = Prover(program, audit_interval=1).verify(candidate(program, bad.sgraph), journal)
 
     assert isinstance(verdict, Unknown)
     assert DISAGREE == verdict.limit

@@ -42,6 +42,15 @@ def stable_sigmoid(x: Any) -> Any:
     return torch.where(x >= 0, 1 / (1 + z), z / (1 + z))
 
 
+def welford(x: Any, n: int) -> Any:
+    mean, squares = x[:, 0], 0 * x[:, 0]
+    for k in range(1, n):
+        d = x[:, k] - mean
+        mean = mean + d / (k + 1)
+        squares = squares + d * (x[:, k] - mean)
+    return squares / n
+
+
 def normalized(x: Any) -> Any:
     return x / row_sum(x)
 
@@ -125,6 +134,20 @@ EQUAL: Mapping[str, tuple[Code, Code]] = {
         lambda x, y: ((x - x.mean(**ROW)) ** 2).mean(-1),
         lambda x, y: (x * x).mean(-1) - x.mean(-1) ** 2,
     ),
+    "variance, one value at a time": (lambda x, y: x[:, :5].var(-1, correction=0), lambda x, y: welford(x, 5)),
+    "windows of a maximum": (
+        lambda x, y: F.max_pool1d(x[:, None], 2)[:, 0],
+        lambda x, y: torch.maximum(x[:, 0::2], x[:, 1::2]),
+    ),
+    "log of a sum of two": (
+        lambda x, y: torch.logaddexp(x, y),
+        lambda x, y: torch.maximum(x, y) + torch.log1p(torch.exp(-(x - y).abs())),
+    ),
+    "both triangles": (
+        lambda x, y: torch.triu(x, 1) + torch.tril(x),
+        lambda x, y: x * 1,
+    ),
+    "third of a chunk": (lambda x, y: x.chunk(4, -1)[2] * 2, lambda x, y: 2 * x.view(-1, 4, 4)[:, 2]),
     "layer norm": (
         lambda x, y: F.layer_norm(x, (16,)),
         lambda x, y: (x - x.mean(**ROW)) * torch.rsqrt((x * x).mean(**ROW) - x.mean(**ROW) ** 2 + 1e-5),
@@ -167,6 +190,12 @@ DIFFERENT: Mapping[str, tuple[Code, Code]] = {
         lambda x, y: F.gelu(x, approximate="tanh"),
         lambda x, y: 0.5 * x * (1 + torch.tanh(0.79 * (x + 0.044715 * x**3))),
     ),
+    "variance, one value too few": (lambda x, y: x[:, :5].var(-1, correction=0), lambda x, y: welford(x, 4)),
+    "triangles with a diagonal twice": (
+        lambda x, y: torch.triu(x) + torch.tril(x),
+        lambda x, y: x * 1,
+    ),
+    "second of a chunk": (lambda x, y: x.chunk(4, -1)[2] * 2, lambda x, y: 2 * x.view(-1, 4, 4)[:, 1]),
     "variance, unbiased": (lambda x, y: x.var(-1), lambda x, y: (x * x).mean(-1) - x.mean(-1) ** 2),
     "layer norm without epsilon": (
         lambda x, y: F.layer_norm(x, (16,)),

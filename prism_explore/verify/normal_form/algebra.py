@@ -9,14 +9,14 @@ package and becomes the verdict `Unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 from typing import Any, TypeVar, TypeVarTuple, assert_never
 
-from prism_explore.ir.dims import Dim
+from prism_explore.ir.dims import Dim, dim
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.bound_names import Budget as Budget
 from prism_explore.verify.normal_form.bound_names import (
@@ -58,15 +58,19 @@ from prism_explore.verify.normal_form.indicators import (
     Constant,
     band,
     common_bands,
+    fixed_by,
     intersection,
     interval,
     merge_adjacent,
+    merge_adjacent_bands,
 )
 from prism_explore.verify.normal_form.maxima import maximum, running
 from prism_explore.verify.normal_form.order import by_steps, is_plain_sum, is_step, multiply_steps, nonzero, solve_steps
 from prism_explore.verify.normal_form.powers import power, root_degree
 from prism_explore.verify.normal_form.sums import canonical_sum, merge_adjacent_sums
 
+UNROLLED = 16
+"""The most values of an index over which sums and maxima are spelled out."""
 _Operands = TypeVarTuple("_Operands")
 _Made = TypeVar("_Made")
 
@@ -90,6 +94,7 @@ class Algebra(Naming):
         *,
         expand_definitions: bool = False,
         by_order: bool = False,
+        unrolled: bool = False,
         integers: Sequence[Dim] = (),
     ) -> None:
         """Begin with an empty cache. Other settings need another algebra, because results are cached.
@@ -97,13 +102,16 @@ class Algebra(Naming):
         Args:
             budget: the limits for one candidate.
             expand_definitions: whether named functions are replaced by their definitions (rules F1, F7).
-            by_order: whether this is so, and what depends on an order is spelled out by comparisons, and logarithms
-                are split (rules O1 to O6, G1).
+            by_order: whether this is so, and what depends on an order is spelled out by comparisons, logarithms are
+                split, adjacent bands are merged, and what an interval says of an index is used (rules O1 to O6, G1,
+                D4, C4).
+            unrolled: whether sums and maxima over at most `UNROLLED` values are spelled out (rules S9, M7).
             integers: sizes that are integers by the conditions of a candidate (rule I6).
         """
         super().__init__(budget, integers)
         self.expand_definitions = expand_definitions or by_order
         self.by_order = by_order
+        self._unrolled = unrolled
         self._cache: dict[tuple[Hashable, ...], tuple[Any, int]] = {}
         """The result of each operation and its number of steps, by operation and operands."""
         self._tensor_cache: dict[tuple[Hashable, ...], _Tensor] = {}
@@ -198,6 +206,10 @@ class Algebra(Naming):
             if merged_terms is None:
                 break
             return self.collect(merged_terms)
+        if self.by_order:
+            merged_terms = merge_adjacent_bands(found)
+            if merged_terms is not None:
+                return self.collect(merged_terms)
         if partial_sums > 1:
             merged_terms = merge_adjacent_sums(self, found)
             if merged_terms is not None:
@@ -249,11 +261,20 @@ class Algebra(Naming):
         return self.cached(("sum", a.key, over.key), self._sum, a, over)
 
     def _sum(self, a: NormalForm, over: Var) -> NormalForm:
+        if self._is_unrolled(over):
+            spelled = NF_ZERO
+            for value in _values(over):
+                spelled = self.add(spelled, self.substitute(a, {over.name: value}))
+            return spelled
         total: list[tuple[Term, Number]] = []
         for t, c in a.terms:
             bound, factors = self.open_term(t)
             total += self.term((*bound, over), factors, c).terms
         return self.collect(total)
+
+    def _is_unrolled(self, over: Var) -> bool:
+        """Whether a sum or maximum over an index is spelled out (rules S9, M7)."""
+        return self._unrolled and over.extent.constant is not None and over.extent.constant <= UNROLLED
 
     # ------------------------------------------------------------ powers
     def power(self, n: NormalForm, q: Number) -> NormalForm:
@@ -307,6 +328,12 @@ class Algebra(Naming):
         return self.cached(("max", n.key, *[v.key for v in names]), self._max_over, n, names)
 
     def _max_over(self, n: NormalForm, over: Sequence[Var]) -> NormalForm:
+        for v in over:
+            if self._is_unrolled(v):
+                others = [w for w in over if w is not v]
+                return self.maximum(
+                    [((), self.max_over(self.substitute(n, {v.name: value}), *others)) for value in _values(v)]
+                )
         bound = {v.name: self.fresh_index(v) for v in over}
         return maximum(self, [(tuple(bound.values()), self.rename_form(n, bound))])
 
@@ -377,7 +404,7 @@ class Algebra(Naming):
         return self.cached(("put", n.key, *sorted([(v, i.key) for v, i in used.items()])), self._substitute, n, used)
 
     def _substitute(self, n: NormalForm, used: Mapping[str, Index]) -> NormalForm:
-        if is_bijective(used, n.free):
+        if is_bijective(used, n.free) and not (self.by_order and n.guarded):
             with suppress(Collapsed):
                 return self.rename_form(n, used)
         total: list[tuple[Term, Number]] = []
@@ -498,6 +525,11 @@ class Algebra(Naming):
             met = intersection(where) if len(where) > 1 else where
             if met is None:
                 return NF_ZERO
+            if self.by_order:
+                others = [f for f in merged.values() if not isinstance(f[0], Interval)]
+                fixed = self._with_fixed_indices(met, others)
+                if fixed is not None:
+                    return self._sum_over(self.scale(fixed, coefficient), bound)
             kept += [(i, 1) for i in met]
         if bands:
             overlap = common_bands(bands) if len(bands) > 1 else bands
@@ -517,12 +549,28 @@ class Algebra(Naming):
                 result = self.mul(result, self.power(n, k))
             for n in zeroth:
                 result = self.mul(result, self.power(n, 0))
-            for v in bound:
-                result = self.sum(result, v)
-            return result
+            return self._sum_over(result, bound)
         if bound:
             return canonical_sum(self, bound, kept, coefficient)
         return NormalForm(((Term((), tuple(sorted(kept, key=sort_key))), number(coefficient)),))
+
+    def _sum_over(self, n: NormalForm, bound: Iterable[Var]) -> NormalForm:
+        for v in bound:
+            n = self.sum(n, v)
+        return n
+
+    def _with_fixed_indices(self, where: Sequence[Interval], factors: Sequence[Factor]) -> NormalForm | None:
+        """Rule C4: a product with intervals of one value, which replaces the index; None where that changes nothing."""
+        for i in where:
+            by = fixed_by(i)
+            if by is None or all(a.free.isdisjoint(by) for a, _ in factors):
+                continue
+            result = self.substitute_factors(factors, by)
+            if result != self.term((), factors, 1):
+                for kept in where:
+                    result = self.mul(result, single(kept))
+                return result
+        return None
 
     def _masked_term(self, bound: Sequence[Var], factors: Iterable[Factor], coefficient: Number) -> NormalForm:
         """Rule B2: a positive number times minus infinity; any other product with it has no normal form."""
@@ -568,3 +616,9 @@ class Algebra(Naming):
                 total += self.term(bound, (*factors, *by), c).terms
             difference = self.collect(total)
         return not difference.terms
+
+
+def _values(v: Var) -> Iterator[Index]:
+    """All values of an index variable with a constant extent."""
+    assert v.extent.constant is not None, "selected by the caller"
+    return (index.moved(index.ZERO, dim(n), v.extent) for n in range(v.extent.constant))

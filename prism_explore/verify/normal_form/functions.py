@@ -12,14 +12,20 @@ from prism_explore.verify.normal_form.compare import is_never_greater
 from prism_explore.verify.normal_form.forms import (
     NF_ONE,
     NF_ZERO,
+    Atom,
     Bottom,
     Exp,
     Factor,
     Group,
+    InBand,
+    Interval,
     Max,
     NormalForm,
+    Number,
     Opaque,
     Prime,
+    Read,
+    Size,
     Term,
     single,
 )
@@ -82,6 +88,8 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         split = by_cases(ring, n, lambda piece: ring.apply(function, piece))
         if split is not None:
             return split
+    if function == "is_nan" and _is_number(n):
+        return NF_ZERO
     if ring.by_order:
         expanded = by_steps(ring, n, lambda piece: ring.apply(function, piece)) or _by_order(ring, function, n)
         if expanded is not None:
@@ -105,6 +113,23 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         outside, inner = _pull_out_factors(ring, n)
         return ring.mul(outside, _absolute(ring, inner))
     return single(Opaque(function, (n,)))
+
+
+def _is_number(n: NormalForm) -> bool:
+    """Whether a form has a value for all real inputs without a convention for what is undefined (rule F8)."""
+
+    def is_defined(a: Atom, e: Number) -> bool:
+        match a:
+            case Read():
+                return isinstance(e, int) and e > 0
+            case Exp(term):
+                return _is_number(NormalForm(((term, 1),)))
+            case Size() | Prime() | InBand() | Interval():
+                return True
+            case _:
+                return False
+
+    return all(is_defined(a, e) for t, _ in n.terms for a, e in t.factors)
 
 
 def _expand_definition(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:

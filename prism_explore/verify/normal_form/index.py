@@ -164,7 +164,7 @@ def extent(i: Index) -> Dim:
 
 
 def radix(parts: Sequence[Index], known: Sequence[Dim] = ()) -> Index:
-    """The number with these digits, most significant first (rules I1, I2); `known` as for `digit`."""
+    """The number with these digits, most significant first (rules I1, I2, I10); `known` as for `digit`."""
     out: list[Index] = []
     pending = list(reversed(parts))
     while pending:
@@ -191,7 +191,12 @@ def radix(parts: Sequence[Index], known: Sequence[Dim] = ()) -> Index:
         out.append(part)
     if len(out) < 2:
         return out[0] if out else ZERO
-    return Radix(tuple(out))
+    match out[0]:
+        case Moved(Zero(), by, size):
+            below = radix(out[1:], known)
+            return moved(below, by * extent(below), size * extent(below))
+        case _:
+            return Radix(tuple(out))
 
 
 def digit(base: Index, before: Dim, size: Dim, after: Dim, known: Sequence[Dim] = ()) -> Index:
@@ -223,9 +228,20 @@ def digit(base: Index, before: Dim, size: Dim, after: Dim, known: Sequence[Dim] 
             return _narrow(parts, before, size, after, known)
         case Moved(inner, by, _):
             found = _digit_of_slice(inner, by, before, size, after, known)
-            return Digit(base, before, size, after) if found is None else found
+            if found is not None:
+                return found
+            window = _window(row, before, size, after, known) if (row := _row(base)) else None
+            return Digit(base, before, size, after) if window is None else radix(window, known)
         case _:
             return Digit(base, before, size, after)
+
+
+def _row(i: Moved) -> tuple[Index, ...]:
+    """A slice that is one of several rows of its dim, as the row's number and what is in it; empty for others (I10)."""
+    row, rows = quotient(i.by, extent(i.base)), quotient(i.size, extent(i.base))
+    if row is None or rows is None or not is_whole(row) or not is_whole(rows):
+        return ()
+    return (moved(ZERO, row, rows), *(i.base.parts if isinstance(i.base, Radix) else (i.base,)))
 
 
 def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim, known: Sequence[Dim]) -> Index | None:

@@ -1,4 +1,4 @@
-"""Indicators (0/1 values): intervals of an index, bands of two indices, and their rules C1 to C3, D1 to D3 and F5.
+"""Indicators (0/1 values): intervals of an index, bands of two indices, and their rules C1 to C4, D1 to D4 and F5.
 
 A comparison of sizes is used only where it holds for all positive integers.
 """
@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.verify.normal_form.forms import UNIT, Bottom, InBand, Interval, NormalForm, Number, Term
-from prism_explore.verify.normal_form.index import Index, Moved, Radix, extent, radix
+from prism_explore.verify.normal_form.index import ZERO as INDEX_ZERO
+from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, digit, extent, moved, radix
 from prism_explore.verify.normal_form.size_facts import at_most, is_whole, quotient
 
 Constant: TypeAlias = Literal[0, 1]
@@ -124,6 +125,51 @@ def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
         else:
             out.append(new)
     return out
+
+
+def merge_adjacent_bands(terms: Sequence[tuple[Term, Number]]) -> list[tuple[Term, Number]] | None:
+    """Merge two terms that differ only by adjacent bands (rule D4); None where there are none."""
+    seen: dict[tuple[str, Number], list[tuple[int, InBand]]] = {}
+    for n, (t, c) in enumerate(terms):
+        for b in (a for a, _ in t.factors if isinstance(a, InBand)):
+            rest = Term(t.bound, tuple(f for f in t.factors if f[0] != b))
+            others = seen.setdefault((rest.key, c), [])
+            for m, other in others:
+                whole = _union(b, other)
+                if whole is None:
+                    continue
+                factors = (*rest.factors, (whole, 1)) if isinstance(whole, InBand) else rest.factors
+                left = [p for k, p in enumerate(terms) if k not in (n, m)]
+                return [*left, (Term(t.bound, tuple(sorted(factors, key=lambda f: f[0].key))), c)]
+            others.append((n, b))
+    return None
+
+
+def _union(a: InBand, b: InBand) -> InBand | Constant | None:
+    """The union of two bands of which one begins where the other one ends; None for any other two."""
+    if (a.row, a.column) != (b.row, b.column):
+        if (a.row, a.column) != (b.column, b.row):
+            return None
+        low, high = (None if d is None else ZERO - d for d in (b.high, b.low))
+        b = InBand(low, high, a.row, a.column)
+    for first, second in ((a, b), (b, a)):
+        if first.high is not None and second.low == first.high + ONE:
+            return band(first.low, second.high, a.row, a.column) or None
+    return None
+
+
+def fixed_by(i: Interval) -> dict[str, Index] | None:
+    """The value of an index variable, or of one digit of it, that an interval leaves (rule C4); None for others."""
+    if i.high - i.low != ONE:
+        return None
+    match i.index:
+        case Var(name, size):
+            return {name: moved(INDEX_ZERO, i.low, size)}
+        case Digit(Var(name, _) as v, before, size, after):
+            above, below = digit(v, ONE, before, size * after), digit(v, before * size, after, ONE)
+            return {name: radix((above, moved(INDEX_ZERO, i.low, size), below))}
+        case _:
+            return None
 
 
 def _common_band(old: InBand, new: InBand) -> InBand | Constant | None:

@@ -1,4 +1,4 @@
-"""The rules of index terms, I1 to I9: rows with side condition, source and argument.
+"""The rules of index terms, I1 to I10: rows with side condition, source and argument.
 
 `verify/normal_form/index.py` applies them; `test_rules.py` demands goals and counterexamples for each row.
 """
@@ -98,5 +98,13 @@ RULES: tuple[Rule, ...] = (
         "i takes R values in the first, Q in the second; q is an integer; in the third 0 <= c and c + |i| <= Q*R",
         _POSITIONAL,
         "(i + q*R) div R = q as 0 <= i < R, (i + q*Q) mod Q = i as 0 <= i < Q, and i + c is below Q*R.",
+    ),
+    Rule(
+        "I10",
+        "Radix(q, i) = Moved(i, q*|i|), and a digit of the right side is that of the left",
+        "A number with a constant first digit is a slice that is one row of its dim.",
+        "q is a number; i is all that follows the first digit",
+        _POSITIONAL,
+        "Positional notation: the first digit counts |i| each.",
     ),
 )

@@ -77,6 +77,14 @@ RULES: tuple[Rule, ...] = (
         _SUMS,
         "If a sum of nonnegative numbers is 0, each of them is, and so is each a*b; elsewhere the power is 1.",
     ),
+    Rule(
+        "S9",
+        "Σ_{k<n} a = a[k := 0] + .. + a[k := n - 1]",
+        "A sum over a few values is spelled out.",
+        "only where sums are spelled out, n a number of at most 16",
+        _SUMS,
+        "This is what a sum over the values of k is.",
+    ),
     Rule("R1", "a + b = b + a, a*b = b*a, a*(b + c) = a*b + a*c, ..", "Real arithmetic.", "-", _FIELD, "Axioms."),
     Rule(
         "P1",
@@ -186,6 +194,14 @@ RULES: tuple[Rule, ...] = (
         "Where a >= b the right side is (a + b + a - b) / 2 = a, elsewhere b; relu(x) is max(x, 0).",
     ),
     Rule(
+        "F8",
+        "is_nan(a) = 0",
+        "A real number is no NaN.",
+        "a has only inputs with positive integer powers, sizes, exponentials of such, and indicators",
+        "definition",
+        "Inputs are real numbers, and sums, products and exponentials of real numbers are defined.",
+    ),
+    Rule(
         "O1",
         "relu(a) = a*[a > 0], abs(a) = 2*a*[a > 0] - a, max(a, b) = b + (a - b)*[a - b > 0]",
         "What depends on an order is a product with a comparison.",
@@ -268,6 +284,14 @@ RULES: tuple[Rule, ...] = (
         "Subtracting c from all sides keeps the order.",
     ),
     Rule(
+        "C4",
+        "[c <= i < c + 1] * a = [c <= i < c + 1] * a[i := c], and so for a digit of i",
+        "Where an index has one value, it is this value.",
+        "only with functions spelled out by their order",
+        "integer arithmetic",
+        "Elsewhere both sides are 0.",
+    ),
+    Rule(
         "D1",
         "band(l, h)[i, j]^e = band(l, h)[i, j]; band(l, h)[i, j] * band(m, k)[i, j] = band(max(l, m), min(h, k))[i, j]",
         "A band is 0 or 1, and two bands of the same places meet in a band.",
@@ -290,6 +314,14 @@ RULES: tuple[Rule, ...] = (
         "the bounds provably lie beyond all differences of i and j",
         "integer arithmetic",
         "-(|i| - 1) <= j - i <= |j| - 1.",
+    ),
+    Rule(
+        "D4",
+        "band(l, m)[i, j] * a + band(m + 1, h)[i, j] * a = band(l, h)[i, j] * a",
+        "Two bands side by side are one.",
+        "only with functions spelled out by their order",
+        "integer arithmetic",
+        "Each j - i from l to h is in one of them.",
     ),
     Rule(
         "B1",
@@ -363,6 +395,14 @@ RULES: tuple[Rule, ...] = (
         "b[k := i] is found by the places at which inputs are read; bottom(m) <= 0",
         _ORDER,
         "i is one of k's values. Adding one number to two, or scaling both by a positive one, keeps their order.",
+    ),
+    Rule(
+        "M7",
+        "max_{k<n} a = max(a[k := 0], .., a[k := n - 1])",
+        "A maximum over a few values is spelled out.",
+        "only where sums are spelled out, n a number of at most 16",
+        _ORDER,
+        "This is what a maximum over the values of k is.",
     ),
     Rule(
         "L1",

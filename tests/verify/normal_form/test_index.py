@@ -177,6 +177,8 @@ GOALS = [
     ("I8", moved(moved(K, A, N + A), A, N + A + A), "k+2*a"),
     ("I9", digit(moved(TILE, N / G * 2, N), ONE, G, N / G), "2"),
     ("I9", digit(moved(TILE, N / G * 2, N), G, N / G, ONE), "p"),
+    ("I10", radix([moved(ZERO, A, N), TILE]), show_index(moved(TILE, A * N / G, N * N / G))),
+    ("I10", digit(moved(radix([Var("u", dim("c")), K]), N * dim("c"), N * dim("2*c")), dim(2), dim("c"), N), "u"),
 ]
 
 

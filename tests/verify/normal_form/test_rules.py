@@ -110,6 +110,11 @@ CAUSAL = "band(rows=n, columns=m, high=0, dtype=f32)"
 OF_A = "band(rows=n, columns=c, high=0, dtype=f32)"
 OF_B = "band(rows=n, columns=d, low=0, dtype=f32)"
 UPPER = "band(rows=n, columns=m, low=0, dtype=f32)"
+ABOVE = "band(rows=n, columns=m, low=1, dtype=f32)"
+SQUARE = "band(rows=3, columns=3, high=0, dtype=f32)"
+FIRST, SECOND, THIRD = (f"slice({SQUARE}, dim=1, start={k}, stop={k + 1})" for k in range(3))
+NOTHING_AFTER = "slice(mul_scalar(x, 0), dim=1, start=1, stop=m)"
+IN_FIRST = f"concat(add_scalar(mul_scalar(u, 0), 1), {NOTHING_AFTER}, dim=1)"
 TURNED = "permute(band(rows=m, columns=n, high=0, dtype=f32), order=[1, 0])"
 WHOLE = Fraction(0), Fraction(1), Fraction(-1), Fraction(2), Fraction(-2), Fraction(3), Fraction(1, 2)
 ROOTED = Fraction(0), Fraction(3, 4), Fraction(-3, 4), Fraction(4, 3), Fraction(-4, 3), Fraction(12, 5)
@@ -132,11 +137,14 @@ class Goal:
     """Whether what depends on an order is spelled out, too."""
     floating: bool = False
     """Whether the value is irrational, so that float64 must do."""
+    unrolled: bool = False
+    """Whether sums over a few values are spelled out, too."""
     certified: bool = True
     """Whether egglog replays from the axioms that both are equal; without, this rests on the normal form alone."""
 
 
 by_order = partial(Goal, ordered=True, certified=False)
+unrolled = partial(Goal, unrolled=True, certified=False)
 
 
 @dataclass(frozen=True)
@@ -313,6 +321,10 @@ ENTRIES: dict[str, Entry] = {
             ),
         ),
     ),
+    "S9": Entry(
+        (unrolled(f"sum({SQUARE}, dim=1)", f"add(add({FIRST}, {SECOND}), {THIRD})"),),
+        (Twin(f"sum({SQUARE}, dim=1)", f"add({FIRST}, {THIRD})", "one value is missing"),),
+    ),
     # ---------------------------------------------------------------- ring and powers
     "R1": Entry(
         (
@@ -480,6 +492,10 @@ ENTRIES: dict[str, Entry] = {
             Twin("min(x, y)", "add(y, relu(sub(x, y)))", "the less is not the greater"),
             Twin("max(max(x, y), z)", "add(z, relu(sub(x, z)))", "three values"),
         ),
+    ),
+    "F8": Entry(
+        (Goal("is_nan(sub(x, y))", "mul_scalar(x, 0)", certified=False),),
+        (Twin("is_nan(x)", ONES, "a number is no NaN"),),
     ),
     # ---------------------------------------------------------------- order
     "O1": Entry(
@@ -651,6 +667,16 @@ ENTRIES: dict[str, Entry] = {
             ),
         ),
     ),
+    "C4": Entry(
+        (by_order(f"mul(x, {IN_FIRST})", f"concat(slice(x, dim=1, start=0, stop=1), {NOTHING_AFTER}, dim=1)"),),
+        (
+            Twin(
+                f"mul(x, {IN_FIRST})",
+                f"concat(slice(x, dim=1, start=m-1, stop=m), {NOTHING_AFTER}, dim=1)",
+                "another value",
+            ),
+        ),
+    ),
     # ---------------------------------------------------------------- bands and masks
     "D1": Entry(
         (Goal(f"square({CAUSAL})", CAUSAL), Goal(f"mul(mul({CAUSAL}, x), {CAUSAL})", f"mul(x, {CAUSAL})")),
@@ -685,6 +711,13 @@ ENTRIES: dict[str, Entry] = {
             Twin("band(rows=n, columns=m, low=2-n, dtype=f32)", ONES, "the last row begins with 0"),
             Twin("band(rows=n, columns=m, low=m-1, dtype=f32)", "mul_scalar(x, 0)", "there is one corner left"),
             Twin("band(rows=n, columns=m, high=n, dtype=f32)", ONES, "m may be more than n"),
+        ),
+    ),
+    "D4": Entry(
+        (by_order(f"add(mul(x, {CAUSAL}), mul(x, {ABOVE}))", "x"), by_order(f"add({ABOVE}, {CAUSAL})", ONES)),
+        (
+            Twin(f"add(mul(x, {CAUSAL}), mul(x, {UPPER}))", "x", "the diagonal counts twice"),
+            Twin(f"add(mul(x, {CAUSAL}), mul(y, {ABOVE}))", "x", "two factors"),
         ),
     ),
     "B1": Entry(
@@ -853,6 +886,10 @@ ENTRIES: dict[str, Entry] = {
             Twin("min(mul_scalar(x, -1), mul_scalar(max(x, dim=1), -1))", "mul_scalar(x, -1)", "a negative multiple"),
         ),
     ),
+    "M7": Entry(
+        (unrolled(f"max({SQUARE}, dim=1)", f"max(max({FIRST}, {SECOND}), {THIRD})"),),
+        (Twin(f"max({SQUARE}, dim=1)", f"max({SECOND}, {THIRD})", "one value is missing"),),
+    ),
     "L1": Entry(
         (
             Goal("sum(exp(x), dim=1)", ONLINE),
@@ -1002,6 +1039,20 @@ INDEX_ENTRIES: dict[str, IndexEntry] = {
             (cut(Moved(TILE, P, A * C), A, C, ONE), TILE, "the slice begins inside a row"),
             (cut(Moved(TILE, P, A * C), A, C, ONE), Moved(TILE, P, C), "the slice may leave the first row"),
             (cut(Moved(TILE, P * C, (A + P) * C), ONE, A + P, C), Zero(), "another row"),
+        ),
+    ),
+    "I10": IndexEntry(
+        (
+            (Radix((Moved(Zero(), P, A + P), TILE)), Moved(TILE, P * C, (A + P) * C)),
+            (cut(Moved(Radix((BLOCK, TILE)), P * B * C, (A + P) * B * C), A + P, B, C), BLOCK),
+            (
+                cut(Moved(Radix((BLOCK, TILE)), P * B * C, (A + P) * B * C), ONE, (A + P) * B, C),
+                Moved(BLOCK, P * B, (A + P) * B),
+            ),
+        ),
+        (
+            (Radix((Moved(Zero(), P, A + P), TILE)), Moved(TILE, P, (A + P) * C), "a row is |i| long"),
+            (cut(Moved(Radix((BLOCK, TILE)), P * C, (A + P) * B * C), A + P, B, C), BLOCK, "it begins inside a row"),
         ),
     ),
 }
@@ -1157,7 +1208,11 @@ def test_two_spellings_that_a_rule_makes_one_are_proved_equal(goal: Goal):
 
     known = (*left.conditions(), *right.conditions())
     assert left != right
-    assert forms(left, right, Algebra(expand_definitions=goal.spelled, by_order=goal.ordered, integers=known))
+    assert forms(
+        left,
+        right,
+        Algebra(expand_definitions=goal.spelled, by_order=goal.ordered, unrolled=goal.unrolled, integers=known),
+    )
 
 
 @pytest.mark.parametrize("goal", named("goals"))
@@ -1184,7 +1239,8 @@ def test_no_rule_goes_further_than_its_condition(twin: Twin):
     left, right = graph(twin.left), graph(twin.right)
 
     known = (*left.conditions(), *right.conditions())
-    for algebra in (Algebra(), Algebra(expand_definitions=True), Algebra(by_order=True), Algebra(integers=known)):
+    spelled = Algebra(expand_definitions=True), Algebra(unrolled=True), Algebra(by_order=True)
+    for algebra in (Algebra(), Algebra(integers=known), *spelled):
         assert not forms(left, right, algebra), twin.why
 
 
