@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prism_explore.codegen.triton.axes import partitions
 from prism_explore.codegen.triton.plan import BlockPlan
 from prism_explore.codegen.triton.python_text import Names, wrapped
 from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE, band_text, operator_text
@@ -161,16 +160,13 @@ def _kernel_comment(plan: BlockPlan) -> tuple[str, ...]:
     blocks = " x ".join(map(str, plan.grid)) or "1"
     lines = [f"{header}: {blocks} blocks, iterations: {plan.iterations}"]
     by: dict[str, tuple[int, list[str]]] = {}
-    for j, node in enumerate(plan.block.nodes):
-        if not isinstance(node.op, Load):
+    for name, grid, looped in plan.cuts:
+        if name in by:
             continue
-        for axis, (grid, looped) in zip(plan.axis_names[j], partitions(node.op, len(plan.axis_names[j])), strict=True):
-            if axis is None or axis in by:
-                continue
-            words = [f"grid {plan.block.grid[grid].name}"] if grid is not None else []
-            words += [f"loop {plan.block.loop.name}"] if plan.block.loop and looped else []
-            parts = (plan.grid[grid] if grid is not None else 1) * (plan.iterations if looped else 1)
-            by[axis] = (parts, words)
+        words = [f"grid {plan.block.grid[grid].name}"] if grid is not None else []
+        words += [f"loop {plan.block.loop.name}"] if plan.block.loop and looped else []
+        parts = (plan.grid[grid] if grid is not None else 1) * (plan.iterations if looped else 1)
+        by[name] = (parts, words)
     for axis in plan.axes.values():
         parts, words = by.get(axis.name, (1, []))
         padded = f", padded to {axis.padded}" if axis.is_padded else ""

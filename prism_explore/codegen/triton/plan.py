@@ -8,13 +8,13 @@ its section (before, in or after the loop), and every matrix product its impleme
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias
 
 from prism_explore.codegen.accumulation import is_only_summed
-from prism_explore.codegen.triton.axes import tile_axes
+from prism_explore.codegen.triton.axes import partitions, tile_axes
 from prism_explore.errors import ShapeError
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.graph import SGraph, block_types, consumers, op_sizes, phases, walk
@@ -200,6 +200,16 @@ class BlockPlan:
         """Whether only `tl.dot` reads the loaded tile %j, so that it goes through shared memory, not registers."""
         readers = consumers(self.block.nodes)[j]
         return isinstance(self.block.nodes[j].op, Load) and bool(readers) and set(readers) <= self.dots
+
+    @property
+    def cuts(self) -> Iterator[tuple[str, int | None, bool]]:
+        """Per dim of each loaded tile with an axis: the axis, the grid dim that cuts it, and whether the loop does."""
+        for j, node in enumerate(self.block.nodes):
+            if isinstance(node.op, Load):
+                names = self.axis_names[j]
+                for axis, (grid, looped) in zip(names, partitions(node.op, len(names)), strict=True):
+                    if axis is not None:
+                        yield axis, grid, looped
 
     @property
     def staged_bytes(self) -> int:

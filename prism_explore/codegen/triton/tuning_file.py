@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import islice
 from math import prod
 
-from prism_explore.codegen.triton.axes import partitions
 from prism_explore.codegen.triton.emit import header, triton_module, write_triton
 from prism_explore.codegen.triton.heuristics import rank_sizes
 from prism_explore.codegen.triton.launcher_text import LauncherWriter
@@ -24,7 +23,7 @@ from prism_explore.codegen.triton.plan import BlockPlan, Obstacle, plan_kernels,
 from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE
 from prism_explore.codegen.triton.writer import KernelText
 from prism_explore.ir.graph import SGraph, op_sizes
-from prism_explore.ir.ops import Custom, Input, Load
+from prism_explore.ir.ops import Custom, Input
 from prism_explore.pipeline.stages import Kernel, Parameters
 from prism_explore.targets import Target
 
@@ -214,14 +213,11 @@ def _grid(plan: BlockPlan, kernel: KernelText) -> tuple[GridDim, ...]:
     """Each grid dim as the extent of an axis over its tile; a number where no axis that it cuts has a named tile."""
     names = {a.name for a in kernel.arguments if a.kind == "constant"}
     found = [GridDim(n) for n in plan.grid] or [GridDim(1)]
-    for j, node in enumerate(plan.block.nodes):
-        if not isinstance(node.op, Load):
-            continue
-        for axis, (grid, looped) in zip(plan.axis_names[j], partitions(node.op, len(plan.axis_names[j])), strict=True):
-            tile = (f"TILE_{axis.upper()}", *(("LOOP",) if looped else ())) if axis else ()
-            if axis and grid is not None and names.issuperset(tile):
-                parts = plan.grid[grid] * (plan.iterations if looped else 1)
-                found[grid] = GridDim(plan.axes[axis].extent * parts, tile)
+    for axis, grid, looped in plan.cuts:
+        tile = (f"TILE_{axis.upper()}", *(("LOOP",) if looped else ()))
+        if grid is not None and names.issuperset(tile):
+            parts = plan.grid[grid] * (plan.iterations if looped else 1)
+            found[grid] = GridDim(plan.axes[axis].extent * parts, tile)
     return tuple(found)
 
 
