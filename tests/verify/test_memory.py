@@ -38,9 +38,9 @@ def said(prover: Prover, graph: SGraph) -> tuple[VerdictReached, list[tuple[str,
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 1 << 30))
 @example(name="safe_attention" if "safe_attention" in NAMES else NAMES[0], seed=1)
 def test_a_verdict_does_not_depend_on_those_before_it(name: str, seed: int):
-    shared = Prover(PROGRAMS[name], saturation=None, audits=False)
+    shared = Prover(PROGRAMS[name], saturation=None, audit_interval=None)
     for graph in candidates(name, random.Random(seed), 8):
-        alone = Prover(PROGRAMS[name], saturation=None, audits=False)
+        alone = Prover(PROGRAMS[name], saturation=None, audit_interval=None)
 
         assert said(alone, graph) == said(shared, graph)
 

@@ -88,9 +88,9 @@ def apply(ring: Ring, function: str, n: NormalForm) -> NormalForm:
         split = by_cases(ring, n, lambda piece: ring.apply(function, piece))
         if split is not None:
             return split
-    if function == "is_nan" and _is_number(n):
-        return NF_ZERO
     if ring.by_order:
+        if function == "is_nan" and _is_number(n):
+            return NF_ZERO
         expanded = by_steps(ring, n, lambda piece: ring.apply(function, piece)) or _by_order(ring, function, n)
         if expanded is not None:
             return expanded
