@@ -21,6 +21,12 @@ POSITIVE_RANGE = (0.05, 0.75)
 STEP_RANGE = (-2.6, 3.1)
 """The first range for programs with step functions, which show in RANGE only one jump."""
 POSITIVE_STEP_RANGE = (0.05, 3.1)
+SMALLEST = 1e-3
+"""The smallest magnitude of an input that is not 0.
+
+The square of a smaller one would be below the magnitudes at which floats are trusted, and the trial would be repeated in
+high precision, which takes a thousand times as long.
+"""
 
 
 def ranges_of(*graphs: SGraph) -> tuple[tuple[float, float], ...]:
@@ -43,7 +49,7 @@ def draw_inputs(
     has both. A tensor that is compared with 0 is 0 at about half of its elements.
     """
     rng = np.random.default_rng(seed)
-    inputs = {name: rng.uniform(*between, shape) for name, shape in shapes}
+    inputs = {name: _away_from_zero(rng.uniform(*between, shape)) for name, shape in shapes}
     for name in sorted(masks - bools - compared):
         keep = inputs[name]
         kept = rng.random(keep.shape) < 0.5
@@ -56,6 +62,10 @@ def draw_inputs(
     for name in sorted(bools):
         inputs[name] = draw_bits(rng, inputs[name].shape).astype(np.float64)
     return inputs
+
+
+def _away_from_zero(values: Array) -> Array:
+    return np.where(np.abs(values) < SMALLEST, values + np.copysign(SMALLEST, values), values)
 
 
 def masks_of(graph: SGraph) -> frozenset[str]:
