@@ -62,6 +62,7 @@ from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
+from prism_explore.widgets.jupyter.display import display_mode
 
 
 class Session(Record):
@@ -320,7 +321,7 @@ class Session(Record):
         Returns:
             A future that is done when the search pauses.
         """
-        return self._engine.advance(after_steps(self.journal, n, grain))
+        return self._advance(after_steps(self.journal, n, grain))
 
     def run(self, until: Callable[[Session], bool] | None = None) -> None:
         """Search to the end, or until a condition holds. An interrupt pauses; `run()` continues.
@@ -336,7 +337,7 @@ class Session(Record):
                 f"until= takes a function of the session, such as lambda s: len(s.families) > 2; found {until!r}"
             )
         self._progress.runs_to_end |= until is None
-        self._await(self._engine.advance((lambda: until(self)) if until else _never))
+        self._await(self._advance((lambda: until(self)) if until else _never))
 
     def start(self) -> Job:
         """Search in the background; the job can be awaited, paused, resumed and cancelled.
@@ -345,7 +346,7 @@ class Session(Record):
             The job.
         """
         self._progress.runs_to_end = True
-        return Job(self._engine, self._engine.advance(_never), lambda: self._engine.advance(_never))
+        return Job(self._engine, self._advance(_never), lambda: self._advance(_never))
 
     def pause(self) -> None:
         """Pause after the current step; nothing is lost."""
@@ -387,6 +388,13 @@ class Session(Record):
             lambda: self._engine.is_cancelled,
             self._step_log,
         )
+
+    def _advance(self, stop: Callable[[], bool]) -> Future[None]:
+        """Continue until `stop`. At the first step an interrupted search is offered, unless the explorer does so."""
+        is_shown = self._widget is not None and display_mode() == "widget"
+        if self.interrupted is not None and not len(self.journal) and not is_shown:
+            print(terminal_text(str(self.interrupted)))  # noqa: T201 - for the person whose process was killed
+        return self._engine.advance(stop)
 
     def _await(self, done: Future[None]) -> None:
         try:
@@ -748,8 +756,6 @@ class Session(Record):
         """Save from now on; `known` events are in another file already."""
         if path is None and not isinstance(self.journal, ReplayedJournal) and not len(self.journal):
             self.interrupted = find_interrupted(self.task)
-            if self.interrupted is not None:
-                print(terminal_text(str(self.interrupted)))  # noqa: T201 - for the person whose process was killed
         self._autosave = Autosave(self.journal, partial(manifest_of, self.task), self.program.name, path, known)
         weakref.finalize(self, self._autosave.stop)
 

@@ -34,7 +34,7 @@ def leave(folder: Path, number: int, steps: int) -> Path:
     return folder / LEFT.format(number)
 
 
-def test_the_interrupted_search_with_the_most_events_is_offered_in_one_line(
+def test_the_interrupted_search_with_the_most_events_is_offered_in_one_line_when_the_new_one_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     long, _ = leave(tmp_path, 1, 6), leave(tmp_path, 2, 2)
@@ -43,6 +43,9 @@ def test_the_interrupted_search_with_the_most_events_is_offered_in_one_line(
     with session() as sess:
         offer = sess.interrupted
         assert offer is not None
+        assert capsys.readouterr().out == ""
+        sess.step()
+        sess.step()
         assert capsys.readouterr().out == f"{offer}\n"
         line = f"px.Session.load({str(long)!r})"
         assert str(offer) == f"A search of twice was interrupted after {count} events. {line} continues it."
@@ -51,8 +54,11 @@ def test_the_interrupted_search_with_the_most_events_is_offered_in_one_line(
         assert again.state == "finished"
 
 
-def test_the_explorer_offers_it_until_the_new_search_has_events(tmp_path: Path) -> None:
+def test_the_explorer_offers_it_in_place_of_the_line_until_the_new_search_has_events(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     left = leave(tmp_path, 1, 3)
+    capsys.readouterr()
     with session() as sess:
         bar = sess.widget.picture().transport
         assert left.name in bar.interrupted
@@ -60,6 +66,20 @@ def test_the_explorer_offers_it_until_the_new_search_has_events(tmp_path: Path) 
         assert search_info(sess, with_questions=False).interrupted is None
         sess.step()
         assert sess.widget.picture().transport.interrupted == ""
+        assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("mode", ["svg", "text"])
+def test_a_session_shown_as_a_picture_or_text_offers_it_in_a_line(
+    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRISM_EXPLORE_DISPLAY", mode)
+    leave(tmp_path, 1, 3)
+    capsys.readouterr()
+    with session() as sess:
+        sess._repr_mimebundle_()
+        sess.step()
+        assert capsys.readouterr().out == f"{sess.interrupted}\n"
 
 
 def test_a_search_that_goes_on_in_another_session_is_not_offered() -> None:
