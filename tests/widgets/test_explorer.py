@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from prism_explore.events.kinds import Event, VerdictReached
+from prism_explore.events.kinds import BaselineMeasured, Event, VerdictReached
 from prism_explore.events.ledger import ledger
+from prism_explore.tune.runner.baseline_table import ROOFLINE
 from prism_explore.widgets.explorer import Explorer
 from prism_explore.widgets.jupyter.wire import RenderRequest
 from prism_explore.widgets.panels.cards import substitute_symbols
@@ -208,6 +209,19 @@ def test_a_modelled_number_is_called_modelled_and_a_measured_one_measured() -> N
     assert "measured" in heads["time"]
     assert "measured" in seen.result.spread
     assert [c.label for c in seen.result.comparisons if c.limit] == ["of the limit (modelled)"]
+
+
+@pytest.mark.parametrize(("share", "is_doubted"), [(0.9, False), (1.7, True)])
+def test_a_kernel_faster_than_the_measured_limit_is_said_to_have_a_disturbed_limit(
+    share: float, is_doubted: bool
+) -> None:
+    raced = BaselineMeasured(ROOFLINE, 3e-4, 2e-4, 4e-4, 9, ratio=share)
+    widget = Explorer(FakeSession((*story()[:-1], raced, story()[-1]), "finished"))  # type: ignore[arg-type]
+    (limit,) = (c for c in widget.picture().result.comparisons if c.limit)
+    widget.close()
+
+    assert limit.ratio == f"{share:.0%}"
+    assert ("the machine was slower in the rounds of the limit" in limit.description) == is_doubted
 
 
 def test_unknown_is_never_shown_as_no() -> None:

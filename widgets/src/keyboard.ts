@@ -48,7 +48,7 @@ export function keyTable(app: App): readonly Key[] {
     key("f", "f", "filter: show only a part of the search", () => app.filter.open()),
     key("b", "b", "bookmark the selection and, in an earlier state, the moment", () => app.bookmark()),
     key("m", "m", "maximise the panel, or restore it", () => app.maximise(app.layout.current())),
-    key("0", "0", "fit the picture into its panel", () => stage()?.fit()),
+    key("0", "0", "fit the picture into its panel, then back to readable texts", () => stage()?.overview()),
     key("+", "+ −", "zoom into the picture, and out again", () => stage()?.zoom(1.25)),
     key("-", "", "", () => stage()?.zoom(1 / 1.25)),
     key("t", "t", "show the picture as a table", () => app.toggleTable()),

@@ -40,7 +40,7 @@ const ROWS = [
     unit: "%",
     least: 12,
     most: 85,
-    initial: 34,
+    initial: 36,
     after: true,
   },
   {

@@ -295,7 +295,7 @@ describe("separators", () => {
       const { root } = shown();
 
       expect(share(root)).toBe("33fr");
-      expect(find(root, ".pe-main").style.getPropertyValue("--dock")).toBe("34fr");
+      expect(find(root, ".pe-main").style.getPropertyValue("--dock")).toBe("36fr");
     },
   );
 

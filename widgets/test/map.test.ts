@@ -114,6 +114,17 @@ describe("the search map", () => {
     expect(looks).toEqual([{ map: { close: "n1" } }, { map: { open: "n2" } }, { map: { similar: true } }]);
   });
 
+  it("keeps the place of the button that marks similar ones, so that a selection moves nothing", () => {
+    const { panel } = shown();
+    const button = [...panel.element.querySelectorAll("button")].find(
+      (b) => b.textContent === "mark similar",
+    );
+    panel.select([]);
+    expect([button?.hidden, button?.disabled]).toEqual([false, true]);
+    panel.select(["n1"]);
+    expect([button?.hidden, button?.disabled]).toEqual([false, false]);
+  });
+
   it("selects an interval of events by a drag, looks back to its end, and removes it", () => {
     const brush = { left: 100, right: 300, first: 0, end: 200, interval: "events 20 … 99" };
     const { panel, looks } = shown({ mode: "time", brush });

@@ -38,18 +38,18 @@ MAX_REASONS = 4
 _COLUMNS = (
     Column("family", "family", width_ch=8),
     Column("status", "status", width_ch=13),
-    Column("time", "trial time (measured)", "right", tip=TRIAL_TIME_TIP, width_ch=11),
-    Column("race", "final race (measured)", "right", tip=RACE_TIP, width_ch=11),
+    Column("choice", "you", tip="accepted, preferred or rejected by you", width_ch=10),
     Column(
         "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
     ),
-    Column("choice", "you", width_ch=13),
+    Column("time", "trial time (measured)", "right", tip=TRIAL_TIME_TIP, width_ch=11),
+    Column("race", "final race (measured)", "right", tip=RACE_TIP, width_ch=11),
     Column(
         "floor",
         "lower bound (modelled)",
         "right",
         tip="the roofline: no kernel of it is faster in the cost model",
-        width_ch=13,
+        width_ch=11,
     ),
     Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total", width_ch=15),
     Column(
@@ -85,10 +85,10 @@ def families_panel(context: Context) -> Table:
         cells: tuple[str | Cell, ...] = (
             Cell(f.family, kind="badge-best" if f.is_best else ""),
             Cell(family_status(f), kind=STATUS_KIND[f.status], tip="\n".join(filter(None, tips))),
+            Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
+            Cell(found.short, kind=OUTCOME_KIND[found.code], tip=found.sentence),
             trial_time_cell(f.best),
             race_cell(f.best),
-            Cell(found.short, kind=OUTCOME_KIND[found.code], tip=found.sentence),
-            Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
             seconds_cell(f.floor_s),
             Cell(f"{f.proved} / {f.unknown} / {f.refuted} of {f.candidates}", f.proved),
             error_cell(f.best.error if f.best is not None else None),

@@ -45,9 +45,9 @@ from prism_explore.widgets.views.tuning_view import CANDIDATE, MODES, TIME, TOP_
 _COLUMNS = (
     Column("trial", "trial"),
     Column("time", "trial time (measured)", "right", tip=TRIAL_TIME_TIP),
+    Column("model", "predicted time (modelled)", "right", tip="by the cost model, before the kernel was timed"),
     Column("difference", "unlike the best", mono=True, tip="the parameters whose values differ from the best trial's"),
     Column("parameters", "tuning parameters", mono=True, wide=True, tip="point at a cell to read what each one does"),
-    Column("model", "predicted time (modelled)", "right", tip="by the cost model, before the kernel was timed"),
     Column("spread", "p20 to p80", "right", tip="20th to 80th percentile of the times measured in its trial"),
     Column("race", "final race (measured)", "right", tip=RACE_TIP),
     Column("error", "error", "right", tip="largest deviation from the float64 reference, over its largest value"),
@@ -189,9 +189,9 @@ def _row(t: Trial, best: Trial | None) -> Row:
         (
             Cell(t.trial, kind="badge-best" if is_best else ""),
             trial_time_cell(t),
+            seconds_cell(t.modelled_s),
             _difference(t, best),
             Cell(parameters_text(t.parameters), tip=_parameters_tip(t)),
-            seconds_cell(t.modelled_s),
             spread,
             race_cell(t),
             error_cell(t.error),

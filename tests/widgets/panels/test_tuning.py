@@ -52,7 +52,7 @@ def test_the_fastest_trials_are_listed_fastest_first_with_what_differs_from_the_
     found = panel(TuningView(top=5)).trials
     cells = [[c if isinstance(c, Cell) else Cell(c) for c in r.cells] for r in found.rows]
     times = [row[1].sort for row in cells]
-    differences = [(row[2].text, row[2].tip) for row in cells]
+    differences = [(row[3].text, row[3].tip) for row in cells]
 
     assert 5 == len(times)
     assert times == sorted(t for t in times if t is not None)

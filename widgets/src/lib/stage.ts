@@ -47,6 +47,8 @@ export class Stage {
   anchor = "";
   /** Whether the user moved it; otherwise it is fitted again when its size changes. */
   private moved = false;
+  /** Whether the full picture is shown, although its texts are small. */
+  private whole = false;
   private selected: readonly string[] = [];
   private related: readonly string[] = [];
   private filtered: readonly string[] = [];
@@ -79,7 +81,7 @@ export class Stage {
     );
     this.element = h("div", { class: "pe-stage" }, this.svg, this.tip);
     this.resize = new ResizeObserver(() => {
-      if (!this.moved) this.fit();
+      if (!this.moved) this.fitTo(this.whole);
     });
     this.resize.observe(this.element);
     this.listen();
@@ -97,7 +99,10 @@ export class Stage {
     const before = this.scene;
     const then = { x: this.x, y: this.y, scale: this.scale };
     const grew = before?.width !== scene.width || before.height !== scene.height;
-    if (before && before.title !== scene.title) this.moved = false;
+    if (before && before.title !== scene.title) {
+      this.moved = false;
+      this.whole = false;
+    }
     this.scene = scene;
     this.title.textContent = scene.title;
     this.desc.textContent = scene.desc;
@@ -107,7 +112,7 @@ export class Stage {
     this.drawing.highlight("filtered", this.filtered);
     if (this.pattern) this.drawing.find(this.pattern, scene);
     if (before && grew && this.anchor) this.hold(before, scene);
-    else if (grew && !this.moved) this.fit();
+    else if (grew && !this.moved) this.fitTo(this.whole);
     if (before && this.glides && before !== scene) {
       const old = new Map(before.items.map((item) => [item.id, item]));
       glide(old, then, scene.items, this, (id) => this.drawing.elementOf(id));
@@ -157,6 +162,15 @@ export class Stage {
 
   /** Show the full picture if its texts stay readable, else its upper left part. */
   fit(): void {
+    this.fitTo(false);
+  }
+
+  /** Show the full picture, however small its texts; from there, go back to texts that are readable. */
+  overview(): void {
+    this.fitTo(!this.whole);
+  }
+
+  private fitTo(whole: boolean): void {
     const { clientWidth: width, clientHeight: height } = this.element;
     if (!this.scene || width === 0 || height === 0) return;
     const all = Math.min(
@@ -164,7 +178,9 @@ export class Stage {
       (height - 2 * MARGIN) / this.scene.height,
       MOST_FIT,
     );
-    this.scale = this.scroll ? 1 : Math.max(all, LEAST_FIT);
+    const readable = this.scroll ? 1 : Math.max(all, LEAST_FIT);
+    this.whole = whole && all < readable;
+    this.scale = this.whole ? all : readable;
     this.x = Math.max(MARGIN, (width - this.scene.width * this.scale) / 2);
     this.y = this.scroll ? MARGIN : Math.max(MARGIN, (height - this.scene.height * this.scale) / 2);
     this.moved = false;
@@ -179,6 +195,7 @@ export class Stage {
     this.y = y - ((y - this.y) * scale) / this.scale;
     this.scale = scale;
     this.moved = true;
+    this.whole = false;
     this.place();
   }
 
@@ -220,7 +237,7 @@ export class Stage {
     const rows = new Map<string, string>();
     for (const item of this.scene?.items ?? []) {
       if (!item.ref) continue;
-      const text = item.tip || (item.texts ?? []).map((t) => t.text).join(" ");
+      const text = item.tip?.split("\n").join("; ") || (item.texts ?? []).map((t) => t.text).join(" ");
       if (text.length >= (rows.get(item.ref) ?? "").length) rows.set(item.ref, text);
     }
     for (const [ref, text] of rows) {
@@ -295,7 +312,7 @@ export class Stage {
       "wheel",
       (event) => {
         if (!event.ctrlKey && !event.metaKey) {
-          if (this.scrollBy(event.deltaY)) event.preventDefault();
+          if (this.scrollBy(event.deltaX, event.deltaY)) event.preventDefault();
           return;
         }
         event.preventDefault();
@@ -309,12 +326,13 @@ export class Stage {
     );
   }
 
-  /** Scroll a picture that is higher than its panel; whether it moved. */
-  private scrollBy(dy: number): boolean {
-    const high = (this.scene?.height ?? 0) * this.scale + 2 * MARGIN;
-    const least = Math.min(MARGIN, this.element.clientHeight - high + MARGIN);
-    const y = Math.max(least, Math.min(MARGIN, this.y - dy));
-    if (y === this.y) return false;
+  /** Scroll a picture that is larger than its panel; whether it moved. */
+  private scrollBy(dx: number, dy: number): boolean {
+    const { clientWidth, clientHeight } = this.element;
+    const x = scrolled(this.x, dx, (this.scene?.width ?? 0) * this.scale, clientWidth);
+    const y = scrolled(this.y, dy, (this.scene?.height ?? 0) * this.scale, clientHeight);
+    if (x === this.x && y === this.y) return false;
+    this.x = x;
     this.y = y;
     this.moved = true;
     this.place();
@@ -366,4 +384,10 @@ export class Stage {
 function inside(at: number, length: number, scale: number, space: number): number {
   const slack = space - MARGIN - length * scale;
   return slack >= MARGIN ? Math.max(MARGIN, Math.min(slack, at)) : Math.min(MARGIN, Math.max(slack, at));
+}
+
+/** A position after scrolling: a picture that fits stays, a larger one shows no more of its margin than at its edges. */
+function scrolled(at: number, by: number, length: number, space: number): number {
+  if (by === 0 || length + 2 * MARGIN <= space) return at;
+  return Math.max(space - length - MARGIN, Math.min(MARGIN, at - by));
 }

@@ -9,8 +9,9 @@ import { redrawList } from "./keep.ts";
 import { typeset } from "./math.ts";
 import { answer, csvLines, type RowKey, type RowText } from "./reveal.ts";
 
-/** Texts up to this many letters are not wrapped. */
+/** Texts up to this many letters are not wrapped, nor are headings. */
 const SHORT = 24;
+const SHORT_HEADING = 10;
 /** A longer table draws so many rows at a time. */
 export const DRAWN_ROWS = 60;
 /** Rows that are drawn above the visible part. */
@@ -265,7 +266,11 @@ export class TableView {
     const now = this.sorted?.key === column.key ? this.sorted : null;
     const button = h(
       "button",
-      { type: "button", class: "pe-sort", title: column.tip ?? `sort by ${column.label}` },
+      {
+        type: "button",
+        class: column.label.length <= SHORT_HEADING ? "pe-sort pe-short" : "pe-sort",
+        title: column.tip ?? `sort by ${column.label}`,
+      },
       column.label,
       h("span", { class: "pe-arrow", "aria-hidden": "true" }, now ? (now.down ? "▾" : "▴") : ""),
     );

@@ -9,7 +9,7 @@ export class CodePanel implements Panel<Code> {
   readonly element: HTMLElement;
   private readonly frame: Frame;
   private readonly tabs = h("div", { class: "pe-chips", role: "group", "aria-label": "texts" });
-  private readonly other = h("select", { "aria-label": "compare with" });
+  private readonly other = h("select", { class: "pe-select", "aria-label": "compare with" });
   private readonly compare = h("label", { class: "pe-against" }, "compare with ", this.other);
   private readonly caption = h("p", { class: "pe-muted" });
   private readonly list = h("div", {

@@ -85,7 +85,7 @@ export class ComparePanel implements Panel<CompareSection> {
     this.frame = new Frame("compare", "Compare", host, [
       tool("minus", "zoom out (Ctrl + wheel)", () => this.map.zoom(1 / 1.25)),
       tool("plus", "zoom in (Ctrl + wheel)", () => this.map.zoom(1.25)),
-      tool("fit", "fit into the panel", () => this.map.fit()),
+      tool("fit", "fit into the panel, then back to readable texts", () => this.map.overview()),
     ]);
     this.map = new Stage("merged", "listbox", {
       select: (ref) => this.select_(ref),

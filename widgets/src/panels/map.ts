@@ -86,9 +86,9 @@ export class MapPanel implements Panel<MapSection> {
     this.reasons.close();
   }
 
-  /** Without a selection, nothing is similar to it. */
+  /** Without a selection, nothing is similar to it. The button keeps its place, so that no click moves the map. */
   private showSimilar(): void {
-    this.similar.hidden = this.selected.length === 0 && !this.marksSimilar;
+    this.similar.disabled = this.selected.length === 0 && !this.marksSimilar;
   }
 
   private look(map: MapLook): void {

@@ -28,7 +28,7 @@ export class Picture {
       ...tools,
       tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
       tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
-      tool("fit", "fit into the panel (0)", () => this.stage.fit()),
+      tool("fit", "fit into the panel, then back to readable texts (0)", () => this.stage.overview()),
       tool("table", "show as a table (t)", () => this.toggleTable()),
     ]);
     this.frame.body.append(this.stage.element, this.table);

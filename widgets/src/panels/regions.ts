@@ -13,7 +13,7 @@ const MOST_TILES = 64;
 
 export class Regions {
   readonly element = h("div", { class: "pe-regions" });
-  private readonly kernels = h("select", { "aria-label": "kernel" });
+  private readonly kernels = h("select", { class: "pe-select", "aria-label": "kernel" });
   private readonly steppers = h("div", { class: "pe-steppers" });
   private readonly figures = h("div", { class: "pe-accesses" });
   private data: readonly KernelAccesses[] = [];

@@ -37,7 +37,7 @@ export class SplitPanel {
     this.frame = new Frame(name, title, host, [
       tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
       tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
-      tool("fit", "fit into the panel (0)", () => this.stage.fit()),
+      tool("fit", "fit into the panel, then back to readable texts (0)", () => this.stage.overview()),
     ]);
     this.left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
     this.split = h("div", { class: "pe-split" }, this.left, this.table.element);
