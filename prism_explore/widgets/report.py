@@ -49,6 +49,7 @@ from prism_explore.widgets.views import (
     reasons_map,
     search_map,
     search_tree_map,
+    similar,
     time_map,
 )
 from prism_explore.widgets.views.egraph_view import MODES
@@ -265,6 +266,7 @@ def drawing() -> dict[str, Any]:
             search_tree_map,
             *("small_leaves", "max_rows", "max_more_rows", "max_children", "min_step_px", "max_step_px", "text_px"),
         ),
+        "similar": _constants(similar, "max_patterns", "max_parts", "max_examples", "row_px"),
         "by_reason": _constants(reasons_map, "max_operators", "max_nodes", "max_open_reasons", "step_px"),
         "time": _constants(
             time_map,

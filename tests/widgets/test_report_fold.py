@@ -61,6 +61,7 @@ def look(view: ViewState) -> dict[str, Any]:
         "opened": shown.opened,
         "closed": shown.closed,
         "map_mode": shown.mode,
+        "map_similar": shown.similar,
         "interval": shown.interval,
         "filter": {name: getattr(chosen, name) for name in chosen.__dataclass_fields__},
         "tuning": "curve",
@@ -72,7 +73,7 @@ def look(view: ViewState) -> dict[str, Any]:
 
 def drawn_map(draw: random.Random, folds: Folds) -> MapView:
     """A mode of the map, with rows that are expanded and collapsed."""
-    mode: MapMode = draw.choice(("icicle", "tree", "reasons", "time"))
+    mode: MapMode = draw.choice(("icicle", "tree", "reasons", "time", "similar"))
     reasons = {(r.reason.code, r.reason.soundness, r.operator, r.level) for r in folds.events.regions.values()}
     below = [f"{code}/{soundness}" for code, soundness, _, _ in sorted(reasons)]
     below += [f"{c}/{s}/{operator.partition('(')[0]} at {level} level" for c, s, operator, level in sorted(reasons)]
@@ -80,7 +81,8 @@ def drawn_map(draw: random.Random, folds: Folds) -> MapView:
     toggled = draw.sample(rows, min(len(rows), draw.randrange(12)))
     opened = tuple(toggled[::2]) if mode != "icicle" else ()
     first, last = sorted(draw.sample(range(len(folds.events.entries) + 40), 2))
-    return MapView(mode, opened, tuple(toggled[1::2]), interval=draw.choice((None, (first, last))))
+    interval = draw.choice((None, (first, last)))
+    return MapView(mode, opened, tuple(toggled[1::2]), similar=draw.random() < 0.4, interval=interval)
 
 
 def drawn_filter(draw: random.Random, folds: Folds) -> Filter:
@@ -185,7 +187,7 @@ def _comparable(section: str, data: Any, exact: bool) -> Any:
         # A report cannot bookmark the selection.
         return {**data, "add": None}
     if section == "map":
-        return {name: data[name] for name in ("summary", "mode", "brush", "dimmed", "scene", "reasons")}
+        return {name: data[name] for name in ("summary", "mode", "similar", "brush", "dimmed", "scene", "reasons")}
     if section == "eclasses":
         # A report has no buttons for what is not in it.
         return {**data, "modes": []}

@@ -100,6 +100,7 @@ export class ReportModel extends Answers {
       opened: [],
       closed: [],
       map_mode: "icicle",
+      map_similar: false,
       interval: null,
       filter: NO_FILTER,
       collapsed: false,
@@ -134,8 +135,12 @@ export class ReportModel extends Answers {
     if (typeof root === "string") look.root = root;
     if (typeof map_px === "number") look.map_px = Math.max(240, Math.min(2400, map_px));
     const of = (name: string) => (message[name] ?? {}) as Readonly<Record<string, unknown>>;
-    const { mode, open, close, interval } = of("map");
-    if (typeof mode === "string") look.map_mode = mode;
+    const { mode, open, close, similar, interval } = of("map");
+    if (typeof mode === "string") {
+      look.map_mode = mode;
+      look.map_similar ||= mode === "similar";
+    }
+    if (typeof similar === "boolean") look.map_similar = similar;
     if (typeof close === "string") toggle(look, "closed", "opened", close);
     if (typeof open === "string") toggle(look, "opened", "closed", open);
     if (Array.isArray(interval)) look.interval = interval.length === 2 ? [interval[0], interval[1]] : null;

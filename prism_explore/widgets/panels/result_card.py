@@ -157,7 +157,7 @@ def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]
                 "The time in which this machine moves the same bytes or computes the same arithmetic, measured." + also
             )
             if b.ratio > 1:
-                how += " More than 100%: the machine was slower in the rounds of the limit. Time it again when it is idle."
+                how += " More than 100%: the machine was slower in the rounds of the limit. Time it on an idle machine."
             return (Comparison("of the limit (measured)", f"{b.ratio:.0%}", seconds_text(b.time_s), how, True),)
     if not modelled:
         return ()

@@ -22,14 +22,11 @@ from prism_explore.widgets.panels.reads import record as read_by
 from prism_explore.widgets.panels.sections import Tuning
 from prism_explore.widgets.report_data.columns import TREE_KINDS
 from prism_explore.widgets.report_data.pool import Pool
-from prism_explore.widgets.scene import Scene
-from prism_explore.widgets.views.map_view import MapView
 from prism_explore.widgets.views.tuning_view import MODES, TuningView
 
 MOST_MOMENTS, LEAST_MOMENTS, FAMILY_ROWS = 200, 60, 20_000
 """Limits of the number of moments, and of the rows of families at all of them."""
 KEPT_SCENES = 1_000
-NO_SCENE = Scene("", "", "", 0, 0, ())
 MOMENT_PANELS = ("result", "graph", "sizes", "families", "eclasses", "tuning", "code")
 """Panels that are recorded as they are without a selection."""
 FINAL_PANELS = tuple(name for name in PANELS if name not in (*MOMENT_PANELS, "map", "inspector", "view", "ledger"))
@@ -137,7 +134,6 @@ class Recorder:
         final = Context.of(self.search, folds, self.view, self.memo)
         self._record_final(final)
         self._record_questions(len(entries), final)
-        self._record_similar(len(entries), final)
         return folds
 
     def _record_moment(self, moment: int, folds: Folds, view: ViewState, changed: Changed) -> None:
@@ -206,11 +202,6 @@ class Recorder:
         """Record the graph with collapsed kernels, and the program in its place."""
         for name, choices in (("collapsed", ALL_COLLAPSED), ("program", GraphChoices(program=True))):
             self.versions.compute(f"{name}{suffix}", moment, PANELS["graph"], with_graph(context, choices))
-
-    def _record_similar(self, moment: int, context: Context) -> None:
-        """Record the similar subtrees of the final state; the browser computes the other modes of the map."""
-        panel = PANELS["map"](replace(context, view=replace(context.view, map=MapView("similar"))))
-        self.versions.record("map/similar", moment, replace(panel, reasons=NO_SCENE))
 
     def _record_questions(self, moment: int, context: Context) -> None:
         """Record the answers, which appear in the inspectors of their subjects too."""

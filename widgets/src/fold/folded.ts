@@ -21,6 +21,7 @@ import { type Templates, Texts } from "./panels.ts";
 import { type Member, Pool, type PoolData } from "./pool.ts";
 import { countTables, reasonsScene } from "./reasons.ts";
 import { reasonsMapScene } from "./reasons_map.ts";
+import { markOccurrences, Patterns, similarScene } from "./similar.ts";
 import { commas } from "./text.ts";
 import { Lanes, timeBrush, timeScene } from "./time_map.ts";
 import { treeScene } from "./tree_map.ts";
@@ -57,6 +58,8 @@ export interface Look {
   opened: readonly string[];
   closed: readonly string[];
   map_mode: string;
+  /** Whether what is similar to the selection is marked. */
+  map_similar: boolean;
   /** First and last event that the map over time shows; null for all. */
   interval: readonly [number, number] | null;
   filter: FilterChoice;
@@ -110,7 +113,8 @@ export class Folded {
       if (!name.includes("/") && name !== "collapsed" && name !== "program")
         base[name] = this.version(name, state.count);
     }
-    const { map_px, root, opened, closed, map_mode, interval } = look;
+    const { map_px, root, opened, closed, map_mode, map_similar, interval } = look;
+    const similarTo = map_similar || map_mode === "similar" ? look.selection : "";
     const filter = this.kept("filter", [state.count, look.filter], () => {
       return new Filter(look.filter, this.columns, state);
     });
@@ -124,8 +128,10 @@ export class Folded {
         this.transport(base.transport as Transport, state),
       ),
       view: { selection: look.selection },
-      map: this.kept("map", [filter, map_px, root, opened, closed, map_mode, interval], () =>
-        filter.dim(this.map(look, state)),
+      map: this.kept(
+        "map",
+        [filter, map_px, root, opened, closed, map_mode, interval, map_similar, similarTo],
+        () => filter.dim(this.map(look, state)),
       ),
       ledger: this.kept("ledger", [filter], () =>
         this.ledger(base.ledger as Sections["ledger"], state, filter),
@@ -162,24 +168,36 @@ export class Folded {
     );
   }
 
-  /** The search map; that of similar subtrees is recorded for the final state. */
   private map(look: Look, state: State): MapSection {
     const { drawing } = this.report;
     const { expanded, regions } = state;
-    const reasons = reasonsScene(state, drawing, look.map_px);
-    const similar = this.version<MapSection>("map/similar", state.count);
-    if (look.map_mode === "similar" && similar) return { ...similar, reasons };
-    const zoom = state.tree.nodes.has(look.root) ? `, zoomed into ${look.root}` : "";
-    const modes = this.report.map_modes.filter(({ name }) => name !== "similar" || similar !== undefined);
+    const { map_mode: mode, map_similar: similar, selection, map_px } = look;
+    const root = state.tree.nodes.has(look.root) ? look.root : "";
+    const marks = similar && selection !== "";
+    const patterns =
+      mode === "similar" || marks
+        ? this.kept("patterns", [state.count, root], () => new Patterns(state, this.columns, drawing, root))
+        : null;
+    const drawn =
+      mode === "similar" && patterns
+        ? { scene: similarScene(patterns, drawing, selection, map_px) }
+        : this.scene(look, state);
+    const same = (marks && patterns?.similarTo(selection)) || [];
+    const [scene, shown] =
+      same.length > 0 && mode !== "similar" ? markOccurrences(drawn.scene, same) : [drawn.scene, same.length];
+    const zoom = root ? `, zoomed into ${root}` : "";
+    const found = same.length > 0 ? `; ${commas(same.length)} with the shape of ${selection}` : "";
+    const inView = found && mode !== "similar" ? `, ${commas(shown)} of them in view` : "";
     return {
-      summary: `${commas(expanded)} expanded, ${commas(regions)} ${regions === 1 ? "subtree" : "subtrees"} pruned${zoom}`,
-      modes,
-      mode: look.map_mode === "similar" ? "icicle" : look.map_mode,
-      similar: false,
+      summary: `${commas(expanded)} expanded, ${commas(regions)} ${regions === 1 ? "subtree" : "subtrees"} pruned${zoom}${found}${inView}`,
+      modes: this.report.map_modes,
+      mode,
+      similar,
       brush: null,
       dimmed: [],
-      reasons,
-      ...this.scene(look, state),
+      reasons: reasonsScene(state, drawing, map_px),
+      ...drawn,
+      scene,
     };
   }
 

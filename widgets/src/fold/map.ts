@@ -41,6 +41,12 @@ export interface Drawing {
     readonly max_open_reasons: number;
     readonly step_px: number;
   };
+  readonly similar: {
+    readonly max_patterns: number;
+    readonly max_parts: number;
+    readonly max_examples: number;
+    readonly row_px: number;
+  };
   readonly time: {
     readonly left_px: number;
     readonly right_px: number;
