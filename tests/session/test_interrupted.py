@@ -9,6 +9,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.session.session import Session
+from prism_explore.widgets.jupyter import display
 from prism_explore.widgets.panels.context import search_info
 from tests.session.test_autosave import PROGRAM, session
 
@@ -73,7 +74,7 @@ def test_the_explorer_offers_it_in_place_of_the_line_until_the_new_search_has_ev
 def test_a_session_shown_as_a_picture_or_text_offers_it_in_a_line(
     mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PRISM_EXPLORE_DISPLAY", mode)
+    monkeypatch.setattr(display, "_chosen", [mode])
     leave(tmp_path, 1, 3)
     capsys.readouterr()
     with session() as sess:
