@@ -24,8 +24,8 @@ POSITIVE_STEP_RANGE = (0.05, 3.1)
 SMALLEST = 1e-3
 """The smallest magnitude of an input that is not 0.
 
-The square of a smaller one would be below the magnitudes at which floats are trusted, and the trial would be repeated in
-high precision, which takes a thousand times as long.
+The square of a smaller one would be below the magnitudes at which floats are trusted, and the trial would be repeated
+in high precision, which takes a thousand times as long.
 """
 
 
