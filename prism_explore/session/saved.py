@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +31,12 @@ class SavedSearch(Record):
         """The events for the first explorer, which another thread reads."""
 
     def read_ahead(self) -> None:
-        """Import the explorer and read the events for it on another thread, so that it appears sooner."""
+        """Import the explorer, and read the events for it on another thread, so that it appears sooner."""
+        from prism_explore.widgets import explorer  # noqa: F401
+        from prism_explore.widgets.panels.context import Folds
+
         reader = ThreadPoolExecutor(1, thread_name_prefix="prism-read-ahead")
-        self._read_ahead = reader.submit(_read, self.journal)
+        self._read_ahead = reader.submit(Folds, self.journal.entries)
         reader.shutdown(wait=False)
 
     def fork(
@@ -86,7 +88,7 @@ class SavedSearch(Record):
         from prism_explore.widgets.explorer import Explorer
 
         ahead, self._read_ahead = self._read_ahead, None
-        return Explorer(self.session_to_show(), None if ahead is None else ahead.result())
+        return Explorer(self.session_to_show(), ahead)
 
     def session_to_show(self) -> SessionLike:
         """What an explorer of this search reads and commands.
@@ -130,9 +132,3 @@ def load(path: str | Path) -> SavedSearch:
         saved.read_ahead()
     return saved
 
-
-def _read(journal: Journal) -> Folds:
-    import_module("prism_explore.widgets.explorer")
-    from prism_explore.widgets.panels.context import Folds
-
-    return Folds(journal.entries)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
@@ -42,19 +43,21 @@ MAX_SCRIPT_LINES = 200
 class Explorer(PublishedWidget):
     """The explorer of one session; as the last line of a cell it is shown. It can show forks of the session too."""
 
-    def __init__(self, session: SessionLike, folds: Folds | None = None) -> None:
+    def __init__(self, session: SessionLike, ahead: Future[Folds] | None = None) -> None:
         """Make the explorer of a session.
 
         Args:
             session: the search.
-            folds: its first events, if they have been read; the explorer reads further ones into it.
+            ahead: its first events, if another thread reads them; the explorer reads further ones into the result.
         """
         self._session = session
         self._next: SessionLike | None = None
         """The search to show from the next picture on; None for the same."""
         self._awaits_fork = False
         """Whether a click forked the search, so that the fork is shown when it is there."""
-        self._folds = Folds() if folds is None else folds
+        self._folds = Folds()
+        self._ahead = ahead
+        """The first events, until they are needed."""
         self._memo = Memo(self._show_listing)
         self._view = ViewState()
         self._hidden: dict[str, frozenset[str]] = {}
@@ -109,7 +112,7 @@ class Explorer(PublishedWidget):
             return
         self._session, self._next = self._next, None
         # What was memoized is of the other search: its versions say nothing about this one.
-        self._folds, self._memo, self._data = Folds(), Memo(self._show_listing), {}
+        self._folds, self._ahead, self._memo, self._data = Folds(), None, Memo(self._show_listing), {}
         self._compare_tab.forget()
         self._view = replace(self._view, selection="", subject="", root="", cursor=0)
 
@@ -250,7 +253,7 @@ class Explorer(PublishedWidget):
         """
         with self._lock:
             self._switch()
-        folds = self._current_folds() if read or not self._folds.events.count else self._folds
+        folds = self._current_folds(read)
         selection = self._session.selection or ""
         with self._lock:
             if selection != self._view.selection:
@@ -269,8 +272,11 @@ class Explorer(PublishedWidget):
         )
         return Context.of(info, folds, view, self._memo), lines
 
-    def _current_folds(self) -> Folds:
-        self._folds.extend(self._session.journal.since(self._folds.events.count))
+    def _current_folds(self, read: bool = True) -> Folds:
+        if self._ahead is not None:
+            self._folds, self._ahead = self._ahead.result(), None
+        if read or not self._folds.events.count:
+            self._folds.extend(self._session.journal.since(self._folds.events.count))
         return self._folds
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ interface Message {
 }
 
 interface Snapshot {
+  /** The last message that has sections of the snapshot; 0 while Python computes the first one. */
   readonly seq: number;
   readonly texts: Readonly<Record<string, string>>;
   readonly left_out: readonly string[];
@@ -114,7 +115,9 @@ export type Look =
 
 /** Time without an answer to `hello` or a command after which the connection counts as lost. */
 const TIMEOUT_MS = 4000;
-/** The same, after Jupyter reported that the connection changed. */
+/** Longest time for which a page waits for the first message before it requests it. */
+const FIRST_MS = 1000;
+/** Time without an answer to `hello`, after Jupyter reported that the connection changed, after which it counts as closed. */
 const RESTART_MS = 1000;
 /** Longest time for which the request of an earlier state waits for the answer to the one before. */
 const LOOK_MS = 1000;
@@ -140,12 +143,17 @@ export class Wire {
     private readonly listener: Listener,
   ) {}
 
-  /** Report the sections of the snapshot in the notebook, then request the rest. */
+  /** Report the sections of the snapshot in the notebook, then request the rest, unless Python sends them anyway. */
   open(): void {
     this.model.on("msg:custom", this.onMessage);
     this.model.on("comm_live_update", this.onLive);
     const snapshot = this.model.get("snapshot") as Snapshot | undefined;
-    if (snapshot?.texts && snapshot.seq > 0) {
+    if (snapshot?.seq === 0) {
+      this.waiting = true;
+      this.timer = setTimeout(() => this.hello(), FIRST_MS);
+      return;
+    }
+    if (snapshot?.texts) {
       this.have = snapshot.left_out.length === 0 ? snapshot.seq : 0;
       this.listener.sections(this.changed(Object.entries(snapshot.texts)));
     }

@@ -130,6 +130,19 @@ describe("the wire", () => {
     expect(python.sent).toEqual([{ kind: "hello", have: 0 }]);
   });
 
+  it("waits for the first picture while Python computes it, and asks for it only if it does not come", () => {
+    const { python, received } = opened({ snapshot: { seq: 0 } });
+    const late = opened({ snapshot: { seq: 0 } });
+    vi.advanceTimersByTime(500);
+    python.receive(part(1, 0, [["a", 0, 1, "1"]]));
+    python.receive(part(2, 1, [["b", 0, 1, "1"]]));
+    vi.advanceTimersByTime(5000);
+
+    expect(python.sent).toEqual([]);
+    expect(received.changed).toEqual([{ a: 1 }, { b: 1 }]);
+    expect(late.python.sent).toEqual([{ kind: "hello", have: 0 }]);
+  });
+
   it("says when nobody answers, and when somebody does again", () => {
     const { python, received } = opened();
     vi.advanceTimersByTime(60_000);

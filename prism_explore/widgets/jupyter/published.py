@@ -22,13 +22,18 @@ from prism_explore.widgets.jupyter.display import display_mode, frame, picture_h
 from prism_explore.widgets.jupyter.wire import Message, Publisher, RenderRequest
 
 
+COMING = {"seq": 0}
+"""A snapshot without panels, while a cell computes the first ones."""
+
+
 class PublishedWidget(anywidget.AnyWidget):
     """A widget that publishes the sections that `_render` computes."""
 
     # As text: anywidget watches a path for changes, and the watcher keeps every widget alive.
     _esm = (Path(__file__).parent.parent / "static" / "explorer.js").read_text(encoding="utf-8")
     snapshot = traitlets.Dict().tag(sync=True)
-    """The last panels, stored in the notebook; the browser shows them until Python answers."""
+    """The last panels, stored in the notebook; the browser shows them until Python answers. Empty before they are
+    computed, or `COMING` if they will be sent without a request."""
     picture_id = traitlets.Unicode().tag(sync=True)
     """The id of the pictures that the browser hides while it shows the widget."""
 
@@ -60,18 +65,22 @@ class PublishedWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        text = {"text/plain": self.text}
         match display_mode():
             case "text":
-                return text, {}
+                return {"text/plain": self.text}, {}
             case "svg":
-                return {**text, "image/svg+xml": self.svg()}, {}
+                return {"text/plain": self.text, "image/svg+xml": self.svg()}, {}
             case "html":
-                return {**text, "text/html": frame(self.page)}, {}
+                return {"text/plain": self.text, "text/html": frame(self.page)}, {}
             case "widget":
-                data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+                data, metadata = self._widget_bundle(**kwargs)
                 self._publisher.start()
-                return {**data, **text, "image/svg+xml": self.svg()}, metadata
+                return {**data, "image/svg+xml": self.svg()}, metadata
+
+    def _widget_bundle(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The output that shows the widget, without a picture."""
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+        return {**data, "text/plain": self.text}, metadata
 
     def _ipython_display_(self) -> None:
         """Show the widget and its picture as two outputs; IPython calls this before `_repr_mimebundle_`.
@@ -84,10 +93,13 @@ class PublishedWidget(anywidget.AnyWidget):
 
         if display_mode() != "widget" or not hasattr(get_ipython(), "kernel"):
             raise NotImplementedError
-        data, metadata = self._repr_mimebundle_()
-        picture = picture_html(self.picture_id, data.pop("image/svg+xml"), self.text)
+        # The widget is shown before anything is computed, so that the browser loads the module meanwhile.
+        if not self.snapshot:
+            self._save_snapshot(COMING)
+        data, metadata = self._widget_bundle()
         display(data, metadata=metadata, raw=True)
-        display({"text/html": picture}, raw=True)
+        self._publisher.start(send_all=True)
+        display({"text/html": picture_html(self.picture_id, self.svg(), self.text)}, raw=True)
 
     def _hello(self, have: object) -> None:
         """Answer a browser that says which message it has."""

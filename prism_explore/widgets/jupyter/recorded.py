@@ -83,14 +83,15 @@ class RecordedSession:
     """
 
     def __init__(self, journal: Journal, verdicts: Verdicts, file: SavedFile | None = None) -> None:
-        first = journal.entries[0].event if len(journal) else None
+        events = journal.events
+        first = events[0] if events else None
         if not isinstance(first, ExplorationStarted):
             raise ShapeError("the journal of a search begins with ExplorationStarted; this journal does not")
-        ends = [e for e in journal.events if isinstance(e, ExplorationFinished)]
+        end = next((e for e in reversed(events) if isinstance(e, ExplorationFinished)), None)
         self.journal = journal
         self.program: TensorProgram = parse_program(first.program)
         self.task = RecordedTask(NamedTarget(first.target), dict(first.shapes))
-        self.state: State = "finished" if ends and ends[-1].stop != "cancelled" else "cancelled"
+        self.state: State = "finished" if end is not None and end.stop != "cancelled" else "cancelled"
         self.failure = ""
         self.interrupted = None
         self.selection: str | None = None
@@ -101,7 +102,7 @@ class RecordedSession:
         """The kinds of question that it can answer."""
         self.id = f"record-{id(self)}"
         self.parent = None
-        self.origin = next((e for e in reversed(journal.events) if isinstance(e, SearchForked)), None)
+        self.origin = next((e for e in reversed(events) if isinstance(e, SearchForked)), None)
         self.name = self.origin.fork if self.origin is not None else self.program.name
         self.forks: tuple[Any, ...] = ()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}

@@ -184,7 +184,7 @@ class Publisher:
     Args:
         render: computes sections; called on the publisher thread, and once by `start`. Sections that are not shown are
             computed when nothing has changed for `idle_s`.
-        send: sends one message; called on the publisher thread only.
+        send: sends one message; called on the publisher thread, and by `start`.
         save_snapshot: stores a snapshot; called when nothing changed for `idle_s`.
         period_s: shortest time between two messages.
         idle_s: time without a change after which a snapshot is stored.
@@ -219,13 +219,19 @@ class Publisher:
         self._wake.set()
         self._awaited.set()
 
-    def start(self) -> None:
-        """Store a first snapshot and start to publish; a second call has no effect."""
+    def start(self, send_all: bool = False) -> None:
+        """Store a first snapshot and start to publish; a second call has no effect.
+
+        Args:
+            send_all: whether browsers wait for all sections; otherwise each requests with `hello` what it lacks.
+        """
         with self._lock:
             if self._thread is not None or self._closed.is_set():
                 return
-            # The snapshot replaces the first message: a browser that draws the snapshot has message 1.
-            self._outbox.messages(self._outbox.store(self._sections(RenderRequest()) or {}))
+            # A browser that draws a whole snapshot has the first messages.
+            messages = self._outbox.messages(self._outbox.store(self._sections(RenderRequest()) or {}))
+            for message in messages if send_all else ():
+                self._send(message)
             self._save_snapshot(self._outbox.snapshot())
             self._thread = threading.Thread(target=self._loop, name="prism-publisher", daemon=True)
             self._thread.start()
