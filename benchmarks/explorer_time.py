@@ -9,6 +9,7 @@ so many events, and saved; with `--made-up` it is a made-up journal, of which on
 DOM and heap are measured. Measured are, as medians of `--repeat` unless stated otherwise:
 
     load               px.load, in a fresh process
+    load, notebook     px.load in the kernel of a notebook, where it imports the explorer too, one run
     first paint        from showing the explorer of the loaded search to a row of its table of families
     click              from a click on a family to its name in the inspector
     look back          from a move of the time slider to the earlier state
@@ -93,7 +94,7 @@ import time
 import prism_explore as px
 px.Session
 began_s = time.perf_counter()
-px.load({FILE!r})
+record = px.load({FILE!r})
 print(time.perf_counter() - began_s)
 """
 REPORT = f"""
@@ -182,7 +183,7 @@ def _open(lab: Lab, browser: Browser, name: str, cells: Sequence[str]) -> LabPag
 def _saved_search(lab: Lab, browser: Browser, repeat: int, events: int) -> dict[str, float | None]:
     lab_page = _open(lab, browser, "saved.ipynb", ["record"])
     page = lab_page.page
-    lab_page.python(f"import prism_explore as px\nrecord = px.load({FILE!r})")
+    load_s = float(lab_page.python(LOAD))
     first_s = page.evaluate(FIRST_PAINT_S)
     explorer = page.locator(".prism-explore")
     click_s = [explorer.evaluate(CLICK_S, ref) for ref in _families(explorer, repeat)]
@@ -191,6 +192,7 @@ def _saved_search(lab: Lab, browser: Browser, repeat: int, events: int) -> dict[
     devtools.send("HeapProfiler.collectGarbage")
     heap_bytes = devtools.send("Runtime.getHeapUsage")["usedSize"]
     found = {
+        "load_notebook_s": load_s,
         "first_paint_s": first_s,
         "click_s": _median(click_s),
         "look_back_s": _median(back_s),
