@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ class SavedSearch(Record):
 
     def read_ahead(self) -> None:
         """Import the explorer, and read the events for it on another thread, so that it appears sooner."""
-        from prism_explore.widgets import explorer  # noqa: F401
+        import_module("prism_explore.widgets.explorer")
         from prism_explore.widgets.panels.context import Folds
 
         reader = ThreadPoolExecutor(1, thread_name_prefix="prism-read-ahead")
@@ -131,4 +132,3 @@ def load(path: str | Path) -> SavedSearch:
     if is_notebook():
         saved.read_ahead()
     return saved
-

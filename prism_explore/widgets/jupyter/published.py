@@ -21,7 +21,6 @@ import traitlets
 from prism_explore.widgets.jupyter.display import display_mode, frame, picture_html
 from prism_explore.widgets.jupyter.wire import Message, Publisher, RenderRequest
 
-
 COMING = {"seq": 0}
 """A snapshot without panels, while a cell computes the first ones."""
 
