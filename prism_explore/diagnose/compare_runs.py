@@ -22,6 +22,7 @@ from prism_explore.events.kinds import Event
 from prism_explore.events.ledger import FamilyRow, Ledger, ledger
 from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.ir.text import parse
+from prism_explore.support.terminal_text import terminal_text
 
 _ABSENT = "–"
 
@@ -189,7 +190,7 @@ class RunComparison:
             differing = [line for line in group if line.differs]
             lines.append(f"{title}: {len(differing)} of {len(group)} differ")
             lines += [f"  {line.name}: {line.first}  |  {line.second}" for line in differing]
-        return "\n".join(lines)
+        return terminal_text("\n".join(lines))
 
     def _repr_mimebundle_(self, **_: object) -> Any:
         if self.window is not None:

@@ -21,6 +21,7 @@ from typing import Literal
 from prism_explore.errors import ShapeError
 from prism_explore.events.event_stream import EventStream, is_being_written, is_event_stream
 from prism_explore.events.journal import FORMAT, Entry, Journal, line_of
+from prism_explore.support.file_names import file_name
 from prism_explore.support.user_folders import user_folder
 
 PERIOD_S = 1.0
@@ -154,7 +155,7 @@ def is_notebook() -> bool:
 
 def default_path(program: str) -> Path:
     """The file of a session that has not been given one: in this folder, else in that of the user's state."""
-    name = f"{_file_name(program)}-{time.strftime('%Y%m%d-%H%M%S')}{SUFFIX}"
+    name = f"{file_name(program)}-{time.strftime('%Y%m%d-%H%M%S')}{SUFFIX}"
     here = Path.cwd()
     if os.access(here, os.W_OK):
         return here / name
@@ -170,7 +171,7 @@ def autosaved_files(program: str) -> list[Path]:
         program: its name.
     """
     folders = dict.fromkeys((Path.cwd(), user_folder("state")))
-    return [path for folder in folders if folder.is_dir() for path in _named(folder, _file_name(program))]
+    return [path for folder in folders if folder.is_dir() for path in _named(folder, file_name(program))]
 
 
 def delete_old_files(newest: Path) -> None:
@@ -192,10 +193,6 @@ def _named(folder: Path, program: str) -> list[Path]:
     """The files in a folder that are named like those of `default_path`."""
     pattern = re.compile(rf"{re.escape(program)}-\d{{8}}-\d{{6}}(-\d+)?{re.escape(SUFFIX)}")
     return [path for path in folder.iterdir() if pattern.fullmatch(path.name)]
-
-
-def _file_name(program: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", program)[:60].strip("._-") or "search"
 
 
 def _free_names(path: Path) -> chain[Path]:

@@ -22,6 +22,7 @@ from prism_explore.diagnose.compare_runs import RunComparison, compare_runs
 from prism_explore.events.kinds import CandidateInstantiated
 from prism_explore.events.ledger import Ledger, ledger
 from prism_explore.events.phases import phase_of
+from prism_explore.support.file_names import file_name
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.widgets.drawing.colors import TEXTS
 from prism_explore.widgets.drawing.text_metrics import width_px
@@ -93,7 +94,7 @@ body > footer {{ padding: 4px 8px; color: light-dark(#595959, #b5b5b5); font-siz
 </head>
 <body>
 <div id="prism-here"></div>
-<footer>{footer}</footer>
+<footer data-file="{file}">{footer}</footer>
 <script type="text/plain" id="prism-report">{data}</script>
 {search}
 <script type="text/plain" id="prism-module">{module}</script>
@@ -138,7 +139,8 @@ def report_page(session: SessionLike, search: str = "") -> str:
     """
     with gc_paused():
         data, sentences = report_data(session)
-    return _page(f"{session.program.name} on {session.task.target.name}", sentences, data, search)
+    name = session.program.name
+    return _page(f"{name} on {session.task.target.name}", sentences, data, search, file_name(name))
 
 
 def comparison_page(found: RunComparison) -> str:
@@ -154,10 +156,13 @@ def comparison_page(found: RunComparison) -> str:
     )
 
 
-def _page(title: str, sentences: Sequence[str], data: Mapping[str, Any], search: str = "") -> str:
+def _page(
+    title: str, sentences: Sequence[str], data: Mapping[str, Any], search: str = "", search_file: str = ""
+) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _PAGE.format(
         title=escape(title),
+        file=escape(search_file),
         footer=escape(" ".join(sentences)),
         data=_base64(packed_data(text.encode("utf-8", "replace"))),
         module=_base64(zlib.compress(MODULE.read_bytes(), 9)),

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import string
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+import prism_explore as px
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import Bookmarked, ExplorationStarted, NodeExpanded, RegionPruned, Steered
+from prism_explore.events.kinds import (
+    Bookmarked,
+    ExplorationStarted,
+    NodeExpanded,
+    RegionPruned,
+    SearchForked,
+    Steered,
+)
 from prism_explore.ir.text import show
 from prism_explore.session.record import Record
 from prism_explore.session.tables import TABLES
+from prism_explore.support.file_names import file_name
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.recorded import RecordedSession
 from prism_explore.widgets.panels.context import Folds, SearchInfo, ViewState
@@ -74,6 +85,41 @@ def test_the_report_has_the_name_as_data_only(record: Record) -> None:
     assert HOSTILE not in page
 
 
+def test_the_page_of_a_comparison_has_the_names_of_both_searches_as_text(record: Record) -> None:
+    journal = Journal(clock=lambda: 0.0)
+    for event in record.journal.events[:9]:
+        journal.append(event)
+    journal.append(SearchForked(HOSTILE, 9, HOSTILE, HOSTILE, changes=(HOSTILE,)))
+    found = px.compare(record, Record(journal))
+    assert found.page is not None
+    page = found.page()
+    tags = Tags()
+    tags.feed(page)
+    assert "img" not in tags.tags
+    assert tags.tags.count("script") == 3
+    assert HOSTILE not in page
+    assert "<img" not in found.html and "&lt;img" in found.html
+
+
+ANY_NAMES = (
+    *(HOSTILE, "../../etc/passwd", "\x1b]0;title\x07", "a\r\nb", "x" * 5000, "..", "", "C:\\x", "\u202egpj.exe", "-rf"),
+    "日本語" * 99,
+)
+
+
+@pytest.mark.parametrize("name", ANY_NAMES)
+def test_a_file_named_after_a_search_stays_in_its_folder(name: str, tmp_path: Path) -> None:
+    found = file_name(name)
+    (tmp_path / f"{found}.prism").write_text("")
+
+    assert [path.name for path in tmp_path.iterdir()] == [f"{found}.prism"]
+    assert re.fullmatch(r"\w[\w.-]{0,59}", found)
+
+
+def test_a_page_names_the_file_of_its_search(record: Record) -> None:
+    assert f'<footer data-file="{program().name}">' in report_page(RecordedSession(record.journal, record))
+
+
 def test_tables_and_texts_have_the_name_unchanged(record: Record) -> None:
     assert any(HOSTILE in str(value) for row in record.table("pruned") for value in row.values())
     assert record.table("bookmarks")[0]["note"] == HOSTILE
@@ -95,6 +141,12 @@ def test_what_would_control_a_terminal_or_reorder_its_text_is_written_as_an_esca
     assert "\\x1b]0;title\\x07 \\u202eright to left\\r" in printed
     assert not set(printed) & set(active) - set(" \n" + string.printable[:94])
     assert any(active in row.values() for row in record.table("pruned"))  # data stays as it is
+
+    usual = Journal(clock=lambda: 0.0)
+    usual.append(ExplorationStarted(show(program()), "cpu", 0, {}, (), (("b", 8),)))
+    compared = repr(px.compare(record, Record(usual)))
+    assert "\\x1b]0;title\\x07" in compared
+    assert not set(compared) & set(active) - set(" \n" + string.printable[:94])
 
 
 def test_the_terminal_prints_brackets_as_they_are(capsys: pytest.CaptureFixture[str], record: Record) -> None:

@@ -226,18 +226,18 @@ function offerLine(place: HTMLElement, python: string): void {
 }
 
 /** A button that downloads the saved search in the page. */
-function offerSearch(base64: string, place: Element): void {
+function offerSearch(base64: string, place: HTMLElement): void {
   const button = h("button", { type: "button" }, "Download the search");
   button.addEventListener("click", () => {
     const file = URL.createObjectURL(new Blob([bytesOf(base64)]));
-    h("a", { href: file, download: `${document.title.split(" ")[0]}.prism` }).click();
+    h("a", { href: file, download: `${place.dataset.file}.prism` }).click();
     setTimeout(() => URL.revokeObjectURL(file), 1000);
   });
   place.append(" ", button);
 }
 
 const search = document.getElementById("prism-search")?.textContent;
-if (search) offerSearch(search, document.querySelector("body > footer") ?? document.body);
+if (search) offerSearch(search, document.querySelector<HTMLElement>("body > footer") ?? document.body);
 const data = document.getElementById("prism-report")?.textContent;
 const place = document.getElementById("prism-here");
 if (data && place) show(data, place);
