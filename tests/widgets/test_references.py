@@ -11,7 +11,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -36,6 +36,11 @@ from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS, sections
 from prism_explore.widgets.panels.sections import Action
 from prism_explore.widgets.refs import frame_ref, owner_of
+from prism_explore.widgets.views.egraph_view import EGraphView
+from prism_explore.widgets.views.map_view import MODES as MAP_MODES
+from prism_explore.widgets.views.map_view import MapView
+from prism_explore.widgets.views.tuning_view import MODES as TUNING_MODES
+from prism_explore.widgets.views.tuning_view import TuningView
 from tests.widgets.fakes import PRUNED, QUESTIONS, FakeSession, program
 from tests.widgets.recordings import saturation, story
 
@@ -47,6 +52,8 @@ SAMPLE = 60
 """Number of ids of one kind that are clicked."""
 LEMMAS = 3
 """Number of lemmas of which the e-graph is opened; each starts egglog."""
+PATHS = 2
+"""Number of proofs of which the path is opened."""
 
 KINDS: Mapping[str, str] = {
     "node": r"n\d+",
@@ -99,6 +106,8 @@ class Clicker:
         self.seen: set[str] = set()
         self.clicked: Counter[str] = Counter()
         self.lemmas: set[str] = set()
+        self.paths: list[str] = []
+        """The ids whose path between e-graph and result was opened."""
         self.wrong: list[str] = []
 
     def add(self, value: object) -> None:
@@ -123,6 +132,11 @@ class Clicker:
 
     def run(self) -> None:
         self.add(sections(self.info, self.folds, ViewState(), memo=self.memo))
+        views = [ViewState(map=MapView(mode)) for mode in MAP_MODES]
+        views += [ViewState(tuning=TuningView(mode)) for mode in TUNING_MODES]
+        for view in views:
+            context = Context.of(self.info, self.folds, view, self.memo)
+            self.add((PANELS["map"](context), PANELS["tuning"](context)))
         while (ref := self.next()) is not None:
             self.click(ref)
 
@@ -137,6 +151,11 @@ class Clicker:
         if owner := subject_of(ref, self.folds.events):
             panels = {name: PANELS[name](context) for name in BY_SUBJECT}
             self.add(panels)
+            if panels["eclasses"].frame_ref and len(self.paths) < PATHS:
+                self.paths.append(ref)
+                shown = replace(context, view=replace(view, egraph=EGraphView(path=True, step=1)))
+                panels["eclasses"] = PANELS["eclasses"](shown)
+                self.add(panels["eclasses"])
             self.wrong += list(not_of(ref, owner, panels, context))
 
 
@@ -191,6 +210,7 @@ def test_references_of_every_kind_were_clicked(clicker: Clicker) -> None:
 
     assert kinds | {"tensor of the program in a proof"} <= set(clicker.clicked)
     assert not [kind for kind in clicker.clicked if kind.startswith("unknown")]
+    assert clicker.paths
 
 
 def test_the_results_have_an_e_graph_that_says_why_it_has_one_frame() -> None:

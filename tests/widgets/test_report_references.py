@@ -34,3 +34,4 @@ def test_every_reference_in_a_report_lands_on_itself(node: Path, tmp_path: Path)
     assert all(everywhere <= of_search for of_search in kinds.values())
     assert kinds["softmax_steered"] <= KINDS.keys()
     assert {"frame", "tensor of the program in a proof"} <= kinds["softmax_steered"]
+    assert found["relu_double"]["paths"] and found["softmax_steered"]["paths"]

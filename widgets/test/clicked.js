@@ -36,8 +36,15 @@ function clicked(report) {
     references(changed, found);
     for (const ref of found) if (!seen.has(ref) && seen.add(ref)) waiting.push(ref);
   };
+  const look = (what) => {
+    model.send({ kind: "look", ...what });
+    collect();
+  };
   model.send({ kind: "hello" });
   collect();
+  for (const { name } of sections.map.modes) look({ map: { mode: name } });
+  for (const { name } of sections.tuning.modes) look({ tuning: { mode: name } });
+  const paths = new Set();
   for (let ref = waiting.pop(); ref !== undefined; ref = waiting.pop()) {
     model.send({ kind: "command", event_id: "e", name: "select", args: { id: ref } });
     collect();
@@ -50,10 +57,20 @@ function clicked(report) {
     const title = code.title.split(" ")[0];
     if (graph.subject !== owner) wrong.push(`${ref}: the graph is that of ${graph.subject}`);
     if (!isOwn(eclasses.subject)) wrong.push(`${ref}: the e-classes are those of ${eclasses.subject}`);
+    if (sections.eclasses.modes.some(({ name }) => name === "path") && !paths.has(owner)) {
+      paths.add(owner);
+      look({ egraph: { mode: "path" } });
+      const steps = sections.eclasses.path?.steps ?? [];
+      if (steps.length === 0) wrong.push(`${ref}: the path has no steps`);
+      for (const step of steps.keys()) look({ egraph: { step } });
+      if (!isOwn(sections.eclasses.subject))
+        wrong.push(`${ref}: the path is that of ${sections.eclasses.subject}`);
+      look({ egraph: { mode: "classes" } });
+    }
     if (!isOwn(folded.at(0).candidateOf(title) || title)) wrong.push(`${ref}: the code is that of ${title}`);
   }
   seen.delete("");
-  return { clicked: [...seen], wrong };
+  return { clicked: [...seen], wrong, paths: paths.size };
 }
 
 const reports = JSON.parse(readFileSync(process.argv[2], "utf8"));
