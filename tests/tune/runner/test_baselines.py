@@ -19,7 +19,7 @@ from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner import baseline_serve
 from prism_explore.tune.runner.baseline_serve import prepare_baseline
-from prism_explore.tune.runner.baseline_table import BASELINES, ROOFLINE, Baseline
+from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, ROOFLINE, Baseline
 from prism_explore.tune.runner.baselines import compare_with_baselines
 from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.local_bench import LocalBench
@@ -235,19 +235,47 @@ OTHER = Failure("tune.wrong", "random: a row deviates")
 def test_torch_tries_the_vector_extensions_only_where_code_for_those_of_the_cpu_does_not_compile(
     first: CheckPassed | Failure, asked: list[bool | None]
 ) -> None:
-    from torch._inductor import config
+    from torch._inductor import config, cpu_vec_isa
 
     found: list[bool | None] = []
+    isa = cpu_vec_isa.supported_vec_isa_list[0]
+    tries = cpu_vec_isa.VecISA.check_build
 
     def compiles() -> CheckPassed | Failure:
+        is_first = not found
         found.append(config.cpp.vec_isa_ok)
-        return first if len(found) == 1 else CheckPassed(1.0)
+        assert is_first == (cpu_vec_isa.VecISA.check_build is not tries)
+        assert isa.check_build("no C++") if is_first else "_is_part_known" not in vars(isa)
+        isa._is_part_known = True  # as torch notes that the compiler knows bfloat16
+        return first if is_first else CheckPassed(1.0)
 
     with config.patch({"cpp.vec_isa_ok": None}):
         last = baseline_serve.compiled_for_this_cpu(compiles)
+    del isa._is_part_known
 
     assert asked == found
+    assert cpu_vec_isa.VecISA.check_build is tries
     assert last == (first if len(asked) == 1 else CheckPassed(1.0))
+
+
+def test_only_code_that_is_compiled_many_times_has_precompiled_headers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import torch
+    from torch._inductor import config
+
+    found: dict[str, bool] = {}
+
+    def prepared(_: LocalBench, key: str, __: object) -> None:
+        found[key] = config.cpp_cache_precompile_headers
+
+    monkeypatch.setattr(torch.export, "load", lambda _: None)
+    monkeypatch.setattr(baseline_serve, "_prepared", prepared)
+    with config.patch({"cpp_cache_precompile_headers": True}):
+        for key in (COMPILED, AUTOTUNED):
+            baseline_serve.prepare_baseline(scaled_bench(True), {"key": key, "path": "", "maker": ""})
+
+    assert {COMPILED: False, AUTOTUNED: True} == found
 
 
 def test_the_users_choice_of_vector_extensions_is_kept() -> None:
