@@ -13,6 +13,7 @@ prism-explore list
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -34,6 +35,7 @@ from prism_explore.events.ledger import Ledger, best_first, ledger, outcome
 from prism_explore.events.phases import phase_of, seconds_per_stage
 from prism_explore.floats import explain
 from prism_explore.frontend.workloads import WORKLOADS, workload
+from prism_explore.support.gc_pause import gc_paused
 from prism_explore.support.terminal_text import terminal_text
 
 if TYPE_CHECKING:
@@ -229,14 +231,15 @@ def _cache_command(what: str) -> None:
 
 
 def _run(args: argparse.Namespace) -> None:
-    from prism_explore.runtime.best import Best
-    from prism_explore.search.early_start import start_fork_servers_early
-    from prism_explore.session.search_cache import cache_folder
-    from prism_explore.session.session import Session
-    from prism_explore.session.trace_cache import TraceCache
-    from prism_explore.targets import target
-    from prism_explore.tune.budget import BUDGETS
-    from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
+    with gc_paused():
+        from prism_explore.runtime.best import Best
+        from prism_explore.search.early_start import start_fork_servers_early
+        from prism_explore.session.search_cache import cache_folder
+        from prism_explore.session.session import Session
+        from prism_explore.session.trace_cache import TraceCache
+        from prism_explore.targets import target
+        from prism_explore.tune.budget import BUDGETS
+        from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
 
     row = workload(args.workload)
     at = {**row.at, **_sizes(args.at)}
@@ -244,12 +247,12 @@ def _run(args: argparse.Namespace) -> None:
     limits = {k: v for k, v in options.items() if v is not None}
     budget = replace(BUDGETS[args.budget or ("thorough" if args.strategy else "quick")], **limits)
     folder = None if args.no_cache else cache_folder()
-    is_new = folder is None or TraceCache(folder).find(row.code, row.inputs, row.name) is None
-    if is_new and args.target == "cpu" and min(budget.trials, budget.seconds) > 0:
+    stored = None if folder is None else TraceCache(folder).find(row.code, row.inputs, row.name)
+    if stored is None and args.target == "cpu" and min(budget.trials, budget.seconds) > 0:
         target(args.target)  # a new machine is measured first, because the imports would disturb that
         start_fork_servers_early(DEFAULT_BASELINES)
     session = Session(
-        row.code,
+        stored or row.code,
         name=row.name,
         target=args.target,
         at=at,
@@ -260,6 +263,7 @@ def _run(args: argparse.Namespace) -> None:
         cache=not args.no_cache,
         inputs=row.inputs,
     )
+    gc.freeze()  # modules are kept, and each full collection would scan those of torch for a third of a second
     _search_with_progress(session, quiet=args.json)
     found = session.best()
     best = found if isinstance(found, Best) else None

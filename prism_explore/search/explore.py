@@ -54,7 +54,7 @@ from prism_explore.targets import Target
 from prism_explore.tune import Budget, Database, TuneRequest, tune
 from prism_explore.tune.runner.backend import why_untimed
 from prism_explore.tune.runner.baselines import compare_with_baselines, time_baselines
-from prism_explore.verify.certificate.certify import certify
+from prism_explore.verify.certificate.certify import certify, start_egglog
 from prism_explore.verify.prover import Prover
 
 
@@ -100,9 +100,9 @@ class Task:
         require_known_rules(self.space.rules_off, RULES)
 
 
-LEAST_WAIT_S = 20.0
+WAIT_UNTIL_S = 10.0
 """A baseline that is still compiled when tuning has ended is waited for as long as everything before took, and at least
-this long."""
+until the search is this old."""
 
 Restriction: TypeAlias = tuple[tuple[str, tuple[int, int]], ...]
 """The user's ranges of tuning parameters."""
@@ -160,6 +160,8 @@ def explore(
         progress: the state of the search.
         stop: called within long steps, which are those that time kernels; the search ends where it returns True.
     """
+    if progress.runs_to_end and journal.next_saved is not None and not why_untimed(task.target):
+        start_egglog()  # the best kernel of a repeated search is proved again
     try:
         for _ in _explore(task, journal, steering, progress, stop):
             _start_early(task, journal, progress, stop)
@@ -432,10 +434,15 @@ def _certify_and_compare(
             seed=task.seed,
             stop=stop,
             started=progress.early.before_the_race() if progress.early is not None else None,
-            wait_s=inf if progress.waits_for_all else max(LEAST_WAIT_S, _spent_s(journal)),
+            wait_s=inf if progress.waits_for_all else _wait_s(_spent_s(journal)),
         )
         progress.waits_for_all = False
         yield
+
+
+def _wait_s(spent_s: float) -> float:
+    """Seconds to wait for baselines that are still compiled, after a search of `spent_s` seconds."""
+    return max(spent_s, WAIT_UNTIL_S - spent_s)
 
 
 def _spent_s(journal: Journal) -> float:

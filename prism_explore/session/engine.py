@@ -6,7 +6,6 @@ Commands may come from any thread (a notebook cell, a widget's callback) and ret
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -229,6 +228,8 @@ class Job:
         return self._wait().__await__()
 
     async def _wait(self) -> None:
+        import asyncio  # whoever awaits has imported it
+
         # A sleeping coroutine is cancelled only when it wakes, so it wakes often. An interrupt pauses the search.
         try:
             while not self._done.done():

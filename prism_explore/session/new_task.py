@@ -27,6 +27,7 @@ from prism_explore.session.options import (
     open_database,
 )
 from prism_explore.session.trace_cache import TraceCache
+from prism_explore.support.gc_pause import gc_paused
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
@@ -135,7 +136,8 @@ def _traced(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | Non
     stored = None if traces is None else traces.find(code, inputs, name)
     if stored is not None:
         return stored
-    traced = trace(code, inputs, name)
+    with gc_paused():  # it imports most of torch, and collecting among the modules takes a fifth of the time
+        traced = trace(code, inputs, name)
     if traces is not None:
         traces.store(traced, code, inputs, name)
     return traced

@@ -17,7 +17,6 @@ from prism_explore.events import kinds
 from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import Ledger, Trial, ledger
 from prism_explore.events.ledger.family_outcome import outcome
-from prism_explore.widgets.panels.event_text import log_line
 
 Row: TypeAlias = dict[str, Any]
 Entries: TypeAlias = tuple[Entry, ...]
@@ -175,6 +174,8 @@ def _bookmarks(entries: Entries, _: Ledger) -> Iterator[Row]:
 
 
 def _log(entries: Entries, _: Ledger) -> Iterator[Row]:
+    from prism_explore.widgets.panels.event_text import log_line  # a search without pictures does not import them
+
     for entry in entries:
         line = log_line(entry.event)
         kind = type(entry.event).__name__

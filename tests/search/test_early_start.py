@@ -204,10 +204,17 @@ def test_a_rival_that_was_not_waited_for_is_named_in_the_claim_and_raced_on_requ
 
     assert isinstance(first, px.Best) and isinstance(second, px.Best)
     assert 2 == len(races)
-    assert search.LEAST_WAIT_S <= races[0] < races[1] == inf
+    assert search.WAIT_UNTIL_S / 2 <= races[0] < races[1] == inf
     assert {EAGER: 3.0, COMPILED: 2.0} == pytest.approx(second.ratios)
     assert "did not wait" not in sess.claim
     assert sess.journal.events == loaded.journal.events
+
+
+@pytest.mark.parametrize(("spent_s", "wait_s"), [(1.0, 9.0), (5.0, 5.0), (60.0, 60.0)])
+def test_a_rival_is_waited_for_as_long_as_all_else_took_and_a_quick_search_a_few_seconds(
+    spent_s: float, wait_s: float
+) -> None:
+    assert wait_s == search._wait_s(spent_s)
 
 
 def test_another_moment_is_an_error() -> None:

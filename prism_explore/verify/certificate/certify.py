@@ -82,8 +82,7 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     candidate = verified.candidate
     program, sgraph = candidate.family.program, candidate.sgraph
     sgraph = sgraph.substitute(ones) if (ones := forced_ones(sgraph)) else sgraph
-    with shared_client(limits.memory_bytes) as client:
-        client.start()
+    start_egglog(limits)
     lemmas: list[Lemma] = []
     for obligation in obligations(program, sgraph):
         lemma, run = _prove_obligation(obligation, limits)
@@ -115,6 +114,16 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
         )
     )
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
+
+
+def start_egglog(limits: Limits = LEMMA_LIMITS) -> None:
+    """Start the process that replays lemmas, without waiting for it; a later certificate uses it.
+
+    Args:
+        limits: those of the certificate.
+    """
+    with shared_client(limits.memory_bytes) as client:
+        client.start()
 
 
 def _prove_obligation(obligation: Obligation, limits: Limits) -> tuple[Lemma, Saturation]:
