@@ -37,6 +37,7 @@ from prism_explore.entry.torch_simplify import simplify
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
 from prism_explore.events.format import seconds_text
+from prism_explore.frontend.torch_tracing import open_to_other_threads, tracing
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
@@ -111,6 +112,10 @@ class TorchCompiler:
             race = WholeRace(EAGER if self.rest == "eager" else COMPILED, {}, reason)
             self.graphs.append(GraphOutcome((), (), 0, 0, race, time.perf_counter() - start))
             return module.forward if self.rest == "eager" else _inductor(original, examples)
+        with open_to_other_threads():
+            return self._compile(module, original, examples, start)
+
+    def _compile(self, module: Any, original: Any, examples: Sequence[Any], start: float) -> Callable[..., Any]:
         simplify(module.graph)
         cut = partition(module.graph, self._machine, self._measured, self._refused)
         searched: list[tuple[Region, RegionOutcome, Best | None]] = []
@@ -128,7 +133,8 @@ class TorchCompiler:
         module.graph.lint()
         module.recompile()
         _show_progress("prism: the whole graph beside torch")
-        chosen, race = self._choose(module, original, examples, any(row.replaced for _, row, _ in searched))
+        with tracing(strict=False):  # it compiles
+            chosen, race = self._choose(module, original, examples, any(row.replaced for _, row, _ in searched))
         _show_progress("")
         self.graphs.append(replace(graph_outcome, race=race, build_s=time.perf_counter() - start))
         return chosen

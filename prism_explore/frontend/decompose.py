@@ -27,12 +27,12 @@ def decomposed(exported: Any, known: Collection[str]) -> Any:
         `exported` itself where all operators are known, which saves the time of another trace.
     """
     names = {*known, *GUARDS, "sym_size"}
-    if all(_is_known(node, names) for node in exported.graph.nodes):
+    if all(is_known(node, names) for node in exported.graph.nodes):
         return exported
     for is_wide in (True, False):
         with suppress(Exception):
             found = _run(exported, *_tables(frozenset(known), is_wide))
-            if all(_is_known(node, names) for node in found.graph.nodes):
+            if all(is_known(node, names) for node in found.graph.nodes):
                 return found
             with suppress(Exception):
                 return _with_whole_operators(exported, frozenset(known), names, is_wide)
@@ -52,7 +52,7 @@ def _with_whole_operators(exported: Any, known: frozenset[str], names: Collectio
     whole = {
         origin[source[-1].name]
         for node in found.graph.nodes
-        if not _is_known(node, names) and (source := node.meta.get("from_node")) and source[-1].name in origin
+        if not is_known(node, names) and (source := node.meta.get("from_node")) and source[-1].name in origin
     }
     return _run(kernels, *_tables(known | whole, is_wide))
 
@@ -116,7 +116,8 @@ def _all_decompositions(is_wide: bool) -> tuple[Mapping[Any, Any], Mapping[Any, 
     return dict.fromkeys(_collect_all_valid_cia_ops(), _special_op_to_preserve_cia), table
 
 
-def _is_known(node: Any, names: Collection[str]) -> bool:
+def is_known(node: Any, names: Collection[str]) -> bool:
+    """Whether a node calls no operator, or one of these."""
     if node.op != "call_function":
         return True
     name = operator_name(node.target)

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
-from prism_explore.frontend import data_sizes, trace
+from prism_explore.frontend import data_sizes, export, trace
 from prism_explore.frontend.torch_tracing import tracing
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import tensor as T
@@ -249,3 +249,27 @@ def test_tensors_that_are_never_read_and_constants_in_the_code_are_no_inputs():
     check(made, torch.randn(3, 8))
     with pytest.raises(UnsupportedOperator, match="constant tensor"):
         trace(lambda x: x * torch.tensor([1, 2]), {"x": T("b", 2)}, name="f")
+
+
+@pytest.mark.parametrize(
+    ("code", "types", "is_known"),
+    [
+        (lambda x, w: nn.functional.rms_norm(nn.functional.linear(x, w), (8,)), (T(2, 4, 8), T(8, 8)), True),
+        (lambda x, y: nn.functional.scaled_dot_product_attention(x, y, y, is_causal=True), (T(1, 2, 6, 4),) * 2, True),
+        (lambda x, m: torch.softmax(x.masked_fill(m, -1e9), -1).mT, (T(2, 4, 4), T(2, 4, 4, dtype="bool")), True),
+        (lambda x: torch.cat((-x[..., 4:], x[..., :4]), -1).float().pow(2).mean(-1), (T(2, 8, dtype="bf16"),), True),
+        (lambda x: nn.functional.gelu(x.chunk(2, -1)[0], approximate="tanh"), (T(2, 8),), True),
+        (lambda x, y: nn.functional.mse_loss(x, y.exp(), reduction="none") * 2, (T(2, 8), T(2, 8)), False),
+    ],
+)
+def test_a_graph_of_known_operators_has_the_program_that_torch_export_gives(monkeypatch, code, types, is_known):
+    graph = torch.fx.symbolic_trace(code)
+    inputs = dict(zip((n.target for n in graph.graph.nodes if n.op == "placeholder"), types, strict=True))
+    quick = trace(graph, inputs, "f")
+    assert is_known == (export._graph_of_known(graph, types) is not None)
+
+    monkeypatch.setattr(export, "_graph_of_known", lambda *_: None)
+    slow = trace(graph, inputs, "f")
+
+    assert show(slow.program) == show(quick.program)
+    assert (slow.bindings, slow.form, slow.parameters) == (quick.bindings, quick.form, quick.parameters)

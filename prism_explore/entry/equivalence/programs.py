@@ -52,7 +52,7 @@ class TracedSide:
         self.failure = ""
         """Why there are no results."""
         try:
-            self.exported = exported(side.code, own, side.name, strict=False)
+            self.exported = exported(side.code, own, side.name)
             self.results = traced_results(self.exported)
         except PrismError as failure:
             self.failure = str(failure)
