@@ -49,6 +49,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -153,6 +154,8 @@ def flops_of(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], result: tuple
             return elements * (operands[0][-1] * 2 - 1)
         case Reduce(fn, along):
             return elements * (_reduce_flops(fn, operands[0][along]) + finish_flops(fn))
+        case Scan(_, along):
+            return elements / result[along] * (result[along] - 1)
         case Permute() | Reshape() | Expand() | Slice() | Concat():
             return ZERO
 

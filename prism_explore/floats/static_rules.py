@@ -35,6 +35,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -297,6 +298,8 @@ def _key(op: Op, args: tuple[Key, ...]) -> Key:
             return ("sqrt", _total(_product((args[0], 2))))
         case Reduce() | Accumulate():
             return _total(args[0])
+        case Scan(fn, _):
+            return (fn, args[0])
         case AccumulateRescaled():
             return _total(args[0])
 
@@ -409,7 +412,7 @@ def _roundings(op: Op, operands: tuple[TensorType, ...], sizes: Mapping[str, int
             return 0
         case MatMul():
             return float(operands[0].dims[-1].rational(sizes))
-        case Reduce(_, along):
+        case Reduce(_, along) | Scan(_, along):
             return float(operands[0].dims[along].rational(sizes))
         case Accumulate(_, along) | AccumulateRescaled(along):
             tile = float(operands[0].dims[along].rational(sizes)) if along is not None else 1

@@ -30,6 +30,7 @@ from prism_explore.ir.ops import (
     Reshape,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Unary,
     op_name,
@@ -57,7 +58,7 @@ class OperatorEntry:
 def label_of(op: ComputeOp | LoopOp) -> str:
     """An operator's name, with its dim or constant where it has one."""
     match op:
-        case Reduce(_, along) | Accumulate(_, int() as along):
+        case Reduce(_, along) | Scan(_, along) | Accumulate(_, int() as along):
             return f"{op_name(op)}[{along}]"
         case RunningMax(int() as along) | AccumulateRescaled(int() as along):
             return f"{op_name(op)}[{along}]"
@@ -76,11 +77,12 @@ def label_of(op: ComputeOp | LoopOp) -> str:
 
 
 def operator_set(operators: Operators, largest_rank: int) -> OperatorSet[OperatorEntry]:
-    """The operators of a level in a fixed order; a reduction along each dim is an entry of its own."""
+    """The operators of a level in a fixed order; a reduction or scan along each dim is an entry of its own."""
     dims = range(largest_rank)
     entries: list[OperatorEntry] = [OperatorEntry(Unary(fn), 1) for fn in operators.unary]
     entries += [OperatorEntry(s, 1) for s in operators.scalars]
     entries += [OperatorEntry(Reduce(fn, d), 1) for fn in operators.reductions for d in dims]
+    entries += [OperatorEntry(Scan(fn, d), 1) for fn in operators.scans for d in dims]
     for kind in operators.accumulators:
         if kind == "plain":
             entries.append(OperatorEntry(Accumulate("sum"), 1))
@@ -171,7 +173,7 @@ class BlockState:
     kernel_tensors: tuple[Tensor, ...] = ()
     """Kernel-level tensors that operators after this block may still use."""
     reduced: frozenset[str] = frozenset()
-    """Axes that some operator sums over, so that no grid dim may partition them."""
+    """Axes that some operator reduces or scans, so that no grid dim may partition them."""
     accumulated: tuple[int, ...] = ()
     parts: tuple[Parts, ...] = ()
     """Per form of the result, the parts that its tensors and those outside have."""

@@ -16,7 +16,7 @@ from prism_explore.events.kinds import Reason
 from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow
 from prism_explore.ir.analysis.split_reduction import loop_states
 from prism_explore.ir.axes import AxisNames, unchanged_axes
-from prism_explore.ir.axis_typing import reduced_axis
+from prism_explore.ir.axis_typing import reduced_axis, scanned_axis
 from prism_explore.ir.ops import (
     Binary,
     BlockGraph,
@@ -46,6 +46,7 @@ CONSTRAINTS: dict[str, str] = {
     **FLOW_RULES,
     "grid.stored": "A grid dim cuts an axis that the result does not have, so blocks race for one place.",
     "grid.reduced": "A grid dim cuts an axis that a block reduces, so each block sees a part of the sum.",
+    "grid.scanned": "A grid dim cuts an axis along which a block adds up prefixes.",
     "grid.viewed": "A grid dim cuts an axis that a view takes apart.",
     "grid.once": "A grid dim cuts an axis that occurs in two dims of one tensor.",
     "grid.some": "A single block is the case of grid size 1 of a candidate whose grid cuts something.",
@@ -107,8 +108,11 @@ def grid_violation(typed: TypedBlock, axis: str, by_one: bool = False) -> Violat
                 if axis in {*before, *after} - unchanged_axes(before, after):
                     return Violation("grid.viewed", position)
             case op:
-                if reduced_axis(op, tuple(typed.axes[a] for a in node.args)) == axis:
+                operands = tuple(typed.axes[a] for a in node.args)
+                if reduced_axis(op, operands) == axis:
                     return Violation("grid.reduced", position)
+                if scanned_axis(op, operands) == axis:
+                    return Violation("grid.scanned", position)
     return None
 
 

@@ -39,6 +39,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -99,7 +100,7 @@ def compute_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Axi
 
 def matched_axes(op: ComputeOp | LoopOp, operands: tuple[AxisNames, ...]) -> Iterator[tuple[str, str]]:
     """The pairs of axes that an operator requires to be equal: of dims that it aligns or contracts."""
-    if isinstance(op, Unary | Scalar | Reduce | ViewOp) or not _has_inner_dims(op, operands):
+    if isinstance(op, Unary | Scalar | Reduce | Scan | ViewOp) or not _has_inner_dims(op, operands):
         return
     pairs: list[tuple[str | None, str | None]] = []
 

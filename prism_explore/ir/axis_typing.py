@@ -31,6 +31,7 @@ from prism_explore.ir.ops import (
     Reshape,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Unary,
 )
@@ -64,7 +65,7 @@ def result_axes(
         return tuple(map(align, left, right))
 
     match op:
-        case Unary() | Scalar():
+        case Unary() | Scalar() | Scan():
             return operands[0]
         case Binary():
             return aligned(*operands)
@@ -89,6 +90,11 @@ def result_axes(
 
 def _with_dim(labels: tuple[Label, ...], along: int | None, label: Label) -> tuple[Label, ...]:
     return labels if along is None else (*labels[:along], label, *labels[along + 1 :])
+
+
+def scanned_axis(op: Op, operands: tuple[tuple[Label, ...], ...]) -> Label | None:
+    """The label of the dim along which an operator scans, so that it needs all of it; None if there is none."""
+    return operands[0][op.dim] if isinstance(op, Scan) else None
 
 
 def reduced_axis(op: Op, operands: tuple[tuple[Label, ...], ...]) -> Label | None:

@@ -21,8 +21,10 @@ from prism_explore.ir.tensors import DType, TensorType, broadcast, promoted
 
 ScalarFn: TypeAlias = Literal["add", "mul", "pow", "max", "min"]
 ReduceFn: TypeAlias = Literal["sum", "mean", "rms", "max"]
+ScanFn: TypeAlias = Literal["cumsum", "reverse_cumsum"]
 SCALAR_FNS: tuple[str, ...] = get_args(ScalarFn)
 REDUCE_FNS: tuple[str, ...] = get_args(ReduceFn)
+SCAN_FNS: tuple[str, ...] = get_args(ScanFn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,19 @@ class Reduce:
     """Sum, mean, root mean square or maximum over one dim, which stays with size 1."""
 
     fn: ReduceFn
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The sum of each element and all before it along one dim, or in reverse of all after it: `* -> *`.
+
+    fn              element i
+    cumsum          sum of x[k] over k <= i
+    reverse_cumsum  sum of x[k] over k >= i
+    """
+
+    fn: ScanFn
     dim: int
 
 
@@ -207,7 +222,7 @@ class Result:
 
 ViewOp: TypeAlias = Permute | Reshape | Expand | Slice | Concat
 """Operators that move elements and compute nothing."""
-ComputeOp: TypeAlias = Unary | Scalar | Binary | MatMul | Reduce | ViewOp
+ComputeOp: TypeAlias = Unary | Scalar | Binary | MatMul | Reduce | Scan | ViewOp
 AccumulateOp: TypeAlias = Accumulate | AccumulateRescaled
 LoopOp: TypeAlias = RunningMax | AccumulateOp
 """Operators that carry a value from one iteration to the next."""
@@ -229,7 +244,7 @@ def arity(op: Op) -> int | None:
     match op:
         case Input() | Band() | Load():
             return 0
-        case Unary() | Scalar() | Reduce() | Permute() | Reshape() | Expand() | Slice():
+        case Unary() | Scalar() | Reduce() | Scan() | Permute() | Reshape() | Expand() | Slice():
             return 1
         case Accumulate() | RunningMax() | Store() | Result():
             return 1
@@ -246,7 +261,7 @@ def op_name(op: Op) -> str:
             return fn
         case Scalar(fn, _):
             return f"{fn}_scalar"
-        case Reduce(fn, _):
+        case Reduce(fn, _) | Scan(fn, _):
             return fn
         case Accumulate(fn, along):
             return "accum" if along is None and fn == "sum" else f"accum_{fn}"
@@ -374,6 +389,9 @@ def compute_dims(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], where: st
             return (*broadcast(a[:-2], b[:-2], f"{at}matmul"), a[-2], b[-1])
         case Reduce(_, along):
             return without_dim(operands[0], along, f"{at}{op_name(op)}")
+        case Scan(fn, along):
+            _in_range(along, operands[0], f"{at}{fn}")
+            return operands[0]
         case Permute() | Reshape() | Expand() | Slice() | Concat():
             return _view_dims(op, operands, f"{at}{op_name(op)}")
 

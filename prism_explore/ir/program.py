@@ -19,6 +19,7 @@ from prism_explore.ir.graph import SGraph, check_input_names, needed_by, next_ty
 from prism_explore.ir.ops import (
     REDUCE_FNS,
     SCALAR_FNS,
+    SCAN_FNS,
     Band,
     Binary,
     Concat,
@@ -34,6 +35,8 @@ from prism_explore.ir.ops import (
     Reshape,
     Scalar,
     ScalarFn,
+    Scan,
+    ScanFn,
     Slice,
     Unary,
 )
@@ -248,8 +251,24 @@ class ProgramBuilder:
         Raises:
             ShapeError: there is no such function or no such dim.
         """
-        rank = self._types[x].rank if 0 <= x < len(self._types) else 0
-        return self.add(Reduce(_known(fn, REDUCE_FNS), along + rank if -rank <= along < 0 else along), x, line=line)
+        return self.add(Reduce(_known(fn, REDUCE_FNS), self._from_front(x, along)), x, line=line)
+
+    def scan(self, fn: ScanFn, x: int, along: int, line: str = "") -> int:
+        """Prefix sums along one dim: `* -> *`.
+
+        Args:
+            fn: a name in `ir.ops.SCAN_FNS`.
+            x: the position of the operand.
+            along: the dim; negative numbers count from the last.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such function or no such dim.
+        """
+        return self.add(Scan(_known(fn, SCAN_FNS), self._from_front(x, along)), x, line=line)
 
     def permute(self, x: int, *order: int, line: str = "") -> int:
         """Dims in another order: dim d of the result is dim `order[d]` of x.
@@ -352,6 +371,11 @@ class ProgramBuilder:
         """
         least, most = (None if d is None else dim(d) for d in (low, high))
         return self.add(Band(dim(rows), dim(columns), least, most, dtype))
+
+    def _from_front(self, x: int, along: int) -> int:
+        """A dim counted from the front; unchanged where there is no such dim."""
+        rank = self._types[x].rank if 0 <= x < len(self._types) else 0
+        return along + rank if -rank <= along < 0 else along
 
     @property
     def nodes(self) -> tuple[Node, ...]:

@@ -29,6 +29,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     REDUCE_FNS,
     SCALAR_FNS,
+    SCAN_FNS,
     Accumulate,
     AccumulateRescaled,
     Band,
@@ -51,6 +52,8 @@ from prism_explore.ir.ops import (
     RunningMax,
     Scalar,
     ScalarFn,
+    Scan,
+    ScanFn,
     Slice,
     Store,
     Unary,
@@ -100,7 +103,7 @@ def show_node(node: Node, names: dict[int, str] | None = None) -> str:
             return f"input {t}"
         case Scalar(_, value):
             parts.append(str(value))
-        case Reduce(_, along):
+        case Reduce(_, along) | Scan(_, along):
             parts.append(f"dim={along}")
         case Accumulate(_, along) | AccumulateRescaled(along) | RunningMax(along):
             parts += [f"dim={along}"] if along is not None else []
@@ -405,6 +408,8 @@ def _operator(call: _Call) -> Op:
             return Binary(cast(BinaryFn, op))
         case op if op in REDUCE_FNS:
             return Reduce(cast(ReduceFn, op), call.dim())
+        case op if op in SCAN_FNS:
+            return Scan(cast(ScanFn, op), call.dim())
         case op if op.startswith("accum_") and op.removeprefix("accum_") in REDUCE_FNS:
             return Accumulate(cast(ReduceFn, op.removeprefix("accum_")), call.optional_dim())
         case "matmul":

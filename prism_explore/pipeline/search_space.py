@@ -7,7 +7,7 @@ text; the first event of a search stores it, because the claim "the best of the 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 from prism_explore.errors import ShapeError
@@ -33,6 +33,8 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
+    ScanFn,
     Slice,
     Store,
     Unary,
@@ -69,6 +71,8 @@ class Operators:
     accumulators: tuple[Accumulator, ...] = ()
     views: tuple[ViewOp, ...] = ()
     """Only views of the program, applied to tensors with the same axes as in the program."""
+    scans: tuple[ScanFn, ...] = ()
+    """Only those of the program, along every dim that is not of literal size 1."""
 
     def has(self, op: Op) -> bool:
         """Whether an operator of a program is included; inputs and bands always are."""
@@ -83,6 +87,8 @@ class Operators:
                 return self.matmul
             case Reduce(fn, _):
                 return fn in self.reductions
+            case Scan(fn, _):
+                return fn in self.scans
             case Permute() | Reshape() | Expand() | Slice() | Concat():
                 return op in self.views
             case Input() | Band():
@@ -100,6 +106,7 @@ class Operators:
             tuple(x for x in self.reductions if x not in other.reductions),
             tuple(x for x in self.accumulators if x not in other.accumulators),
             tuple(x for x in self.views if x not in other.views),
+            tuple(x for x in self.scans if x not in other.scans),
         )
 
     def __str__(self) -> str:
@@ -109,6 +116,7 @@ class Operators:
             *self.binary,
             *(["matmul"] if self.matmul else []),
             *self.reductions,
+            *self.scans,
             *("accum" if a == "plain" else f"accum_{a}" for a in self.accumulators),
             *(["running_max"] if "rescaled" in self.accumulators else []),
             *dict.fromkeys(map(op_name, self.views)),
@@ -349,6 +357,7 @@ def default_space(program: TensorProgram) -> Space:
     unary: dict[UnaryFn, None] = dict.fromkeys(CLASSIC_UNARY)
     binary: dict[BinaryFn, None] = dict.fromkeys(CLASSIC_BINARY)
     reductions: dict[ReduceFn, None] = dict.fromkeys(CLASSIC_REDUCTIONS)
+    scans: dict[ScanFn, None] = {}
     scalars: dict[Scalar, None] = {}
     for node in program.graph.nodes:
         match node.op:
@@ -360,16 +369,18 @@ def default_space(program: TensorProgram) -> Space:
                 scalars.setdefault(scalar)
             case Reduce(fn, _):
                 reductions.setdefault(fn)
+            case Scan(fn, _):
+                scans.setdefault(fn)
             case _:
                 pass
     graph = duplicate_inputs(program).program.graph
     inside = (graph.nodes[p].op for p in split_boundary_views(graph).core)
     views = tuple(dict.fromkeys(op for op in inside if isinstance(op, ViewOp)))
-    kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions))
+    kernel = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), scans=tuple(scans))
     accumulators: tuple[Accumulator, ...] = ("plain", "sum", "mean", "rms")
     if "max" in reductions:
         accumulators = (*accumulators, "max", "rescaled")
-    block = Operators(tuple(unary), tuple(scalars), tuple(binary), True, tuple(reductions), accumulators, views)
+    block = replace(kernel, accumulators=accumulators, views=views)
     given = sum(isinstance(n.op, Input | Band) for n in graph.nodes)
     fused = fused_ops(program)
     block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS

@@ -51,6 +51,18 @@ def chain() -> TensorProgram:
     return b.build(b.matmul(b.matmul(x, y), z))
 
 
+def scaled_prefixes() -> TensorProgram:
+    b = ProgramBuilder("scaled_prefixes")
+    x, w = b.input("x", "b", 4), b.input("w", "b", 1)
+    return b.build(b.scan("cumsum", b.binary("mul", x, w), 1))
+
+
+def shares_up_to_each() -> TensorProgram:
+    b = ProgramBuilder("shares_up_to_each")
+    x = b.input("x", "b", 4)
+    return b.build(b.binary("div", b.scan("reverse_cumsum", x, 1), b.reduce("sum", x, 1)))
+
+
 def attention() -> TensorProgram:
     b = ProgramBuilder("attention")
     q, k, v = b.input("q", "b", 4, 6), b.input("k", "b", 6, 8), b.input("v", "b", 8, 10)

@@ -29,6 +29,7 @@ from tests.generate.programs import (
     rmsnorm_linear,
     row_dot,
     scaled_linear,
+    scaled_prefixes,
 )
 
 
@@ -50,7 +51,15 @@ def agrees(program: TensorProgram, graph: SGraph, batch: int, sizes: dict[str, i
     return np.allclose(evaluate(program, inputs), evaluate(graph, inputs, sizes), rtol=1e-7, atol=1e-9)
 
 
-PROGRAMS = [rmsnorm_linear(d=12, n=8), rms_linear_small(), scaled_linear(), row_dot(), chain(), attention()]
+PROGRAMS = [
+    rmsnorm_linear(d=12, n=8),
+    rms_linear_small(),
+    scaled_linear(),
+    row_dot(),
+    chain(),
+    attention(),
+    scaled_prefixes(),
+]
 BY_NAME = {"ids": lambda p: p.name}
 
 
@@ -186,7 +195,13 @@ def unordered(graph: SGraph):
     return tuple(sorted(columns, key=repr)), fmaps
 
 
-RAW = [(rms_linear_small(), (1, 2)), (scaled_linear(), (1, 2)), (row_dot(), (1, 2)), (chain(), (1,))]
+RAW = [
+    (rms_linear_small(), (1, 2)),
+    (scaled_linear(), (1, 2)),
+    (row_dot(), (1, 2)),
+    (chain(), (1,)),
+    (scaled_prefixes(), (1, 2)),
+]
 
 
 @pytest.mark.parametrize(("program", "grid_ranks"), RAW, ids=lambda x: getattr(x, "name", None))

@@ -39,6 +39,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -49,6 +50,7 @@ Rng = random.Random
 UNARY = ("exp", "square", "sqrt", "rsqrt", "recip", "neg", "abs", "silu", "sigmoid", "relu", "tanh", "erf", "gelu")
 ACTIVATIONS = ("silu", "sigmoid", "relu", "tanh", "erf", "gelu", "gelu_tanh", "exp")
 NONLINEAR = ("exp", "silu", "sqrt", "rsqrt", "relu", "sigmoid", "tanh", "gelu", "square")
+SCANS = ("cumsum", "reverse_cumsum")
 BINARY = ("add", "sub", "mul", "div", "max", "min")
 MAPS = (None, 0, 1, 2)
 MAP_ATTEMPTS = 60
@@ -274,6 +276,10 @@ def is_sum(op: Op) -> bool:
     return isinstance(op, Accumulate | Reduce) and op.fn != "rms"
 
 
+def is_scan(op: Op) -> bool:
+    return isinstance(op, Scan)
+
+
 def is_elementwise(op: Op) -> bool:
     return isinstance(op, Unary | Scalar)
 
@@ -408,6 +414,33 @@ def reduce_another_dim(t: Level, r: Rng) -> bool:
     op = t.nodes[n].op
     assert isinstance(op, Reduce)
     return t.set(n, Reduce(op.fn, r.randrange(max(1, len(t.dims[n])))))
+
+
+def scan_another_dim(t: Level, r: Rng) -> bool:
+    n = _pick(t.places(Scan), r)
+    if n is None:
+        return False
+    op = t.nodes[n].op
+    assert isinstance(op, Scan)
+    return t.set(n, Scan(op.fn, r.randrange(max(1, len(t.dims[n])))))
+
+
+def without_own_term(t: Level, r: Rng) -> bool:
+    """Readers of a scan read it less its operand."""
+    n = _pick(t.places(Scan), r)
+    if n is None:
+        return False
+    t.wrap(n, Binary("sub"), *t.nodes[n].args)
+    return True
+
+
+def total_for_scan(t: Level, r: Rng) -> bool:
+    n = _pick(t.places(Scan), r)
+    if n is None:
+        return False
+    op = t.nodes[n].op
+    assert isinstance(op, Scan)
+    return t.set(n, Reduce("sum", op.dim))
 
 
 def no_loop(t: Level, r: Rng) -> bool:
@@ -853,6 +886,15 @@ def _silu_by_sigmoid(t: Level, n: int) -> None:
     t.set(n + 1, Binary("mul"), a, gate)
 
 
+def _reversed_by_total(t: Level, n: int) -> None:
+    (x,), op = t.nodes[n].args, t.nodes[n].op
+    assert isinstance(op, Scan)
+    t.insert(n, Scan("cumsum", op.dim), x)
+    t.insert(n, Reduce("sum", op.dim), x)
+    t.insert(n + 2, Binary("sub"), n, n + 1)
+    t.set(n + 3, Binary("add"), n + 2, x)
+
+
 def _exp_in_halves(t: Level, n: int) -> None:
     (a,) = t.nodes[n].args
     half = t.insert(n, Scalar("mul", Fraction(1, 2)), a)
@@ -1011,6 +1053,15 @@ KINDS: tuple[Kind, ...] = (
     Kind("sum for max", "A maximum becomes a sum.", "any", _reduction("max", "sum")),
     Kind("reduced elsewhere", "Another dim is reduced.", "any", reduce_another_dim),
     Kind("accumulated elsewhere", "An accumulator reduces another dim, or none.", "block", accumulate_another_dim),
+    # scans
+    Kind("scan reversed", "Sums up to each element become sums from it on.", "any", replaced(Scan, *SCANS)),
+    Kind("scan turned", "Sums from each element on become sums up to it.", "any", replaced(Scan, *reversed(SCANS))),
+    Kind("scanned elsewhere", "Prefixes along another dim.", "any", scan_another_dim),
+    Kind("scan without its own", "A prefix that ends before its element.", "any", without_own_term),
+    Kind("total for prefix", "All prefixes become the total.", "any", total_for_scan),
+    Kind("scan lost", "Nothing is added up.", "any", bypassed(Scan)),
+    Kind("function into scan", "A function moves in front of a scan.", "any", exchange(is_scan, is_elementwise)),
+    Kind("function out of scan", "A function moves behind a scan.", "any", exchange(is_elementwise, is_scan)),
     # eps
     Kind("eps dropped", "A constant summand is forgotten.", "any", bypassed(Scalar, "add")),
     Kind(
@@ -1123,6 +1174,13 @@ KINDS: tuple[Kind, ...] = (
         True,
     ),
     Kind("silu by sigmoid", "silu(a) is a * sigmoid(a).", "any", _respelled(Unary, "silu", _silu_by_sigmoid), True),
+    Kind(
+        "reversed by the total",
+        "Sums from each element on are the total, less those up to it, plus itself.",
+        "any",
+        _respelled(Scan, "reverse_cumsum", _reversed_by_total),
+        True,
+    ),
     Kind("exp in halves", "exp(a) is exp(a / 2) squared.", "any", _respelled(Unary, "exp", _exp_in_halves), True),
     Kind("halved and doubled", "a is (a / 2) * 2.", "any", _by_one_half_twice, True),
     Kind("accumulated in two steps", "accum_sum(a, d) is accum(sum(a, d)).", "block", _accumulate_by_reduce, True),

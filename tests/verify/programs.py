@@ -42,6 +42,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -57,6 +58,7 @@ UNARY = ("exp", "square", "square", "sqrt", "rsqrt", "recip", "neg", "abs", "sil
 UNARY_RARE = ("gelu", "gelu_tanh")
 BINARY = ("add", "add", "sub", "mul", "mul", "div", "max", "min")
 REDUCE = ("sum", "sum", "mean", "rms", "max")
+SCAN = ("cumsum", "reverse_cumsum")
 CONSTANTS = tuple(Fraction(c) for c in ("1/2", "2", "-1", "3", "-3/4", "1/8", "1"))
 EXPONENTS = tuple(Fraction(c) for c in ("2", "3", "-1", "1/2", "-1/2", "-2", "3/2"))
 
@@ -154,6 +156,10 @@ def _matmul(t: Draft, x: int, r: Rng) -> int:
 
 def _reduce(t: Draft, x: int, r: Rng) -> int:
     return t.compute(Reduce(r.choice(REDUCE), _some_dim(t, x, r)), x)  # type: ignore[arg-type]
+
+
+def _scan(t: Draft, x: int, r: Rng) -> int:
+    return t.compute(Scan(r.choice(SCAN), _some_dim(t, x, r)), x)  # type: ignore[arg-type]
 
 
 def _some_dim(t: Draft, x: int, r: Rng) -> int:
@@ -271,6 +277,7 @@ STEPS: Mapping[str, tuple[Step, int]] = {
     "binary": (_binary, 6),
     "matmul": (_matmul, 6),
     "reduce": (_reduce, 4),
+    "scan": (_scan, 2),
     "permute": (_permute, 2),
     "reshape": (_reshape, 3),
     "split": (_split, 1),

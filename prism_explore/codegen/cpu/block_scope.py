@@ -30,6 +30,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Fold,
     Map,
     Place,
+    PrefixSum,
     Range,
     RangeTest,
     Read,
@@ -169,6 +170,8 @@ class BlockScope:
                     case Map(domain):
                         statement = replace(statement, domain=(self.loop, *domain))
                     case Fold(domain):
+                        statement = replace(statement, domain=(self.loop, *domain))
+                    case PrefixSum(domain):
                         statement = replace(statement, domain=(self.loop, *domain))
                     case Contract(batch):
                         statement = replace(statement, batch=(self.loop, *batch))

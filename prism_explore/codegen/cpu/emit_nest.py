@@ -30,6 +30,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     LoopNest,
     Map,
     Place,
+    PrefixSum,
     Range,
     RangeTest,
     Read,
@@ -123,6 +124,8 @@ class NestEmitter:
                 case Fold():
                     if position not in done:
                         self._emit_fold(s)
+                case PrefixSum():
+                    self._emit_prefix_sum(s)
                 case Contract():
                     self._emit_product(s, prefetches, fused.get(position))
 
@@ -231,6 +234,65 @@ class NestEmitter:
         if s.accumulates:
             total = self._combine(s.join, total, self.builder.load(memory, place, lanes, stride))
         self.builder.store(total, memory, place, stride)
+
+    def _emit_prefix_sum(self, s: PrefixSum) -> None:
+        places = places_accessed(s)
+        axis = next(r for r in s.domain if r.name == s.along)
+        ranges = merge_ranges(tuple(r for r in s.domain if r != axis), (*places, *range_tests(s.value)))
+        along = vector_range([axis, *ranges], places, (), self.builder.lanes)
+        with ExitStack() as stack:
+            for r in ranges:
+                if r != along:
+                    self.variables[r.name] = stack.enter_context(self.builder.loop(0, r.extent))
+            if along is None or along == axis:
+                self._prefix_across_lanes(s, axis)
+            else:
+                self._prefix_per_lane(s, axis, along)
+        self.expressions.leave_loops((axis, *ranges))
+
+    def _prefix_per_lane(self, s: PrefixSum, axis: Range, along: Range) -> None:
+        """Prefix sums one after another along the axis; each lane has its own."""
+        builder = self.builder
+
+        def strip(at, lanes: int, count: int) -> None:
+            totals = [builder.variable(builder.constant(0.0, lanes)) for _ in range(count)]
+            with builder.loop(0, axis.extent) as i:
+                self.variables[axis.name] = self._from_end(axis.extent, i, 1) if s.reverse else i
+                for u, variable in enumerate(totals):
+                    here = builder.index_sum(at, u * lanes)
+                    value = builder.splat(self.expressions.value(s.value, along.name, here, lanes, {}), lanes)
+                    builder.set(variable, builder.add(builder.get(variable), value))
+                    self._store_prefix(s, builder.get(variable), along.name, here)
+
+        strip_mine(builder, along.extent, UNROLL, strip)
+
+    def _prefix_across_lanes(self, s: PrefixSum, axis: Range) -> None:
+        """Prefix sums within each vector along the axis, plus the sum of all vectors before it."""
+        builder, width = self.builder, self.builder.lanes
+        total = builder.variable(builder.constant(0.0, 0))
+        tail = axis.extent % width
+
+        def step(at, lanes: int) -> None:
+            value = builder.splat(self.expressions.value(s.value, axis.name, at, lanes, {}), lanes)
+            sums, before = builder.prefix_sums(value, s.reverse), builder.get(total)
+            builder.set(total, builder.add(before, builder.lane(sums, 0 if s.reverse else lanes - 1)))
+            self._store_prefix(s, builder.add(sums, builder.splat(before, lanes)), axis.name, at)
+
+        if tail and s.reverse:
+            step(axis.extent - tail, tail)
+        if axis.extent >= width:
+            with builder.loop(0, axis.extent - tail, width) as i:
+                step(self._from_end(axis.extent - tail, i, width) if s.reverse else i, width)
+        if tail and not s.reverse:
+            step(axis.extent - tail, tail)
+
+    def _from_end(self, extent: int, i, width: int):
+        """Where the part of `width` elements begins that is as far from the end as `i` is from the start."""
+        return self.builder.llvm.sub(self.builder.index(extent - width), i)
+
+    def _store_prefix(self, s: PrefixSum, value, name: str, at) -> None:
+        place = self.expressions.offset(s.target, {name: at})
+        self.builder.store(value, self.memory[s.target.buffer], place, s.target.stride(name))
 
     def _combine(self, join: Join, a, b):
         return self.builder.add(a, b) if join == "sum" else self.builder.maximum(a, b)

@@ -7,8 +7,8 @@ result.
 
 A place is a buffer with one affine index per dim, over loop variables: `w[8*i + k, 512*bx + n]`. So a load is a view,
 and so is what a program permutes, repeats or slices: a buffer within another. Tiles with memory of their own are
-scratch. There are three statements: `Map` (elementwise), `Fold` (a sum or maximum over some variables) and `Contract`
-(a matrix product). `lower_graph.py` makes a program from an sGraph, `loop_text.py` prints it.
+scratch. There are four statements: `Map` (elementwise), `Fold` (a sum or maximum over some variables), `PrefixSum` and
+`Contract` (a matrix product). `lower_graph.py` makes a program from an sGraph, `loop_text.py` prints it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
-from typing import Literal, TypeAlias, assert_never
+from typing import ClassVar, Literal, TypeAlias, assert_never
 
 from prism_explore.ir.tensors import BYTES, DType
 
@@ -174,6 +174,19 @@ class Fold:
 
 
 @dataclass(frozen=True, slots=True)
+class PrefixSum:
+    """`target = sum of value over all points up to this one along a variable`, or from this one on if `reverse`."""
+
+    domain: tuple[Range, ...]
+    along: str
+    target: Place
+    value: Expression
+    reverse: bool = False
+    accumulates: ClassVar[bool] = False
+    join: ClassVar[Join] = "sum"
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """`target[m, n] = sum over k of left[m, k] * right[k, n]`, or `+=`, for every point of the batch.
 
@@ -190,7 +203,7 @@ class Contract:
     accumulates: bool = False
 
 
-Statement: TypeAlias = Map | Fold | Contract
+Statement: TypeAlias = Map | Fold | PrefixSum | Contract
 
 
 @dataclass(frozen=True, slots=True)

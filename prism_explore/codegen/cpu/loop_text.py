@@ -18,6 +18,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     LoopNest,
     LoopProgram,
     Map,
+    PrefixSum,
     Range,
     RangeTest,
     Read,
@@ -109,6 +110,9 @@ def show_statement(s: Statement) -> str:
             summed = tuple(r for r in domain if r.name in along)
             text = f"{target} {equals} {join} over {_ranges_text(summed)} of {show_expression(value)}"
             ranges = tuple(r for r in domain if r.name not in along)
+        case PrefixSum(domain, along, target, value, reverse):
+            reach = f"from {along} on" if reverse else f"up to {along}"
+            text, ranges = f"{target} = sum {reach} of {show_expression(value)}", domain
         case Contract(batch, m, n, k, target, left, right, _):
             text = f"{target} {equals} sum over {_ranges_text(k)} of {left} * {right}"
             ranges = (*batch, m, n)

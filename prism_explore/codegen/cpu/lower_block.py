@@ -34,6 +34,7 @@ from prism_explore.codegen.cpu.reductions import (
     lower_reduction,
     lower_rescaled_sum,
     lower_running_max,
+    lower_scan,
 )
 from prism_explore.ir.ops import (
     Accumulate,
@@ -54,6 +55,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -117,7 +119,9 @@ def _lower_node(scope: BlockScope, position: int, node: Node) -> None:
             scope.tiles[position] = Tile(scope.load(load, dims), phase, False)
         case Store():
             dims = scope.analysis.dims[node.args[0]]
-            scope.emit(Map(scope.domain(dims), scope.store_place(position, dims), args[0].value), phase, False)
+            place = scope.store_place(position, dims)
+            if args[0].place != place:
+                scope.emit(Map(scope.domain(dims), place, args[0].value), phase, False)
         case Unary(fn):
             scope.define(position, Apply(fn, (args[0].value,)))
         case Scalar(fn, value):
@@ -136,6 +140,8 @@ def _lower_node(scope: BlockScope, position: int, node: Node) -> None:
             count = scope.analysis.dims[node.args[0]][along]
             total = lower_reduction(scope, f"s{position}", fn, node.args[0], along, phase, hoisted)
             scope.define(position, finish_reduction(fn, total, count))
+        case Scan(fn, along):
+            lower_scan(scope, position, fn, node.args[0], along)
         case Accumulate(fn, along):
             lower_accumulation(scope, position, node, fn, along)
         case RunningMax(along):

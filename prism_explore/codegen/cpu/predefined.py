@@ -16,6 +16,7 @@ from prism_explore.ir.ops import (
     Permute,
     Reduce,
     Reshape,
+    Scan,
     Slice,
     Store,
     compute_dims,
@@ -36,7 +37,7 @@ def as_block(op: ComputeOp, operands: tuple[TensorType, ...], blocks: int = 64) 
     if isinstance(op, MatMul):
         result[-2:] = [shapes[0][-2], shapes[1][-1]]
         smallest[-2:] = [32, 256]
-    elif isinstance(op, Reduce):
+    elif isinstance(op, Reduce | Scan):
         unsplit.add(op.dim)
         smallest[-1] = 64
     elif rank:

@@ -23,12 +23,13 @@ from prism_explore.codegen.cpu.loop_ir import (
     Join,
     Map,
     Place,
+    PrefixSum,
     Range,
     Read,
     places_read,
 )
 from prism_explore.ir.graph import Phase
-from prism_explore.ir.ops import Load, Node, ReduceFn
+from prism_explore.ir.ops import Load, Node, ReduceFn, ScanFn
 
 MAX_HOISTED_ELEMENTS = 1 << 16
 """A reduction of loads up to this size runs before the loop, over all iterations at once."""
@@ -99,6 +100,24 @@ def lower_reduction(
     names = (scope.name(len(dims), along),) if dims[along] > 1 else ()
     scope.emit(_reduction_statement(scope.domain(dims), names, target, summand, _join(fn)), phase, hoisted)
     return Read(target)
+
+
+def lower_scan(scope: BlockScope, position: int, fn: ScanFn, arg: int, along: int) -> None:
+    """Prefix sums of a tile along a dim, in the memory of a result where nothing else reads them."""
+    analysis = scope.analysis
+    dims, phase, hoisted = analysis.dims[position], analysis.phases[position], analysis.is_hoisted(position)
+    value = scope.tiles[arg].value
+    if dims[along] == 1:
+        scope.define(position, value)
+        return
+    readers = [r for r in analysis.readers[position] if r in analysis.needed]
+    if len(readers) == 1 and readers[0] in scope.outs and not hoisted:
+        target = scope.store_place(readers[0], dims)
+    else:
+        target = scope.allocate(f"t{position}", dims, hoisted, phase == "loop")
+    statement = PrefixSum(scope.domain(dims), scope.name(len(dims), along), target, value, fn == "reverse_cumsum")
+    scope.emit(statement, phase, hoisted)
+    scope.tiles[position] = Tile(Read(target), phase, hoisted)
 
 
 def adds_into_accumulator(scope: BlockScope, position: int) -> bool:

@@ -13,7 +13,7 @@ from prism_explore.codegen.triton.function_table import TRITON_DTYPE, finish_red
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.tile_values import LOWEST, TileValue, TileValues, axis_and_zero
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.ops import Accumulate, AccumulateRescaled, ReduceFn
+from prism_explore.ir.ops import Accumulate, AccumulateRescaled, ReduceFn, ScanFn
 from prism_explore.ir.tensors import DType
 
 TextAndZero: TypeAlias = tuple[str, tuple[bool, ...]]
@@ -46,6 +46,18 @@ class Reductions:
             return self.tiles.define(j, f"tl.abs({value.name})" if fn == "rms" else value.name, value.zero)
         text, zero = self._partial(value, fn, d, section)
         return self.tiles.define(j, finish_reduction(fn, text, self.plan.dims[arg][along]), zero)
+
+    def scan(self, j: int, fn: ScanFn, along: int, section: Section) -> TileValue:
+        """Prefix sums of a tile along a dim, all of which the block has."""
+        arg = self.plan.block.nodes[j].args[0]
+        value, d = self.tiles.values[arg], self._own_dim(arg, along)
+        if d < 0:
+            return self.tiles.define(j, value.name, value.zero)
+        value = self.tiles.with_zero_padding(value, d, section)
+        if fn == "reverse_cumsum":
+            return self.tiles.define(j, f"tl.cumsum({value.name}, axis={d}, reverse=True)", value.zero)
+        zero = (*value.zero[:d], self.tiles.no_padding(value.shape)[d], *value.zero[d + 1 :])
+        return self.tiles.define(j, f"tl.cumsum({value.name}, axis={d})", zero)
 
     # ------------------------------------------------------------ over the iterations
     def running_max(self, j: int, along: int | None, section: Section) -> TileValue:

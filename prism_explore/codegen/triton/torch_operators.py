@@ -19,6 +19,8 @@ from prism_explore.ir.ops import (
     Reshape,
     Scalar,
     ScalarFn,
+    Scan,
+    ScanFn,
     Slice,
     Unary,
 )
@@ -45,6 +47,11 @@ TORCH_REDUCE: dict[ReduceFn, str] = {
     "mean": "torch.mean({0}, {1})",
     "rms": "torch.sqrt(torch.mean(torch.square({0}), {1}))",
     "max": "torch.amax({0}, {1})",
+}
+
+TORCH_SCAN: dict[ScanFn, str] = {
+    "cumsum": "torch.cumsum({0}, {1})",
+    "reverse_cumsum": "torch.cumsum({0}.flip({1}), {1}).flip({1})",
 }
 
 
@@ -75,6 +82,8 @@ def operator_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], sizes:
             return f"torch.matmul({args[0]}, {args[1]})"
         case Reduce(fn, along):
             return TORCH_REDUCE[fn].format(args[0], f"dim={along}, keepdim=True")
+        case Scan(fn, along):
+            return TORCH_SCAN[fn].format(args[0], along)
         case Permute(order):
             return f"{args[0]}.permute({order})"
         case Reshape(dims):

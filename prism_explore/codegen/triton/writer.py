@@ -38,6 +38,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -159,6 +160,8 @@ class _Statements:
                 return None if j in plan.accumulated_products else self.reductions.matmul(j, section)
             case Reduce(fn, along):
                 return self.reductions.reduce(j, fn, along, section)
+            case Scan(fn, along):
+                return self.reductions.scan(j, fn, along, section)
             case Accumulate():
                 return self.reductions.accumulate(j, node.op)
             case AccumulateRescaled() if plan.iterations > 1:

@@ -35,7 +35,7 @@ class Sum(NamedTuple):
     """A formal scalar: a sum, a mean, or the sign of a negative."""
 
     label: str
-    """Σd, μd or −; ∨d inside a maximum over d."""
+    """Σd, μd or −; ∨d inside a maximum over d; ≤d or ≥d of prefix sums along d."""
     over: tuple[tuple[str, int], ...] = ()
     """The inputs that it binds, with their powers; `UNTRACKED` if they are not tracked."""
 
@@ -52,7 +52,8 @@ class Leaf(NamedTuple):
     """An input or a constant."""
 
     kind: int
-    """0 for an input, 2 for a constant. Kinds are compared first, so only atoms of one kind compare other fields."""
+    """0 for an input, 2 for a constant, that of a `prefix_sum` included. Kinds are compared first, so only atoms of one
+    kind compare other fields."""
     name: str
     free: tuple[str, ...]
     """The axes that no sum binds."""
@@ -209,6 +210,20 @@ def formal_sum(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
     )
 
 
+PREFIX_SUMS = {"≤": "cumsum", "≥": "reverse_cumsum"}
+"""The kinds of prefix sums, and the functions as they are shown."""
+
+
+def prefix_sum(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
+    """The sums of p up to (≤) or from (≥) each position of an axis.
+
+    A prefix sum is the product with a triangle of ones, summed over the axis: a formal sum that binds the inputs, and a
+    constant that varies along the axis. So it has the laws of a sum, and no other operator makes that constant.
+    """
+    triangle = Leaf(2, kind + axis, (axis,) if tracked else (), ())
+    return mul(formal_sum(p, kind, axis, tracked), ((Mono(atoms=((triangle, 1),)), 1),))
+
+
 def inputs_along(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
     """The inputs in a monomial that vary along an axis, with their powers."""
     found: dict[str, int] = {}
@@ -252,7 +267,7 @@ def bind_monomial(m: Mono, axis: str, level: int = 0) -> Mono:
         elif axis in atom.free:
             free = tuple(a for a in atom.free if a != axis)
             bound = tuple(sorted((*atom.bound, (axis, level))))
-            atoms.append((Leaf(0, atom.name, free, bound), n))
+            atoms.append((atom._replace(free=free, bound=bound), n))
         else:
             atoms.append((atom, n))
     power, root, den = (bind(p, axis, level + 1) for p in (m.power, m.root, m.den))
@@ -433,22 +448,56 @@ def show(p: Poly) -> str:
     return " + ".join((f"{n}·" if n > 1 else "") + _show(m) for m, n in p) or "0"
 
 
+class _Factor(NamedTuple):
+    text: str
+    exponent: int
+    bound: frozenset[str]
+    """The axes of the sums that bind an input in it."""
+    name: str = ""
+    """Of an input or constant."""
+
+
 def _show(m: Mono) -> str:
-    parts = [(a.name if isinstance(a, Leaf) else _show_call(a), n) for a, n in m.atoms]
-    if m.power:
-        parts.append((f"exp({show(m.power)})", 1))
-    if m.root:
-        parts.append((f"√({show(m.root)})", 1))
-    above = "·".join(_power_text(text, n) for text, n in parts) or "1"
+    factors = [
+        _Factor(a.name, n, _bound_axes(a), a.name) if isinstance(a, Leaf) else _Factor(_show_call(a), n, _bound_axes(a))
+        for a, n in m.atoms
+        if not (isinstance(a, Leaf) and a.name[0] in PREFIX_SUMS)
+    ]
+    for text, inner in ((f"exp({show(m.power)})", m.power), (f"√({show(m.root)})", m.root)):
+        if inner:
+            factors.append(_Factor(text, 1, _bound_in(inner)))
     labels: dict[str, int] = {}
     for s, n in m.sums:
-        labels[s.label] = labels.get(s.label, 0) + n
+        if s.label[0] in PREFIX_SUMS:
+            factors = _in_prefix_sum(s, n, factors)
+        else:
+            labels[s.label] = labels.get(s.label, 0) + n
+    above = "·".join(_power_text(f.text, f.exponent) for f in factors) or "1"
     sums = "".join(_power_text(label, n) + " " for label, n in labels.items())
     if not m.den:
         return f"{sums}{above}"
     below = show(m.den)
     simple = (len(m.den) == 1 and m.den[0][1] == 1 and not any(c in below for c in " ·/")) or _is_root(m.den)
     return f"{sums}{above}/{below if simple else f'({below})'}"
+
+
+def _in_prefix_sum(s: Sum, n: int, factors: list[_Factor]) -> list[_Factor]:
+    """The factors of a monomial, those that a prefix sum binds in a call of it."""
+    inside = [f for f in factors if s.axis in f.bound and f.name in ("", *dict(s.over))]
+    each = n if all(f.exponent % n == 0 for f in inside) else 1
+    text = "·".join(_power_text(f.text, f.exponent // each) for f in inside) or "1"
+    called = _Factor(f"{PREFIX_SUMS[s.label[0]]}_{s.axis}({text})", n, frozenset().union(*(f.bound for f in inside)))
+    return [*(f for f in factors if f not in inside), called]
+
+
+def _bound_axes(a: Atom) -> frozenset[str]:
+    return frozenset(axis for axis, _ in a.bound) if isinstance(a, Leaf) else _bound_in(a.argument)
+
+
+def _bound_in(p: Poly) -> frozenset[str]:
+    """The axes that some sum binds in a polynomial, at any depth."""
+    own = (_bound_axes(a) for m, _ in p for a, _ in m.atoms)
+    return frozenset[str]().union(*own, *(_bound_in(q) for m, _ in p for q in (m.power, m.root, m.den) if q))
 
 
 def _show_call(a: Call) -> str:

@@ -7,7 +7,7 @@ ignores that equal terms merge.
 
 from __future__ import annotations
 
-from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Reduce, Scalar, Unary, ViewOp
+from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Reduce, Scalar, Scan, Unary, ViewOp
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
@@ -38,6 +38,9 @@ def expression_size(program: TensorProgram) -> int:
             case Reduce("sum" | "mean", _) | Scalar("mul", _):
                 terms, size = args[0]
                 estimate = terms, size + terms
+            case Scan():
+                terms, size = args[0]
+                estimate = terms, size + 2 * terms
             case Scalar("add", _):
                 terms, size = args[0]
                 estimate = terms + 1, size + 1

@@ -5,9 +5,9 @@ their polynomials are equal. A_eq is the published list: + and * are associative
 over +, x*(y/z) = (x*y)/z, (x/y)/z = x/(y*z), sums are linear and commute, exp(x)*exp(y) = exp(x + y),
 √x*√y = √(x*y). Here it also has x*recip(y) = x/y, square(x) = x*x, x - y = x + (-1)*y, rms = √(μ x*x). There is no
 cancellation (x*y/y is not x) and √x*√x is not x, because with cancellation every value would be a part of every other.
-Small integer powers are products. Maxima, masks and other functions are opaque. Views are opaque, except those that
-do not change named axes: a permuted or repeated tensor has the same expression, and so has a reshape that only adds or
-removes dims of size 1.
+Small integer powers are products. A prefix sum is linear, too, and varies along its axis. Maxima, masks and other
+functions are opaque. Views are opaque, except those that do not change named axes: a permuted or repeated tensor has
+the same expression, and so has a reshape that only adds or removes dims of size 1.
 
 A value that depends on a running maximum has the expression that it has if the full maximum replaces the running one
 and plain sums replace rescaled ones. `ir.analysis.running_max` shows that both graphs compute the same, and that the
@@ -38,6 +38,7 @@ from typing import NamedTuple, TypeAlias
 
 from prism_explore.generate.abstract_expr.polynomial import (
     ONE,
+    PREFIX_SUMS,
     UNTRACKED,
     Binding,
     Call,
@@ -60,6 +61,7 @@ from prism_explore.generate.abstract_expr.polynomial import (
     names_in,
     negative,
     nested,
+    prefix_sum,
     quotient,
     sqrt,
     summed_axes,
@@ -82,6 +84,7 @@ from prism_explore.ir.ops import (
     RunningMax,
     Scalar,
     ScalarFn,
+    Scan,
     Slice,
     Unary,
 )
@@ -143,6 +146,10 @@ class ExpressionBuilder:
                 return self._reduced("sum", mul(args[0], args[1]), axis)
             case Reduce(fn, along):
                 return self._reduced(fn, args[0], axes[0][along])
+            case Scan(fn, along):
+                axis = axes[0][along]
+                (kind,) = (k for k, name in PREFIX_SUMS.items() if name == fn)
+                return args[0] if axis is None else prefix_sum(args[0], kind, axis, axis in self.tracked_axes)
             case Accumulate(fn, along):
                 return args[0] if along is None else self._reduced(fn, args[0], axes[0][along])
             case RunningMax(along):

@@ -18,7 +18,7 @@ from prism_explore.generate.split_kernels import Split
 from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow
 from prism_explore.ir.axes import AxisNames, compute_axes
-from prism_explore.ir.axis_typing import reduced_axis
+from prism_explore.ir.axis_typing import reduced_axis, scanned_axis
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -27,6 +27,7 @@ from prism_explore.ir.ops import (
     Node,
     Reduce,
     RunningMax,
+    Scan,
     ViewOp,
 )
 from prism_explore.support.lazy import lazy_property
@@ -55,7 +56,7 @@ def operand_types(
     """An operator with its operands in a graph; None if it is invalid there, such as a sum along a missing dim."""
     operands = tuple([state.tensors[a] for a in args])
     axes = tuple([t.axes for t in operands])
-    along = op.dim if isinstance(op, Reduce | Accumulate | RunningMax | AccumulateRescaled) else None
+    along = op.dim if isinstance(op, Reduce | Scan | Accumulate | RunningMax | AccumulateRescaled) else None
     if along is not None and (along >= len(axes[0]) or axes[0][along] is None):
         return None
     in_loop = isinstance(op, Accumulate | RunningMax | AccumulateRescaled)
@@ -171,8 +172,9 @@ class BlockStep:
 
     @lazy_property
     def reduced(self) -> frozenset[str]:
-        """Axes that some operator reduces, so that no grid dim may partition them."""
-        axis = reduced_axis(self.op, tuple([self.state.tensors[a].axes for a in self.args]))
+        """Axes that some operator reduces or scans, so that no grid dim may partition them."""
+        operands = tuple([self.state.tensors[a].axes for a in self.args])
+        axis = reduced_axis(self.op, operands) or scanned_axis(self.op, operands)
         return self.state.reduced | {axis} if axis else self.state.reduced
 
     def grown(self) -> BlockState:

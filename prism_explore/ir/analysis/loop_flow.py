@@ -42,6 +42,7 @@ from prism_explore.ir.ops import (
     Reshape,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -58,6 +59,7 @@ FlowRule: TypeAlias = Literal[
     "accumulate.varies",
     "store.whole",
     "loop.unmapped",
+    "loop.scanned",
 ]
 
 FLOW_RULES: dict[FlowRule, str] = {
@@ -71,6 +73,7 @@ FLOW_RULES: dict[FlowRule, str] = {
     "accumulate.varies": "An accumulator, or a running maximum, takes a value that is the same in every iteration.",
     "store.whole": "The stored value is not whole behind the loop.",
     "loop.unmapped": "The loop cuts an axis that a view takes apart.",
+    "loop.scanned": "The loop cuts an axis along which an operator adds up prefixes.",
 }
 
 
@@ -153,6 +156,8 @@ def _transfer(
             return args[0] if fn == "mul" or args[0].exact else "loop.partial"
         case Reduce():
             return _reduce(op, args[0], axes[0])
+        case Scan(_, along):
+            return "loop.scanned" if axes[0][along] in looped else args[0]
         case Binary(fn):
             return _binary(fn, args[0], args[1])
         case MatMul():

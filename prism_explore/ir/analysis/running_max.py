@@ -32,6 +32,7 @@ from prism_explore.ir.ops import (
     Reduce,
     RunningMax,
     Scalar,
+    Scan,
     Unary,
 )
 
@@ -94,7 +95,7 @@ def _dependence(
             return _binary(fn, args[0], args[1])
         case MatMul():
             return _sum(_binary("mul", args[0], args[1]), axes[0][-1])
-        case Reduce("sum" | "mean", along):
+        case Reduce("sum" | "mean", along) | Scan(_, along):
             return _sum(args[0], axes[0][along])
         case _:
             return "lost"

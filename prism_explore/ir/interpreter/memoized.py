@@ -50,6 +50,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -230,7 +231,7 @@ class MemoizedInterpreter:
                 return Tile(self._compute(op, args, blocks), dims, first.has_leading_axes)
             case Binary() | MatMul() | Concat():
                 args, dims = self._align(op, args, blocks)
-            case Reduce(_, along) | Slice(along) | Expand(along):
+            case Reduce(_, along) | Scan(_, along) | Slice(along) | Expand(along):
                 args = [self._partition(first, (along,), blocks)]
                 dims = args[0].partitioned
             case Accumulate(_, along):

@@ -44,6 +44,8 @@ from prism_explore.ir.ops import (
     RunningMax,
     Scalar,
     ScalarFn,
+    Scan,
+    ScanFn,
     Slice,
     Store,
     Unary,
@@ -211,6 +213,8 @@ def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Arr
             return np.matmul
         case Reduce(fn, along):
             return partial(_reduce, fn, along)
+        case Scan(fn, along):
+            return partial(_scan, fn, along)
         case Permute(order):
             return partial(np.transpose, axes=order)
         case Reshape(dims):
@@ -287,6 +291,12 @@ def _reduce(fn: ReduceFn, along: int, x: Array) -> Array:
         return total
     mean = total / x.shape[along]
     return np.sqrt(mean) if fn == "rms" else mean
+
+
+def _scan(fn: ScanFn, along: int, x: Array) -> Array:
+    forward = np.flip(x, along) if fn == "reverse_cumsum" else x
+    sums = np.add.accumulate(forward, axis=along)
+    return np.flip(sums, along) if fn == "reverse_cumsum" else sums
 
 
 @dataclass(frozen=True, slots=True)

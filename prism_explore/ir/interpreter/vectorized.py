@@ -50,6 +50,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -164,6 +165,8 @@ class VectorizedBlock:
                 return apply(op, self._align_ranks(*args), self.sizes)
             case Reduce(fn, along):
                 return apply(Reduce(fn, along + lead), args, self.sizes)
+            case Scan(fn, along):
+                return apply(Scan(fn, along + lead), args, self.sizes)
             case Accumulate(fn, along):
                 return self._accumulate(fn, self._axis(along), args[0])
             case AccumulateRescaled(along):

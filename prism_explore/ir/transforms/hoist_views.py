@@ -35,6 +35,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -164,7 +165,9 @@ class _Hoist:
                 if dim is None:
                     return None
                 op = Reduce(fn, dim)
-            case Reduce() | MatMul() | Permute() | Reshape() | Expand() | Slice() | Concat() | Band():
+            case Scan(fn, along) if (dim := view.along(along)) is not None and len(own) == len(view.dims):
+                op = Scan(fn, dim)
+            case Reduce() | Scan() | MatMul() | Permute() | Reshape() | Expand() | Slice() | Concat() | Band():
                 return None
             case Load() | Accumulate() | AccumulateRescaled() | RunningMax() | Store() | Custom() | Result() | Input():
                 raise AssertionError("a program has no kernels, and an input is given")

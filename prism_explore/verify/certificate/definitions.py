@@ -44,7 +44,7 @@ from prism_explore.verify.certificate.expressions import (
 )
 from prism_explore.verify.normal_form.index import LOOP, Index, Var, moved, position, var
 from prism_explore.verify.normal_form.indicators import band, interval
-from prism_explore.verify.normal_form.lower_graph import load_indices, reshape_indices, store_indices
+from prism_explore.verify.normal_form.lower_graph import load_indices, reshape_indices, scan_bounds, store_indices
 
 
 def define_operator(
@@ -78,6 +78,8 @@ def define_operator(
             return _define_matmul(operands, shapes, rank, fresh)
         case ops.Reduce(fn, along):
             return _reduce(fn, operands[0], {along: shapes[0][along]}, None, fresh)
+        case ops.Scan(fn, along):
+            return _define_scan(fn, along, operands[0], shapes[0][along], fresh)
         case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice() | ops.Concat():
             return _define_view(op, operands, shapes, fresh.integers)
         case _:
@@ -242,6 +244,13 @@ def _define_matmul(
     return sum_over(
         axis, Mul(substitute_indices(a, left, fresh.integers), substitute_indices(b, right, fresh.integers))
     )
+
+
+def _define_scan(fn: ops.ScanFn, along: int, e: Expr, size: Dim, fresh: FreshAxes) -> Expr:
+    """Prefix sums: over the positions of a triangle."""
+    axis = fresh.new_axis(size)
+    within = indicator(band(*scan_bounds(fn), axis, var(position(along), size)))
+    return sum_over(axis, Mul(within, substitute_indices(e, {position(along): axis}, fresh.integers)))
 
 
 def _reduce(fn: ops.ReduceFn, e: Expr, dims: Mapping[int, Dim], loop: Dim | None, fresh: FreshAxes) -> Expr:

@@ -218,6 +218,16 @@ class DefinitionCheck:
                 return self._bind("sum", k, size, _times(Operand(0, left), Operand(1, right)))
             case ops.Reduce(fn, along):
                 return self._reduce(fn, along, None)
+            case ops.Scan(fn, along):
+                k = self._new_name()
+                size = self.shapes[0][along]
+
+                def reached(at: Coordinates) -> Numbers:
+                    ahead = at[f"p{along}"] - at[k]
+                    return (ahead >= 0 if fn == "cumsum" else ahead <= 0) * 1.0
+
+                term = Operand(0, lambda at: {**self._own_position(at), f"p{along}": at[k]})
+                return self._bind("sum", k, size, _times(Indicator(reached), term))
             case ops.Accumulate(fn, along):
                 return self._reduce(fn, along, self._loop())
             case ops.RunningMax(along):

@@ -132,6 +132,8 @@ class _Operator:
                 return self._elementwise(op)
             case ops.MatMul() | ops.Reduce() | ops.Accumulate() | ops.RunningMax() | ops.AccumulateRescaled() as op:
                 return self._reduction(op)
+            case ops.Scan(fn, along):
+                return self._scan(fn, along)
             case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice() | ops.Concat() as op:
                 return self._view(op)
             case ops.Result():
@@ -182,6 +184,15 @@ class _Operator:
                 return np.where(operands[1] != 0, operands[0], MINUS_INFINITY)
             case ops.Binary(fn):
                 return elementwise.BINARY[fn].numpy(*operands)
+
+    def _scan(self, fn: ops.ScanFn, along: int) -> Numbers:
+        here = self.position[along]
+
+        def term(new: list[Numbers]) -> Numbers:
+            is_reached = new[0] <= here if fn == "cumsum" else new[0] >= here
+            return times(is_reached * 1.0, self._operand(0, _at(self.position, along, new[0]), 2))
+
+        return self.evaluation.sum([self.evaluation.extent(self.shapes[0][along])], 1, term)
 
     # ------------------------------------------------------------ reductions
     def _reduction(

@@ -45,6 +45,8 @@ from prism_explore.ir.ops import (
     RunningMax,
     Scalar,
     ScalarFn,
+    Scan,
+    ScanFn,
     Slice,
     Store,
     Unary,
@@ -62,7 +64,7 @@ from prism_explore.verify.normal_form.maxima import last_index
 
 _HALF = Fraction(1, 2)
 CONTRACTED = "m"
-"""The name of a matmul's inner index until it is summed."""
+"""The name of the inner index of a matmul or a scan until it is summed."""
 KEEPS_AN_ENTRY = (
     "masked entries stand for minus infinity, and equality is meant in that limit: "
     "of the entries that a maximum over a whole dim (a running one, at its end) or a divisor depends on, "
@@ -390,10 +392,25 @@ def lower_op(
                 return total
             mean = algebra.mul(total, algebra.power(algebra.size(size), -1))
             return algebra.power(mean, _HALF) if fn == "rms" else mean
+        case Scan(fn, along):
+            return _scan(fn, along, values[0], dims[0][along], algebra)
         case Permute() | Reshape() | Expand() | Slice() | Concat():
             return _view(op, values, dims, algebra)
         case _:
             assert_never(op)
+
+
+def _scan(fn: ScanFn, along: int, value: NormalForm, size: Dim, algebra: Algebra) -> NormalForm:
+    """Prefix sums: the product with a triangle of ones."""
+    here, inner = var(position(along), size), var(CONTRACTED, size)
+    low, high = scan_bounds(fn)
+    summand = algebra.mul(algebra.substitute(value, {position(along): inner}), algebra.band(low, high, inner, here))
+    return algebra.sum(summand, inner)
+
+
+def scan_bounds(fn: ScanFn) -> tuple[Dim | None, Dim | None]:
+    """The bounds on a result's position minus that of a term."""
+    return (ZERO, None) if fn == "cumsum" else (None, ZERO)
 
 
 def _scalar(fn: ScalarFn, value: NormalForm, constant: Fraction, algebra: Algebra) -> NormalForm:

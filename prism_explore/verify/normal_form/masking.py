@@ -207,6 +207,8 @@ def _check_operator(
             return _check_concatenation(op, form, dims, args, algebra)
         case ops.Reduce(fn, along):
             return _check_reduction(fn, _positions(along), form, dims, a)
+        case ops.Scan(_, along):
+            return _check_reduction("sum", _positions(along), form, dims, a)
         case ops.Concat():
             for x in args:
                 if low_maxima(x.form) or low_maxima(x.form, -1):

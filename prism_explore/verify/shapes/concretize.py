@@ -47,6 +47,8 @@ MAX_ELEMENTS = 1 << 18
 """The largest number of elements of a tensor, 2 MiB; where different sizes take more, the smallest sizes are used."""
 MAX_ELEMENTS_FIXED = 1 << 20
 """The same if some sizes are fixed."""
+LEAST_SCANNED = 3
+"""The least extent of a dim with prefix sums: of two elements, the sum before or after one has no two terms."""
 CACHED_SOLUTIONS = 2048
 """The number of cached solutions."""
 Fixed: TypeAlias = Mapping[str, int] | Mapping[str | int, int]
@@ -355,6 +357,9 @@ def _solve(
     order += [(root, range(1, 40)) for root in others]
     free = {find(s) for s in pair.variables.may_be_one}
     relaxed = {**dict.fromkeys(named.values(), 2), **dict.fromkeys(others, 1), find(0): 1}
+    for scanned in pair.variables.scanned:
+        whole = pair.variables.given_extents[scanned].constant or LEAST_SCANNED
+        relaxed[find(scanned)] = min(LEAST_SCANNED, int(whole))
     strict = {**relaxed, **{r: 2 for r in others if r not in free}}
     for place in pair.bands:
         extents_of = (place.rows, place.band.rows), (place.columns, place.band.columns)

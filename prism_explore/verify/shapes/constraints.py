@@ -58,6 +58,8 @@ class Variables:
     """The operands' dims of each concatenated dim."""
     may_be_one: set[int] = field(default_factory=set[int])
     """Variables that may be 1: the parts after slices."""
+    scanned: set[int] = field(default_factory=set[int])
+    """Dims of which an operator takes prefix sums."""
     merges: int = 0
 
     def copy(self) -> Variables:
@@ -73,6 +75,7 @@ class Variables:
             self.tilings.copy(),
             self.concat_operands.copy(),
             self.may_be_one.copy(),
+            self.scanned.copy(),
             self.merges,
         )
 

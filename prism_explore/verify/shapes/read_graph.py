@@ -27,6 +27,7 @@ from prism_explore.ir.ops import (
     Result,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -135,6 +136,8 @@ class Reader:
                 slots = result_axes(
                     op, tuple(args), absent=0, fresh=fresh, align=self._align, contract=self.variables.merge
                 )
+        if isinstance(op, Scan) and slots[op.dim]:
+            self.variables.scanned.add(slots[op.dim])
         if isinstance(op, Band | Reshape | Expand):
             self.views.append(View(path, op, slots))
         return slots
@@ -143,7 +146,7 @@ class Reader:
         match op:
             case MatMul():
                 self.work.append((op, (*result, args[0][-1], *lanes)))
-            case Reduce() | Accumulate() | AccumulateRescaled() | RunningMax():
+            case Reduce() | Scan() | Accumulate() | AccumulateRescaled() | RunningMax():
                 self.work.append((op, (*args[0], *lanes)))
             case Unary() | Scalar() | Binary():
                 self.work.append((op, (*result, *lanes)))

@@ -25,6 +25,7 @@ from prism_explore.ir.ops import (
     RunningMax,
     Scalar,
     ScalarFn,
+    Scan,
     Slice,
     op_name,
 )
@@ -73,8 +74,8 @@ def op_text(node: Node, names: Mapping[int, str]) -> str:
         case Scalar(fn, value):
             shown = str(value) if value.denominator == 1 else f"{float(value):.4g}"
             return f"{_SCALAR_SYMBOLS[fn]} {shown}"
-        case Reduce(fn, along):
-            return f"{fn} dim {along}"
+        case Reduce(fn, along) | Scan(fn, along):
+            return f"{fn.replace('_', ' ')} dim {along}"
         case Accumulate(fn, along):
             name = "accum" if fn == "sum" and along is None else f"accum {fn}"
             return name if along is None else f"{name} dim {along}"

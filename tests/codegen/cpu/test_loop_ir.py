@@ -22,6 +22,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     LoopProgram,
     Map,
     Place,
+    PrefixSum,
     RangeTest,
     Read,
 )
@@ -79,6 +80,9 @@ def _run_statement(s, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> N
         value = Apply("mul", (Read(s.left), Read(s.right)))
         domain = (*s.batch, s.m, s.n, *s.k)
         s = Fold(domain, tuple(r.name for r in s.k), s.target, value, s.accumulates)
+    if isinstance(s, PrefixSum):
+        _run_prefix_sum(s, at, memory)
+        return
     along = s.along if isinstance(s, Fold) else ()
     fresh = set()
     for point in product(*(range(r.extent) for r in s.domain)):
@@ -91,6 +95,17 @@ def _run_statement(s, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> N
             assert element not in fresh, f"{s.target} is written twice"
         fresh.add(element)
         memory[s.target.buffer.root][element] = number
+
+
+def _run_prefix_sum(s: PrefixSum, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> None:
+    axis = next(r for r in s.domain if r.name == s.along)
+    others = [r for r in s.domain if r != axis]
+    for point in product(*(range(r.extent) for r in others)):
+        here = {**at, **{r.name: i for r, i in zip(others, point, strict=True)}}
+        total = 0.0
+        for i in reversed(range(axis.extent)) if s.reverse else range(axis.extent):
+            total += _number(s.value, {**here, s.along: i}, memory)
+            memory[s.target.buffer.root][_offset(s.target, {**here, s.along: i})] = total
 
 
 def _offset(p: Place, at: dict[str, int]) -> int:

@@ -30,7 +30,7 @@ from prism_explore.generate.abstract_expr.polynomial import (
     times,
 )
 from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder, Goal
-from prism_explore.ir.ops import Accumulate, Binary, MatMul, Reduce, Scalar, Unary
+from prism_explore.ir.ops import Accumulate, Binary, MatMul, Reduce, Scalar, Scan, Unary
 
 # ---------------------------------------------------------------- brute force
 LEAVES = ("a", "b", "c")
@@ -263,6 +263,10 @@ def over(fn, x, dim=1):
     return T(THEORY.apply(Reduce(fn, dim), (x.p,), (x.axes,)), axes)
 
 
+def scanned(fn, x, dim=1):
+    return T(THEORY.apply(Scan(fn, dim), (x.p,), (x.axes,)), x.axes)
+
+
 def accumulated(fn, x, dim=None):
     return T(THEORY.apply(Accumulate(fn, dim), (x.p,), (x.axes,)), x.axes)
 
@@ -284,6 +288,10 @@ r = u("sqrt", over("mean", u("square", x)) + EPS)
         (x * u("recip", y), x / y),
         (u("exp", x - y), u("exp", x) * u("exp", u("neg", y))),
         (accumulated("sum", x), x),
+        (scanned("cumsum", x * y + x), scanned("cumsum", x) + scanned("cumsum", y * x)),
+        (scanned("cumsum", x * r), scanned("cumsum", x) * r),
+        (scanned("cumsum", scanned("reverse_cumsum", x, 0)), scanned("reverse_cumsum", scanned("cumsum", x), 0)),
+        (over("sum", scanned("cumsum", x, 0)), scanned("cumsum", over("sum", x), 0)),
     ],
 )
 def test_equal_by_the_axioms(one, other):
@@ -297,6 +305,11 @@ def test_equal_by_the_axioms(one, other):
         (x * y / y, x),
         (u("sqrt", x) * u("sqrt", x), x),
         (over("mean", x * x), over("mean", x) * x),
+        (scanned("cumsum", x * x), scanned("cumsum", x) * x),
+        (scanned("cumsum", x), scanned("reverse_cumsum", x)),
+        (scanned("cumsum", x), scanned("cumsum", x, 0)),
+        (scanned("cumsum", x) * over("sum", y), over("sum", x) * scanned("cumsum", y)),
+        (over("sum", scanned("cumsum", x)), over("sum", x)),
         (over("sum", x), over("mean", x)),
         ((x / y) @ w, (x @ w) / over("sum", y)),
         ((x * x) @ w, (x @ w) * over("sum", x)),
@@ -330,6 +343,8 @@ def test_two_values_that_compete_for_one_factor_exclude_each_other():
 def test_an_expression_is_printed_on_one_line():
     assert "Σd g·w·x/√(1/1000000 + μd x²)" == show(((x / r * g) @ w).p)
     assert {"√", "μd", "1/1000000"} == features((x / r).p)
+    assert "Σd y·cumsum_d(x²)/√(1/1000000 + μd x²)" == show(over("sum", scanned("cumsum", x * x) * y / r).p)
+    assert "reverse_cumsum_b(tanh(x))²" == show(u("square", scanned("reverse_cumsum", u("tanh", x), 0)).p)
 
 
 def test_a_mean_is_a_sum_times_a_constant_where_the_program_says_so():

@@ -27,6 +27,8 @@ from tests.generate.programs import (
     row_dot,
     safe_softmax,
     scaled_linear,
+    scaled_prefixes,
+    shares_up_to_each,
     shifted_sum,
     softmax,
 )
@@ -111,6 +113,16 @@ CASES = {
     "safe softmax": (
         safe_softmax(),
         Operators(("exp",), (), ("sub", "div"), False, ("max", "sum"), ()),
+        3,
+    ),
+    "prefixes": (
+        scaled_prefixes(),
+        Operators((), (), ("mul",), False, (), ("plain",), scans=("cumsum", "reverse_cumsum")),
+        3,
+    ),
+    "shares": (
+        shares_up_to_each(),
+        Operators((), (), ("div",), False, ("sum",), ("sum",), scans=("cumsum", "reverse_cumsum")),
         3,
     ),
     "root mean square": (

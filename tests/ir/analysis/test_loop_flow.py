@@ -33,6 +33,7 @@ from prism_explore.ir.ops import (
     Reshape,
     RunningMax,
     Scalar,
+    Scan,
     Slice,
     Store,
     Unary,
@@ -40,6 +41,7 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import tensor
 
 TENSORS = (("m", "k"), ("k", "n"), ("m", "k"), (None, "n"), ("m", None))
+SCANS = ("cumsum", "reverse_cumsum")
 EXTENT = {"m": 2, "k": 4, "n": 6, None: 1}
 
 
@@ -54,7 +56,7 @@ def blocks(draw):
         ops = [Unary("neg"), Unary("square"), Scalar("mul", 3), Scalar("add", 1), MatMul(), Accumulate("sum")]
         ops += [Binary(fn) for fn in ("add", "sub", "mul", "div", "max", "min")]
         ops += [kind(fn, d) for kind in (Reduce, Accumulate) for fn in ("sum", "mean", "rms", "max") for d in (0, 1)]
-        ops += [Accumulate("max"), Permute((1, 0))]
+        ops += [Accumulate("max"), Permute((1, 0)), *(Scan(fn, d) for fn in SCANS for d in (0, 1))]
         op = draw(st.sampled_from(ops))
         arity = 2 if isinstance(op, Binary | MatMul) else 1
         args = tuple(draw(st.integers(0, len(nodes) - 1)) for _ in range(arity))
@@ -115,7 +117,13 @@ def test_what_the_transitions_allow_is_right(made, seed):
 RESCALED = [AccumulateRescaled(d) for d in (None, 0, 1)]
 MOVING = [Unary(fn) for fn in ("neg", "square", "sqrt", "exp", "recip", "abs")]
 MOVING += [Scalar(fn, Fraction(c)) for fn, c in (("mul", -1), ("mul", 2), ("add", 1), ("pow", 2))]
-MOVING += [MatMul(), Permute((1, 0)), *(Reduce(fn, d) for fn in ("sum", "mean") for d in (0, 1))]
+MOVING += [
+    MatMul(),
+    Permute((1, 0)),
+    Scan("cumsum", 0),
+    Scan("reverse_cumsum", 1),
+    *(Reduce(fn, d) for fn in ("sum", "mean") for d in (0, 1)),
+]
 MOVING += [Binary(fn) for fn in ("add", "sub", "mul", "div", "mask")] * 3
 
 
@@ -204,6 +212,8 @@ LOADS = [Node(Load(0, (), None)), Node(Load(1, (), None))]
         ("loop.unmapped", Slice(1, dim(0), dim(2)), (0,)),
         ("loop.unmapped", Reshape((dim(8),)), (0,)),
         ("loop.unmapped", Concat(1), (0, 5)),
+        ("loop.scanned", Scan("cumsum", 1), (0,)),
+        ("loop.scanned", Scan("reverse_cumsum", 1), (3,)),
     ],
 )
 def test_what_the_transitions_forbid_is_named(rule, op, args):

@@ -413,6 +413,20 @@ class FunctionBuilder:
         reduction = self._declare(f"llvm.vector.reduce.fadd.{_suffix(x.type)}", kind)
         return self.llvm.call(reduction, [ir.Constant(F32, -0.0), x], fastmath=REASSOCIATE)
 
+    def prefix_sums(self, x, reverse: bool):
+        """Per lane of a vector the sum of the lanes up to it, or of those from it on; a scalar is its own.
+
+        Method: Hillis and Steele, Data Parallel Algorithms, 1986; log2(lanes) shuffles and additions.
+        """
+        lanes, step = lane_count(x), 1
+        while step < lanes:
+            sources = [lane + step if reverse else lane - step for lane in range(lanes)]
+            kind = ir.VectorType(I32, lanes)
+            inside = ir.Constant(kind, [s if 0 <= s < lanes else lanes for s in sources])
+            x = self.llvm.fadd(x, self.llvm.shuffle_vector(x, self.constant(0.0, lanes), inside))
+            step *= 2
+        return x
+
     def reduce_sums(self, vectors: list):
         """The horizontal sums of up to `lanes` full vectors, as one vector with a lane per sum.
 
@@ -464,6 +478,10 @@ class FunctionBuilder:
                     rows[r], rows[r + half] = self.llvm.shuffle_vector(a, b, low), self.llvm.shuffle_vector(a, b, high)
             half //= 2
         return rows
+
+    def lane(self, x, lane: int):
+        """One lane of a vector."""
+        return self.llvm.extract_element(x, I32(lane))
 
     def select_lanes(self, x, lanes: list[int]):
         """Some lanes of a vector, as a shorter vector."""
