@@ -52,7 +52,15 @@ class Unwritten:
     dims: tuple[Dim, ...]
 
 
-Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | Unwritten | tuple[Value, ...]"
+@dataclass(frozen=True, slots=True)
+class Flipped:
+    """A tensor in reverse order along some dims, in code that reverses it again before anything else reads it."""
+
+    tensor: int
+    along: frozenset[int]
+
+
+Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | Unwritten | Flipped | tuple[Value, ...]"
 """A tensor's position in the program, an unread input, a constant tensor, a size, or several results."""
 
 GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
@@ -94,6 +102,8 @@ class Translation:
         self.build = ProgramBuilder(name)
         self.bindings: list[Binding] = []
         self.line = ""
+        self.node: Any = None
+        """The traced node whose row runs."""
         self.results: tuple[Leaf, ...] = ()
         """Once it has run: what the traced code returns, in order."""
         self._sources = sources
@@ -211,6 +221,7 @@ class Translation:
             if name.endswith("_") and not name.startswith("_"):
                 raise self.unsupported(f"operator {name}", "it writes in place; compute a new tensor instead")
             raise self.unsupported(f"operator {name}")
+        self.node = node
         return row.lower(self, *node.args, **node.kwargs)
 
     # ------------------------------------------------------------ values
@@ -299,6 +310,8 @@ class Translation:
         match value:
             case int():
                 return self.build.type_of(value).dims
+            case Flipped(tensor):
+                return self.build.type_of(tensor).dims
             case View(placeholder, order):
                 t = self._sources[placeholder][1]
                 return tuple(t.dims[d] for d in order)

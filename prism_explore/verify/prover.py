@@ -427,7 +427,9 @@ class Prover:
                 spelled = self._spelled_forms(graph, *forms, algebra)
             except (NoNormalForm, RecursionError):
                 continue
-            if spelled is not None and spelled[0] == spelled[1]:
+            if spelled is not None and (
+                spelled[0] == spelled[1] or (algebra.by_order and _are_equal_by_cases(algebra, *spelled))
+            ):
                 return True
         return False
 
@@ -502,6 +504,13 @@ def verify(program: TensorProgram, candidate: Candidate, journal: Journal, seed:
         ShapeError: the candidate's maps are open, it is ill-formed, or it has other inputs.
     """
     return Prover(program).verify(candidate, journal, seed)
+
+
+def _are_equal_by_cases(algebra: Algebra, a: NormalForm, b: NormalForm) -> bool:
+    try:
+        return algebra.equal_by_cases(a, b)
+    except NoNormalForm:
+        return False
 
 
 def _lowered(graph: SGraph, algebra: Algebra) -> Lowered | _NoForm:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
-from prism_explore.frontend.lower_aten import Row, Translation, Unwritten, Value
+from prism_explore.frontend.lower_aten import Flipped, Row, Translation, Unwritten, Value, operator_name
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.tensors import broadcast
 
@@ -91,7 +91,25 @@ def flipped(t: Translation, value: Value, along: int) -> Value:
 
 
 def _flip(t: Translation, x: Any, dims: Any) -> Value:
+    along, value = frozenset(t.axes(x, dims)) if dims else frozenset[int](), t.value(x)
+    if isinstance(value, Flipped):
+        assert value.along == along, "the row of the first flip has seen this one"
+        return value.tensor
+    if along and all(_scans_between_flips(t, user, along) for user in t.node.users):
+        return Flipped(t.tensor(x), along)
     return reduce(lambda value, along: flipped(t, value, along), t.axes(x, dims) if dims else [], t.value(x))
+
+
+def _scans_between_flips(t: Translation, node: Any, along: frozenset[int]) -> bool:
+    """Whether a node that reads a flipped tensor is a cumulative sum along a flipped dim, and is flipped back."""
+    return (
+        operator_name(node.target) == "cumsum"
+        and t.axis(t.node.args[0], node.args[1]) in along
+        and all(
+            operator_name(user.target) == "flip" and frozenset(t.axes(t.node.args[0], user.args[1])) == along
+            for user in node.users
+        )
+    )
 
 
 def _rolled(t: Translation, value: Value, along: int, shift: int) -> Value:

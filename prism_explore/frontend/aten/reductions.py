@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.formula_rows import expressed
 from prism_explore.frontend.aten.views import drop_dims
-from prism_explore.frontend.lower_aten import Row, Translation, Unused, Value
+from prism_explore.frontend.lower_aten import Flipped, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO
-from prism_explore.ir.ops import Band, ReduceFn
+from prism_explore.ir.ops import ReduceFn
 
 LONGEST_UNROLLED = 64
 """The longest dim over which a product or a prefix is unrolled to slices."""
@@ -255,19 +256,13 @@ def _product(t: Translation, x: Any, d: Any = None, keepdim: bool = False, *, dt
 
 
 def _cumulative_sum(t: Translation, x: Any, d: Any, *, dtype: Any = None) -> Value:
-    """A product with the triangle of ones, which holds for every size."""
     t.check_cast(x, dtype)
-    rank = len(t.dims(x))
-    if not rank:
-        return t.value(x)
-    along = t.axis(x, d)
-    order = [*(a for a in range(rank) if a != along), along]
-    last = t.at(t.permuted(t.value(x), order))
-    last = last if rank > 1 else t.at(t.reshaped(last, (ONE, *t.dims(x))))
-    n, dtype_of_x = t.dims(x)[along], t.build.type_of(last).dtype
-    triangle = t.build.add(Band(n, n, ZERO, None, dtype_of_x), line=t.line)
-    out = t.build.matmul(last, triangle, t.line)
-    return t.permuted(t.reshaped(out, [t.dims(x)[a] for a in order]), [order.index(a) for a in range(rank)])
+    dims, along, value = t.dims(x), t.axis(x, d), t.value(x)
+    if not dims or dims[along].is_one:
+        return value
+    if isinstance(value, Flipped):
+        return replace(value, tensor=t.build.scan("reverse_cumsum", value.tensor, along, t.line))
+    return t.build.scan("cumsum", t.tensor(x), along, t.line)
 
 
 def _cumulative(what: str, combination: Callable[[Translation], Callable[[int, int], int]]) -> Callable[..., Value]:

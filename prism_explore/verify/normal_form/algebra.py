@@ -63,6 +63,8 @@ from prism_explore.verify.normal_form.indicators import (
     interval,
     merge_adjacent,
     merge_adjacent_bands,
+    pin_bands,
+    split_cases,
 )
 from prism_explore.verify.normal_form.maxima import maximum, running
 from prism_explore.verify.normal_form.order import by_steps, is_plain_sum, is_step, multiply_steps, nonzero, solve_steps
@@ -103,8 +105,8 @@ class Algebra(Naming):
             budget: the limits for one candidate.
             expand_definitions: whether named functions are replaced by their definitions (rules F1, F7).
             by_order: whether this is so, and what depends on an order is spelled out by comparisons, logarithms are
-                split, adjacent bands are merged, and what an interval says of an index is used (rules O1 to O6, G1,
-                D4, C4).
+                split, adjacent bands are merged, sums up to an index have one border, and what an interval or a
+                diagonal says of an index is used (rules O1 to O6, G1, D4 to D6, C4, S10).
             unrolled: whether sums and maxima over at most `UNROLLED` values are spelled out (rules S9, M7).
             integers: sizes that are integers by the conditions of a candidate (rule I6).
         """
@@ -480,6 +482,11 @@ class Algebra(Naming):
         if not coefficient:
             return NF_ZERO
         self.spend(1 + len(factors))
+        if self.by_order:
+            pinned = pin_bands(factors)
+            if pinned is None:
+                return NF_ZERO
+            factors = pinned
         merged: dict[str, Factor] = {}
         for f in factors:
             key = f[0].key
@@ -585,6 +592,17 @@ class Algebra(Naming):
         return single(bottom)
 
     # ------------------------------------------------------------ equality
+    def equal_by_cases(self, a: NormalForm, b: NormalForm) -> bool:
+        """Whether two forms are equal on each interval of an index to which some of their terms are limited (rule C5).
+
+        True is a proof, because the intervals cover the dim; False proves nothing.
+        """
+        cases = split_cases((a, b), frozenset())
+        return cases is not None and not any(
+            self.mul(self.sub(self.collect(of_a), self.collect(of_b)), single(where)).terms
+            for where, (of_a, of_b) in cases
+        )
+
     def equal_when_cleared(self, a: NormalForm, b: NormalForm, rounds: int = 4) -> bool:
         """Whether a - b becomes 0 after provably positive denominators are cleared.
 

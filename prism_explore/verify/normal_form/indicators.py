@@ -1,4 +1,4 @@
-"""Indicators (0/1 values): intervals of an index, bands of two indices, and their rules C1 to C4, D1 to D4 and F5.
+"""Indicators (0/1 values): intervals of an index, bands of two indices, and their rules C1 to C4, D1 to D6 and F5.
 
 A comparison of sizes is used only where it holds for all positive integers.
 """
@@ -12,9 +12,9 @@ from math import prod
 from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.verify.normal_form.forms import UNIT, Bottom, InBand, Interval, NormalForm, Number, Term
+from prism_explore.verify.normal_form.forms import UNIT, Bottom, Factor, InBand, Interval, NormalForm, Number, Term
 from prism_explore.verify.normal_form.index import ZERO as INDEX_ZERO
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, digit, extent, moved, radix
+from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, digit, extent, moved, radix
 from prism_explore.verify.normal_form.size_facts import at_most, is_whole, quotient
 
 Constant: TypeAlias = Literal[0, 1]
@@ -111,6 +111,29 @@ def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand
     return canonical_band(low, high, row, column)
 
 
+def pin_bands(factors: Sequence[Factor]) -> list[Factor] | None:
+    """A product where a band of which one index is a constant is an interval (rule D6); None where it is 0."""
+    out: list[Factor] = []
+    for f in factors:
+        pinned = _pinned_band(f[0]) if isinstance(f[0], InBand) else f[0]
+        if pinned == 0:
+            return None
+        if pinned != 1:
+            out.append(f if pinned is f[0] or isinstance(pinned, int) else (pinned, 1))
+    return out
+
+
+def _pinned_band(b: InBand) -> InBand | Interval | Constant:
+    match b.row, b.column:
+        case _, Zero():
+            low, high, i = _negated(b.high), _negated(b.low), b.row
+        case Zero(), _:
+            low, high, i = b.low, b.high, b.column
+        case _:
+            return b
+    return interval(i, ZERO if low is None else low, extent(i) if high is None else high + ONE)
+
+
 def common_bands(found: Sequence[InBand]) -> list[InBand] | None:
     """The intersection of bands of equal indices where their bounds are ordered (rule D1); None where it is empty."""
     out: list[InBand] = []
@@ -150,7 +173,7 @@ def _union(a: InBand, b: InBand) -> InBand | Constant | None:
     if (a.row, a.column) != (b.row, b.column):
         if (a.row, a.column) != (b.column, b.row):
             return None
-        low, high = (None if d is None else ZERO - d for d in (b.high, b.low))
+        low, high = map(_negated, (b.high, b.low))
         b = InBand(low, high, a.row, a.column)
     for first, second in ((a, b), (b, a)):
         if first.high is not None and second.low == first.high + ONE:
@@ -177,7 +200,7 @@ def _common_band(old: InBand, new: InBand) -> InBand | Constant | None:
     if (new.row, new.column) == (old.row, old.column):
         low, high = new.low, new.high
     elif (new.column, new.row) == (old.row, old.column):
-        low, high = (None if d is None else ZERO - d for d in (new.high, new.low))
+        low, high = map(_negated, (new.high, new.low))
     else:
         return None
     if low is not None and old.low is not None:
@@ -195,6 +218,10 @@ def _common_band(old: InBand, new: InBand) -> InBand | Constant | None:
     return band(low, high, old.row, old.column)
 
 
+def _negated(d: Dim | None) -> Dim | None:
+    return None if d is None else ZERO - d
+
+
 def _plus(d: Dim | None, by: Dim) -> Dim | None:
     return None if d is None else d + by
 
@@ -205,7 +232,7 @@ def _extent_product(parts: Sequence[Index]) -> Dim:
 
 def canonical_band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand:
     """A band, by the smaller one of its two equivalent formulas (rule D2)."""
-    below, above = (None if d is None else ZERO - d for d in (high, low))
+    below, above = map(_negated, (high, low))
     here, there = _texts(low, high), _texts(below, above)
     if there < here or (there == here and column.key < row.key):
         return InBand(below, above, column, row)

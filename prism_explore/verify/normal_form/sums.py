@@ -1,4 +1,4 @@
-"""Sums over indices: rules S3 to S8, and the analysis of index occurrences that determines where they apply.
+"""Sums over indices: rules S3 to S8, S10 and D5, and the analysis of index occurrences that decides where they apply.
 
 Rules S3 (fuse indices) and S4 (split an index) replace bound indices by others that correspond to them one to one, so
 they hold for every summand.
@@ -18,6 +18,7 @@ from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.bound_names import Collapsed
 from prism_explore.verify.normal_form.forms import (
+    NF_ZERO,
     Atom,
     Bottom,
     Exp,
@@ -50,9 +51,12 @@ from prism_explore.verify.normal_form.index import (
     moved,
     radix,
 )
-from prism_explore.verify.normal_form.indicators import interval, is_part
+from prism_explore.verify.normal_form.indicators import band, interval, is_part
 from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.size_facts import quotient
+
+MOST_DIAGONALS = 16
+"""The most diagonals by which a band differs from the one that takes its place in a sum (rule D5)."""
 
 
 def components(bound: Sequence[Var], factors: Sequence[Factor]) -> list[tuple[tuple[Var, ...], tuple[Factor, ...]]]:
@@ -295,6 +299,10 @@ def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coeff
             continue
         if is_part(a.low, a.high, a.index.extent, ring.integers):
             return _sum_over_interval(ring, bound, factors, coefficient, a, a.index)
+    if ring.by_order:
+        spelled = spell_band(ring, bound, factors)
+        if spelled is not None:
+            return ring.scale(spelled, coefficient)
     step = fuse(bound, indices_of(factors)) or split(bound, indices_of(factors))
     if step is not None:
         by, sizes = step
@@ -311,6 +319,52 @@ def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coeff
     if merged_power is not None:
         return ring.term(*merged_power, coefficient)
     return NormalForm(((ring.close(bound, factors), number(coefficient)),))
+
+
+def spell_band(ring: Ring, bound: Sequence[Var], factors: Sequence[Factor]) -> NormalForm | None:
+    """A sum over k with a band of k and of an index that is not summed (rules S10, D5); None where neither applies."""
+    names = {v.name: v for v in bound}
+    for at, (a, _) in enumerate(factors):
+        if not isinstance(a, InBand) or not isinstance(a.row, Var) or not isinstance(a.column, Var):
+            continue
+        low, high, fixed, summed = a.low, a.high, a.row, a.column
+        if summed.name not in names:
+            low, high = (None if d is None else ZERO - d for d in (high, low))
+            fixed, summed = summed, fixed
+        if summed.name not in names or fixed.name in names:
+            continue
+        rest = [f for n, f in enumerate(factors) if n != at]
+        over = [v for v in bound if v.name != summed.name]
+        if low is not None and low == high:
+            by = {summed.name: moved(fixed, low, summed.extent)}
+            inside = ring.indicator(interval(fixed, ZERO - low, summed.extent - low))
+            return _sum_all(ring, ring.mul(ring.substitute_factors(rest, by), inside), over)
+        parts = _with_one_border(low, high)
+        if parts is not None:
+            total = NF_ZERO
+            for sign, below, above in parts:
+                inside = ring.mul(ring.term((), rest, 1), ring.indicator(band(below, above, fixed, summed)))
+                # Each part is summed by itself, because rule D4 would merge the parts again.
+                total = ring.add(total, ring.scale(_sum_all(ring, inside, bound), sign))
+            return total
+    return None
+
+
+def _with_one_border(low: Dim | None, high: Dim | None) -> list[tuple[int, Dim | None, Dim | None]] | None:
+    """A band that is open on one side as a sum, with signs, of the one with the border `high=0`, and of diagonals."""
+    if low is not None:
+        return [(1, None, None), (-1, None, low - ONE)] if high is None else None
+    last = None if high is None else high.constant
+    if last is None or not 0 < abs(last) <= MOST_DIAGONALS:
+        return None
+    diagonals = range(1, int(last) + 1) if last > 0 else range(int(last) + 1, 1)
+    return [(1, None, ZERO), *((1 if last > 0 else -1, ZERO + d, ZERO + d) for d in diagonals)]
+
+
+def _sum_all(ring: Ring, n: NormalForm, over: Iterable[Var]) -> NormalForm:
+    for v in over:
+        n = ring.sum(n, v)
+    return n
 
 
 def _sum_over_interval(

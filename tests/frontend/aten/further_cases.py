@@ -140,6 +140,17 @@ FURTHER_CASES = {
         ),
         X,
     ),
+    "prefixes, reversed, exclusive and masked": (
+        lambda x, m: (
+            x.flip(1).cumsum(1).flip(1)
+            + (x.flip(-1, 1).cumsum(-1).flip(1, 2) - x)
+            + F.pad(x.cumsum(-1)[:, :, :-1], (1, 0))
+            + (x * m).cumsum(0)
+            + x[:, :1].cumsum(1)
+            + x.flip(2).cumsum(2)
+        ),
+        ("2 4 6", "2 4 6"),
+    ),
     # norms
     "group_norm": (lambda x, g, h: F.group_norm(x, 2, g, h) + F.group_norm(x, 4), ("b 4 6", "4", "4")),
     "batch_norm": (

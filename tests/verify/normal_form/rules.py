@@ -85,6 +85,14 @@ RULES: tuple[Rule, ...] = (
         _SUMS,
         "This is what a sum over the values of k is.",
     ),
+    Rule(
+        "S10",
+        "Σ_{k<n} band(c, c)[i, k] * a = [0 <= i + c < n] * a[k := i + c]",
+        "A sum over a diagonal has one term.",
+        "only with functions spelled out by their order; i is an index that is not summed",
+        _SUMS,
+        "k = i + c is the only k at which the band is 1, if that is in the dim.",
+    ),
     Rule("R1", "a + b = b + a, a*b = b*a, a*(b + c) = a*b + a*c, ..", "Real arithmetic.", "-", _FIELD, "Axioms."),
     Rule(
         "P1",
@@ -292,6 +300,14 @@ RULES: tuple[Rule, ...] = (
         "Elsewhere both sides are 0.",
     ),
     Rule(
+        "C5",
+        "a = b, if [s]*a = [s]*b, [t]*a = [t]*b, ..",
+        "Two values that are equal in every case are equal.",
+        "only with functions spelled out by their order; the intervals s, t, .. of one index cover its dim as in F5",
+        "case distinction",
+        "Every place is in one of the intervals.",
+    ),
+    Rule(
         "D1",
         "band(l, h)[i, j]^e = band(l, h)[i, j]; band(l, h)[i, j] * band(m, k)[i, j] = band(max(l, m), min(h, k))[i, j]",
         "A band is 0 or 1, and two bands of the same places meet in a band.",
@@ -322,6 +338,22 @@ RULES: tuple[Rule, ...] = (
         "only with functions spelled out by their order",
         "integer arithmetic",
         "Each j - i from l to h is in one of them.",
+    ),
+    Rule(
+        "D5",
+        "band(l, ∞)[i, k] = 1 - band(-∞, l - 1)[i, k]; band(-∞, h)[i, k] = band(-∞, 0)[i, k] + diagonals 1 .. h",
+        "A sum from an index on is all without those before it; sums up to indices nearby differ by a few terms.",
+        "only with functions spelled out by their order, where k is summed and i is not; h a number of at most 16",
+        "case distinction",
+        "Each k - i is less than l or not, and those from 1 to h have a diagonal each; for h < 0 these are subtracted.",
+    ),
+    Rule(
+        "D6",
+        "band(l, h)[c, j] = [c + l <= j < c + h + 1]",
+        "A band of a constant index is an interval.",
+        "only with functions spelled out by their order",
+        "integer arithmetic",
+        "Both say l <= j - c <= h.",
     ),
     Rule(
         "B1",

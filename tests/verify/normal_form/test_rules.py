@@ -109,6 +109,10 @@ X_GREATER = "positive(sub(x, y))"
 CAUSAL = "band(rows=n, columns=m, high=0, dtype=f32)"
 OF_A = "band(rows=n, columns=c, high=0, dtype=f32)"
 OF_B = "band(rows=n, columns=d, low=0, dtype=f32)"
+DIAGONAL = "band(rows=m, columns=m, low=0, high=0, dtype=f32)"
+NEXT = "band(rows=m, columns=m, low=1, high=1, dtype=f32)"
+BEFORE = "band(rows=m, columns=m, low=-1, high=-1, dtype=f32)"
+TO_NEXT = "band(rows=m, columns=m, low=-1, dtype=f32)"
 UPPER = "band(rows=n, columns=m, low=0, dtype=f32)"
 ABOVE = "band(rows=n, columns=m, low=1, dtype=f32)"
 SQUARE = "band(rows=3, columns=3, high=0, dtype=f32)"
@@ -326,6 +330,18 @@ ENTRIES: dict[str, Entry] = {
         (Twin(f"sum({SQUARE}, dim=1)", f"add({FIRST}, {THIRD})", "one value is missing"),),
     ),
     # ---------------------------------------------------------------- ring and powers
+    "S10": Entry(
+        (
+            by_order(f"matmul(x, {DIAGONAL})", "x"),
+            by_order(f"matmul(x, {NEXT})", "concat(mul_scalar(u, 0), slice(x, dim=1, start=0, stop=m-1), dim=1)"),
+        ),
+        (
+            Twin(f"matmul(x, {NEXT})", "x", "another diagonal"),
+            Twin(
+                f"matmul(x, {NEXT})", "concat(slice(x, dim=1, start=1, stop=m), mul_scalar(u, 0), dim=1)", "downwards"
+            ),
+        ),
+    ),
     "R1": Entry(
         (
             Goal("mul(x, add(y, z))", "add(mul(z, x), mul(y, x))"),
@@ -677,6 +693,21 @@ ENTRIES: dict[str, Entry] = {
             ),
         ),
     ),
+    "C5": Entry(
+        (
+            by_order(
+                "sub(cumsum(x, dim=1), x)",
+                "concat(mul_scalar(u, 0), slice(cumsum(x, dim=1), dim=1, start=0, stop=m-1), dim=1)",
+            ),
+        ),
+        (
+            Twin(
+                "sub(cumsum(x, dim=1), x)",
+                "concat(u, slice(cumsum(x, dim=1), dim=1, start=0, stop=m-1), dim=1)",
+                "not equal in the first case",
+            ),
+        ),
+    ),
     # ---------------------------------------------------------------- bands and masks
     "D1": Entry(
         (Goal(f"square({CAUSAL})", CAUSAL), Goal(f"mul(mul({CAUSAL}, x), {CAUSAL})", f"mul(x, {CAUSAL})")),
@@ -718,6 +749,26 @@ ENTRIES: dict[str, Entry] = {
         (
             Twin(f"add(mul(x, {CAUSAL}), mul(x, {UPPER}))", "x", "the diagonal counts twice"),
             Twin(f"add(mul(x, {CAUSAL}), mul(y, {ABOVE}))", "x", "two factors"),
+        ),
+    ),
+    "D5": Entry(
+        (
+            by_order("reverse_cumsum(x, dim=1)", "add(sub(sum(x, dim=1), cumsum(x, dim=1)), x)"),
+            by_order(f"matmul(x, {TO_NEXT})", f"add(cumsum(x, dim=1), matmul(x, {BEFORE}))"),
+        ),
+        (
+            Twin("reverse_cumsum(x, dim=1)", "sub(sum(x, dim=1), cumsum(x, dim=1))", "its own term is in both"),
+            Twin(f"matmul(x, {TO_NEXT})", "cumsum(x, dim=1)", "one more term"),
+        ),
+    ),
+    "D6": Entry(
+        (by_order("slice(cumsum(x, dim=1), dim=1, start=1, stop=2)", "sum(slice(x, dim=1, start=0, stop=2), dim=1)"),),
+        (
+            Twin(
+                "slice(cumsum(x, dim=1), dim=1, start=1, stop=2)",
+                "sum(slice(x, dim=1, start=1, stop=2), dim=1)",
+                "a term less",
+            ),
         ),
     ),
     "B1": Entry(
@@ -1133,10 +1184,12 @@ def exact_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) -> in
 
 # ---------------------------------------------------------------- the tests
 def forms(left: SGraph, right: SGraph, algebra: Algebra) -> bool:
-    """Whether the verifier's own two ways to a proof make them one."""
+    """Whether the verifier's own ways to a proof make them one."""
     try:
         one, other = (lower(g, algebra).values[g.output] for g in (left, right))
-        return one == other or algebra.equal_when_cleared(one, other)
+        if one == other or algebra.equal_when_cleared(one, other):
+            return True
+        return algebra.by_order and algebra.equal_by_cases(one, other)
     except NoNormalForm:
         return False
 
