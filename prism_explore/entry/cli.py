@@ -251,19 +251,20 @@ def _run(args: argparse.Namespace) -> None:
     if stored is None and args.target == "cpu" and min(budget.trials, budget.seconds) > 0:
         target(args.target)  # a new machine is measured first, because the imports would disturb that
         start_fork_servers_early(DEFAULT_BASELINES)
-    session = Session(
-        stored or row.code,
-        name=row.name,
-        target=args.target,
-        at=at,
-        seed=args.seed,
-        budget=budget,
-        allow_unsafe=args.allow_unsafe,
-        database=args.database,
-        cache=not args.no_cache,
-        inputs=row.inputs,
-    )
-    gc.freeze()  # modules are kept, and each full collection would scan those of torch for a third of a second
+    with gc_paused():
+        session = Session(
+            stored or row.code,
+            name=row.name,
+            target=args.target,
+            at=at,
+            seed=args.seed,
+            budget=budget,
+            allow_unsafe=args.allow_unsafe,
+            database=args.database,
+            cache=not args.no_cache,
+            inputs=row.inputs,
+        )
+        gc.freeze()  # modules are kept, and each full collection would scan those of torch for a third of a second
     _search_with_progress(session, quiet=args.json)
     found = session.best()
     best = found if isinstance(found, Best) else None

@@ -54,7 +54,7 @@ from prism_explore.targets import Target
 from prism_explore.tune import Budget, Database, TuneRequest, tune
 from prism_explore.tune.runner.backend import why_untimed
 from prism_explore.tune.runner.baselines import compare_with_baselines, time_baselines
-from prism_explore.verify.certificate.certify import certify, start_egglog
+from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.prover import Prover
 
 
@@ -160,8 +160,6 @@ def explore(
         progress: the state of the search.
         stop: called within long steps, which are those that time kernels; the search ends where it returns True.
     """
-    if progress.runs_to_end and journal.next_saved is not None and not why_untimed(task.target):
-        start_egglog()  # the best kernel of a repeated search is proved again
     try:
         for _ in _explore(task, journal, steering, progress, stop):
             _start_early(task, journal, progress, stop)

@@ -18,13 +18,13 @@ from prism_explore.codegen import emit
 from prism_explore.errors import JournalVersionError, PrismError, ShapeError
 from prism_explore.events.fastest import LIBRARY
 from prism_explore.events.journal import LONGEST_S, Journal, read_manifest
-from prism_explore.events.kinds import BaselineMeasured, Event, RivalTimed
+from prism_explore.events.kinds import BaselineMeasured, CertificateReplayed, Event, RivalTimed
 from prism_explore.frontend import Traced
 from prism_explore.ir.dims import Dim, Monomial, dim
 from prism_explore.ir.symbol_ranges import UNBOUNDED, Ranges
 from prism_explore.ir.text import parse_program, show
 from prism_explore.pipeline.search_space import Space
-from prism_explore.pipeline.stages import Kernel, Verified
+from prism_explore.pipeline.stages import Kernel, Lemma, Verified
 from prism_explore.search.explore import Task
 from prism_explore.support.plain_data import Hook, PlainData
 from prism_explore.targets import Target
@@ -163,8 +163,13 @@ def check_library(path: str | Path, task: Task, library: Traced, events: Iterabl
         )
 
 
-def prove_again(kernel: Kernel, task: Task) -> Verified:
-    """Prove and certify the kernel of a saved search again, and generate its source again.
+def prove_again(kernel: Kernel, task: Task, events: Iterable[Event]) -> Verified:
+    """Prove the kernel of a saved search again, check its certificate again, and generate its source again.
+
+    Args:
+        kernel: of the search.
+        task: of the search.
+        events: of the search; the last certificate of the kernel's candidate is checked.
 
     Raises:
         JournalVersionError: it is not proved, or its parameters give another source.
@@ -177,7 +182,11 @@ def prove_again(kernel: Kernel, task: Task) -> Verified:
             f"{candidate.id}, the best candidate of the saved search, is not proved again or gives another kernel: the "
             "file was changed, or was searched by other code; a new px.Session searches again"
         )
-    return certify(verdict, Journal())
+    known: dict[str, Lemma] = {}
+    for event in events:
+        if isinstance(event, CertificateReplayed) and event.candidate == candidate.id:
+            known = {row[0]: Lemma(*row, text) for row, text in zip(event.lemmas, event.statements, strict=False)}
+    return certify(verdict, Journal(), known=known)
 
 
 def _in_present_form(plain: Mapping[str, Any]) -> dict[str, Any]:

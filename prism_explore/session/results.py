@@ -105,7 +105,7 @@ def _certified(fastest: Timed, task: Task, journal: Journal, progress: Progress)
     candidate = fastest.kernel.verified.candidate
     verified = progress.certified.get(candidate.id, fastest.kernel.verified)
     if isinstance(journal, ReplayedJournal) and not verified.proof.lemmas:
-        verified = progress.certified[candidate.id] = prove_again(fastest.kernel, task)
+        verified = progress.certified[candidate.id] = prove_again(fastest.kernel, task, journal.events)
     return verified
 
 

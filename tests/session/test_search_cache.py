@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,20 @@ import pytest
 import prism_explore as px
 from prism_explore.entry.cli import main
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import ExplorationFinished, SearchRepeated, TrialMeasured, VerdictReached
+from prism_explore.events.kinds import (
+    CertificateReplayed,
+    Event,
+    ExplorationFinished,
+    SearchRepeated,
+    TrialMeasured,
+    VerdictReached,
+)
+from prism_explore.pipeline.stages import Lemma
 from prism_explore.search.explore import Task
 from prism_explore.session import search_cache
 from prism_explore.session.search_cache import SearchCache, cache_folder
 from prism_explore.session.session import Session
+from prism_explore.verify.certificate import certify
 from tests.generate.programs import rms_linear_small
 from tests.session.test_resume import SPACE
 from tests.session.test_session import machine
@@ -172,6 +181,53 @@ def test_a_file_whose_events_differ_is_set_aside_and_the_search_continues_from_t
     assert filled[1].events[place] == again.journal.events[place + 1]
     assert "does not repeat" in caplog.text
     assert not path.exists()
+
+
+def changed_certificate(filled: tuple[Path, Journal], change: Callable[[CertificateReplayed], Event]) -> Journal:
+    changed = Journal()
+    for event in filled[1].events:
+        changed.append(change(event) if isinstance(event, CertificateReplayed) else event)
+    return changed
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_stored_certificate_is_checked_and_its_derivations_are_not_searched(
+    filled: tuple[Path, Journal], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[tuple[Lemma, ...]] = []
+    check = certify.check
+    monkeypatch.setattr(certify, "check", lambda *args: checked.append(args[2]) or check(*args))
+    monkeypatch.setattr(certify, "_prove_obligation", lambda *_: pytest.fail("a derivation is searched"))
+    with session() as sess:
+        best = sess.best()
+
+    (stored,) = (e for e in filled[1].events if isinstance(e, CertificateReplayed))
+    assert isinstance(best, px.Best)
+    assert [best.verified.proof.lemmas] == checked
+    assert stored.statements == tuple(x.statement for x in best.verified.proof.lemmas)
+
+
+def with_another_last_lemma(event: CertificateReplayed) -> Event:
+    return replace(event, statements=(*event.statements[:-1], event.statements[0]))
+
+
+def of_other_values(event: CertificateReplayed) -> Event:
+    return replace(event, lemmas=tuple((*x[:2], f"{x[2]} + 1", *x[3:]) for x in event.lemmas))
+
+
+@pytest.mark.parametrize("change", [with_another_last_lemma, of_other_values, lambda e: replace(e, statements=())])
+def test_a_stored_certificate_that_the_checker_rejects_is_made_again(
+    filled: tuple[Path, Journal], folder: Path, change: Callable[[CertificateReplayed], Event]
+) -> None:
+    with session() as sess:
+        SearchCache(folder).store(sess.task, changed_certificate(filled, change))
+    with session() as again:
+        best = again.best()
+
+    (made,) = (e for e in filled[1].events if isinstance(e, CertificateReplayed))
+    assert isinstance(best, px.Best)
+    assert all(x.replayed for x in best.verified.proof.lemmas)
+    assert made.statements == tuple(x.statement for x in best.verified.proof.lemmas)
 
 
 def test_a_kernel_that_is_not_proved_again_is_not_offered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,10 @@ independently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CertificateReplayed
@@ -51,6 +52,7 @@ NOT_MINIMAL = "fewer axioms may do: it is too long for each of them to be tried 
 """The note of a lemma whose set of axioms is not known to be minimal; part of the file format."""
 LEMMA_LIMITS = Limits(iterations=10)
 """The default limits of a lemma; most take three iterations and a hundred e-nodes."""
+NO_LEMMAS: Mapping[str, Lemma] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ class Obligation:
     """The name that later lemmas use for the right side, at a cut point; empty elsewhere."""
 
 
-def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS) -> Verified:
+def certify(
+    verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS, known: Mapping[str, Lemma] = NO_LEMMAS
+) -> Verified:
     """The same verdict with a lemma for every tensor of program and candidate.
 
     A lemma that egglog does not replay, or that the checker rejects, has a note; the verdict does not change, because
@@ -78,13 +82,21 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
         verified: a proved candidate.
         journal: receives the events.
         limits: the limits of each lemma.
+        known: lemmas of an earlier certificate, by tensor. Their derivations are not searched again; the checker
+            verifies each step. If it objects to one, all are searched.
     """
     candidate = verified.candidate
     program, sgraph = candidate.family.program, candidate.sgraph
     sgraph = sgraph.substitute(ones) if (ones := forced_ones(sgraph)) else sgraph
-    start_egglog(limits)
+    if not known:
+        with shared_client(limits.memory_bytes) as client:
+            client.start()
     lemmas: list[Lemma] = []
     for obligation in obligations(program, sgraph):
+        earlier = known.get(obligation.tensor)
+        if earlier is not None and _proves(earlier, obligation):
+            lemmas.append(earlier)
+            continue
         lemma, run = _prove_obligation(obligation, limits)
         lemmas.append(lemma)
         note = iteration_events(journal, f"{candidate.id} {obligation.tensor}")
@@ -100,6 +112,8 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     errors: dict[str, str] = {}
     for tensor, error in report.errors:
         errors.setdefault(tensor, error)
+    if known and errors:
+        return certify(verified, journal, limits)
     lemmas = [
         replace(x, replayed=False, note=f"the checker objects: {errors[x.tensor]}")
         if x.replayed and x.tensor in errors
@@ -116,14 +130,10 @@ def certify(verified: Verified, journal: Journal, limits: Limits = LEMMA_LIMITS)
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
 
 
-def start_egglog(limits: Limits = LEMMA_LIMITS) -> None:
-    """Start the process that replays lemmas, without waiting for it; a later certificate uses it.
-
-    Args:
-        limits: those of the certificate.
-    """
-    with shared_client(limits.memory_bytes) as client:
-        client.start()
+def _proves(lemma: Lemma, obligation: Obligation) -> bool:
+    """Whether an earlier lemma is about the same, as its author says; the checker decides."""
+    same = (lemma.operation, lemma.value) == (obligation.operation, obligation.value)
+    return same and lemma.replayed and obligation.statement is not None
 
 
 def _prove_obligation(obligation: Obligation, limits: Limits) -> tuple[Lemma, Saturation]:
