@@ -49,9 +49,9 @@ _COLUMNS = (
         "lower bound (modelled)",
         "right",
         tip="the roofline: no kernel of it is faster in the cost model",
-        width_ch=11,
+        width_ch=12,
     ),
-    Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total", width_ch=15),
+    Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total", width_ch=13),
     Column(
         "error", "error", "right", tip="largest deviation from the float64 reference, relative to its largest value"
     ),

@@ -189,9 +189,11 @@ def tensor_inspector(ref: str, context: Context) -> Inspector | None:
             Card(
                 "lemma",
                 step.kind,
-                step.equation,
+                "",
                 EVIDENCE,
-                details=(("by", step.justification),),
+                formula=step.equation,
+                formula_math=step.equation_math,
+                details=(("why", step.justification),),
                 steps=(step,) if step.lines else (),
             )
             for step in steps

@@ -26,6 +26,8 @@ ROOFLINE = "roofline"
 """The name of the measured limit in the final race."""
 NOTABLE = 0.95
 """A smaller ratio of work between the kernel and the program is named as a reason."""
+DISTURBED = 1.05
+"""A measured limit of more than this times the time of the kernel was disturbed; measured times vary by less."""
 
 
 def result_card(context: Context) -> ResultCard:
@@ -148,20 +150,21 @@ def _timed_first(b: RivalTimed, best_s: float) -> Comparison:
 
 
 def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]:
-    """The lower bound on the time: measured in the final race if there, else modelled."""
+    """The lower bound on the time: measured in the final race if it is one, else modelled."""
     modelled = best.floor_s
     also = f" The cost model's bound is {seconds_text(modelled)}." if modelled else ""
+    how = "The lower bound on the time of every choice of tuning parameters (roofline), from the cost model."
     for b in ledger.final_race:
         if b.name == ROOFLINE and b.samples and b.ratio:
-            how = (
-                "The time in which this machine moves the same bytes or computes the same arithmetic, measured." + also
+            if b.ratio > DISTURBED and modelled:
+                how += f" The measured one, {seconds_text(b.time_s)}, is none: the machine was slower at that moment."
+                break
+            measured = "The time in which this machine moves the same bytes or computes the same arithmetic, measured."
+            return (
+                Comparison("of the limit (measured)", f"{b.ratio:.0%}", seconds_text(b.time_s), measured + also, True),
             )
-            if b.ratio > 1:
-                how += " More than 100%: the machine was slower in the rounds of the limit. Time it on an idle machine."
-            return (Comparison("of the limit (measured)", f"{b.ratio:.0%}", seconds_text(b.time_s), how, True),)
     if not modelled:
         return ()
-    how = "The lower bound on the time of every choice of tuning parameters (roofline), from the cost model."
     return (Comparison("of the limit (modelled)", f"{modelled / best_s:.0%}", seconds_text(modelled), how, True),)
 
 

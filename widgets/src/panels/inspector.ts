@@ -125,7 +125,7 @@ export class InspectorPanel implements Panel<Inspector | null> {
         h("code", {}, card.title),
         card.soundness ? h("span", { class: "pe-word", title: card.soundness_text }, card.soundness) : null,
       ),
-      h("p", { class: "pe-sentence" }, card.sentence),
+      card.sentence ? h("p", { class: "pe-sentence" }, card.sentence) : null,
       card.formula ? typeset(card.formula_math, card.formula) : null,
       card.substituted ? h("pre", { class: "pe-formula pe-numbers" }, card.substituted) : null,
       card.where.length > 0 ? this.where(card.where) : null,
