@@ -168,7 +168,9 @@ def _chain(statement: str) -> tuple[Line, ...]:
 
 
 # ---------------------------------------------------------------- refuted
+@memoize(512)
 def _refuted(verdict: VerdictReached, program: TensorProgram, sgraph: str, where: str) -> Part:
+    """Cached, because a report shows the same verdict at many moments."""
     title = f"{verdict.candidate} refuted"
     if not verdict.witness:
         return Part(title, "refuted", _sentence(verdict.detail), remark=VERDICT_SENTENCES["refuted"])

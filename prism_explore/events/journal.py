@@ -32,6 +32,7 @@ LONGEST_S = 1e10
 """No search takes this long; a file that says so is damaged."""
 _MANY = 10_000
 """Number of events from which on a collection of garbage takes long enough to be noticed."""
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 _BATCH_CHARACTERS = 200_000
 """Lines that are read together have about so many characters."""
 
@@ -187,7 +188,7 @@ def _read(path: str | Path) -> tuple[Mapping[str, Any], str, bool]:
 
 def line_of(entry: Entry) -> str:
     """An entry as a line of a saved search."""
-    return json.dumps(to_plain(entry), separators=(",", ":"))
+    return _to_json(to_plain(entry))
 
 
 def to_plain(entry: Entry) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import json
 import lzma
 import zlib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +23,7 @@ from prism_explore.diagnose.compare_runs import RunComparison, compare_runs
 from prism_explore.events.kinds import CandidateInstantiated
 from prism_explore.events.ledger import Ledger, ledger
 from prism_explore.events.phases import phase_of
+from prism_explore.ir.text import parse
 from prism_explore.support.file_names import file_name
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.widgets.drawing.colors import TEXTS
@@ -34,7 +36,7 @@ from prism_explore.widgets.panels.panels import PANELS
 from prism_explore.widgets.panels.sections import to_data
 from prism_explore.widgets.report_data.columns import event_columns
 from prism_explore.widgets.report_data.compared import ComparedData, compared_data
-from prism_explore.widgets.report_data.frames import FrameCount, record_frames
+from prism_explore.widgets.report_data.frames import FrameCount, grow_lemmas, record_frames
 from prism_explore.widgets.report_data.moments import Recorder, Versions, family_of, moments
 from prism_explore.widgets.report_data.pool import Pool
 from prism_explore.widgets.report_data.templates import (
@@ -192,8 +194,8 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The data of the page, and sentences on what it contains and what it leaves out."""
     entries = session.journal.entries
     book = ledger(e.event for e in entries)
-    candidates = [e.event.candidate for e in entries if isinstance(e.event, CandidateInstantiated)]
-    candidates = list(dict.fromkeys(candidates))
+    graphs = {e.event.candidate: e.event.sgraph for e in entries if isinstance(e.event, CandidateInstantiated)}
+    candidates = list(graphs)
     drawn = _most_wanted(candidates, book)
     families = list(dict.fromkeys((*(family_of(c) for c in drawn), *(f.family for f in book.families))))[:MAX_GRAPHS]
     search = search_info(session, with_questions=False)
@@ -201,7 +203,10 @@ def report_data(session: SessionLike) -> tuple[dict[str, Any], tuple[str, ...]]:
     pool = Pool()
     recorder = Recorder(search, Versions(pool), frozenset((*drawn, *families)), view)
     at = moments(entries, len(book.families))
-    folds = recorder.record(entries, at)
+    with ThreadPoolExecutor(1, "prism-lemmas") as beside:
+        if drawn:
+            beside.submit(lambda: grow_lemmas(recorder, parse(graphs[drawn[0]]), WINNER_FRAMES))
+        folds = recorder.record(entries, at)
     frames = record_frames(recorder, drawn, folds, WINNER_FRAMES)
     context = Context.of(search, folds, view, recorder.memo)
     comparison = _comparison(session)

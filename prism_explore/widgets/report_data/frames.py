@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from prism_explore.ir.graph import SGraph
 from prism_explore.widgets.panels.context import Context, Folds, graph_of
 from prism_explore.widgets.panels.inspector import inspect
 from prism_explore.widgets.panels.panels import PANELS
@@ -15,6 +16,8 @@ from prism_explore.widgets.views.egraph_view import EGraphView
 
 GOAL_FRAMES = 60
 """Number of frames of candidates other than the winner after which no other candidate's are recorded."""
+MOST_AHEAD = 24
+"""Largest number of lemmas that are computed ahead; a memo keeps a few more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,19 @@ class FrameCount:
     all_lemmas: int = 0
     goals: int = 0
     """Number of the other candidates whose last lemma has frames."""
+
+
+def grow_lemmas(recorder: Recorder, graph: SGraph, limit: int) -> None:
+    """Compute the e-graphs of a candidate's first lemmas; on another thread this takes none of the time of the report.
+
+    egglog runs in a process of its own, whose start and runs are waited for.
+    """
+    program, frames = recorder.search.program, 0
+    for tensor in recorder.memo.equalities(program, graph).tensors[:MOST_AHEAD]:
+        if frames >= limit:
+            break
+        growth = recorder.memo.growth(program, graph, tensor)
+        frames += len(growth.frames) if growth is not None else 0
 
 
 def record_frames(recorder: Recorder, candidates: Sequence[str], folds: Folds, limit: int) -> FrameCount:

@@ -19,7 +19,7 @@ from prism_explore.widgets.panels.ledger import claim_and_steering
 from prism_explore.widgets.panels.panels import PANELS
 from prism_explore.widgets.panels.reads import Computed
 from prism_explore.widgets.panels.reads import record as read_by
-from prism_explore.widgets.panels.sections import Tuning
+from prism_explore.widgets.panels.sections import Inspector, Tuning
 from prism_explore.widgets.report_data.columns import TREE_KINDS
 from prism_explore.widgets.report_data.pool import Pool
 from prism_explore.widgets.views.tuning_view import MODES, TuningView
@@ -115,6 +115,8 @@ class Recorder:
     """Whether everything is recorded at every moment, because there is little; else after the events of its id."""
     _best: str = ""
     """The best candidate at the last moment."""
+    _inspected: dict[str, Inspector] = field(default_factory=dict[str, Inspector])
+    """Per id, the last inspector; to compare it is quicker than to store it again."""
 
     def record(self, entries: Sequence[Entry], at: Sequence[int]) -> Folds:
         """Record the panels at these moments; return the events folded."""
@@ -211,7 +213,8 @@ class Recorder:
 
     def _inspect(self, ref: str, moment: int, context: Context) -> None:
         found = inspect(ref, context)
-        if found is not None:
+        if found is not None and found != self._inspected.get(ref):
+            self._inspected[ref] = found
             self.versions.record(f"inspector/{ref}", moment, found)
 
     def _record_subject(self, ref: str, moment: int, context: Context, with_parts: bool) -> None:
