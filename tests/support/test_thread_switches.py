@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prism_explore.support import thread_switches
-from prism_explore.support.thread_switches import INTERVAL_S, quick_switches
+from prism_explore.support.thread_switches import INTERVAL_S, UNINTERRUPTED_S, quick_switches, uninterrupted
 
 
 class Interpreter:
@@ -51,3 +51,19 @@ def test_what_a_user_sets_inside_a_block_is_kept(interpreter: Interpreter) -> No
         interpreter.interval_s = 0.002
 
     assert interpreter.interval_s == 0.002
+
+
+@pytest.mark.parametrize("ends_first", [0, 1])
+def test_what_a_user_waits_for_is_computed_without_switches_and_quick_ones_follow(
+    interpreter: Interpreter, ends_first: int
+) -> None:
+    with quick_switches():
+        blocks = [uninterrupted(), uninterrupted()]
+        for block in blocks:
+            block.__enter__()
+        assert interpreter.interval_s == UNINTERRUPTED_S
+        for block in blocks if ends_first == 0 else reversed(blocks):
+            block.__exit__(None, None, None)
+
+        assert interpreter.interval_s == INTERVAL_S
+    assert interpreter.interval_s == 0.005

@@ -23,10 +23,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from prism_explore.support.thread_switches import quick_switches
+from prism_explore.support.thread_switches import quick_switches, uninterrupted
 
 Sections: TypeAlias = Mapping[str, object]
 """Per section name, JSON-ready data."""
@@ -263,12 +264,13 @@ class Publisher:
         with self._lock:
             hellos, self._hellos = self._hellos, []
             replies, self._replies = self._replies, []
-        sections = self._sections(request)
+        with uninterrupted() if request.extent == "asked" else nullcontext():
+            sections = self._sections(request)
+            changed = () if sections is None else self._outbox.store(sections)
         if sections is None:
             with self._lock:
                 self._hellos, self._replies = hellos + self._hellos, replies + self._replies
             return None
-        changed = self._outbox.store(sections)
         messages: list[Message] = []
         if hellos and min(hellos) != self._outbox.seq:
             oldest = min(hellos)

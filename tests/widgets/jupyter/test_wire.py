@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prism_explore.support.thread_switches import UNINTERRUPTED_S
 from prism_explore.widgets.jupyter.wire import MESSAGE_BYTES, PERIOD_S, Outbox, Publisher, RenderRequest, split_section
 
 Message = dict[str, Any]
@@ -366,6 +368,37 @@ def test_what_a_user_waits_for_stops_a_rendering_and_is_followed_by_what_is_new(
 
     assert wire.extents == ["all", "asked", "shown"]
     assert [len(m["replies"]) for m in wire.sent] == [1]
+
+
+def test_only_what_a_user_waits_for_is_rendered_without_switches_of_threads(wire: Wire) -> None:
+    intervals_s: dict[str, float] = {}
+
+    def render(request: RenderRequest) -> dict[str, Any] | None:
+        intervals_s[request.extent] = sys.getswitchinterval()
+        return wire.render(request)
+
+    p = Publisher(render, wire.send, period_s=0.001)
+    p.start()
+    p.notify_awaited()
+    until(lambda: len(intervals_s) == 3)
+    p.close()
+
+    assert intervals_s["asked"] == pytest.approx(UNINTERRUPTED_S)
+    assert max(intervals_s["shown"], intervals_s["all"]) < UNINTERRUPTED_S / 2
+
+
+def test_a_picture_that_browsers_wait_for_is_sent_before_they_ask(wire: Wire) -> None:
+    p = publisher(wire)
+    p.start(send_all=True)
+    late, early = Browser(), Browser()
+    assert all(early.receive(message) for message in wire.sent)
+    p.hello(0)
+    until(lambda: len(wire.sent) == 2)
+    p.close()
+
+    assert late.receive(wire.sent[-1])
+    assert late.sections == early.sections and late.sections["a"] == 0
+    assert wire.kept[0]["seq"] == early.have
 
 
 def test_the_same_object_is_not_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
