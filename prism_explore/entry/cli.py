@@ -284,11 +284,14 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _search_with_progress(session: Session, *, quiet: bool) -> None:
-    """Run to the end with a progress bar on stderr."""
+    """Run to the end, with a progress bar on stderr if that is a terminal."""
     job = session.start()
     console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        job.wait()
+        return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
         while not job.wait(0.2):
             book = ledger(session.journal.events)

@@ -102,7 +102,7 @@ class Task:
 
 WAIT_UNTIL_S = 10.0
 """A baseline that is still compiled when tuning has ended is waited for as long as everything before took, and at least
-until the search is this old."""
+until the search has worked for so long."""
 
 Restriction: TypeAlias = tuple[tuple[str, tuple[int, int]], ...]
 """The user's ranges of tuning parameters."""
@@ -115,6 +115,8 @@ class Progress:
     enumeration: Iterator[Family | None] | None = None
     prover: Prover | None = None
     workers: WorkerPool | None = None
+    timer: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
+    """The time of all steps, without pauses between them."""
     proof_timer: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
     assessment_timer: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
     families: list[Family] = field(default_factory=list[Family])
@@ -161,7 +163,7 @@ def explore(
         stop: called within long steps, which are those that time kernels; the search ends where it returns True.
     """
     try:
-        for _ in _explore(task, journal, steering, progress, stop):
+        for _ in progress.timer.during(_explore(task, journal, steering, progress, stop)):
             _start_early(task, journal, progress, stop)
             yield
     finally:
@@ -432,7 +434,7 @@ def _certify_and_compare(
             seed=task.seed,
             stop=stop,
             started=progress.early.before_the_race() if progress.early is not None else None,
-            wait_s=inf if progress.waits_for_all else _wait_s(_spent_s(journal)),
+            wait_s=inf if progress.waits_for_all else _wait_s(progress.timer.spent_s),
         )
         progress.waits_for_all = False
         yield
@@ -441,12 +443,6 @@ def _certify_and_compare(
 def _wait_s(spent_s: float) -> float:
     """Seconds to wait for baselines that are still compiled, after a search of `spent_s` seconds."""
     return max(spent_s, WAIT_UNTIL_S - spent_s)
-
-
-def _spent_s(journal: Journal) -> float:
-    """Seconds from the start of the search to its last event."""
-    last = journal.since(len(journal) - 1)
-    return last[0].at_s if last else 0.0
 
 
 def _time_baselines(task: Task, journal: Journal, stop: Callable[[], bool]) -> Iterator[None]:

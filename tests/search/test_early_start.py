@@ -217,6 +217,14 @@ def test_a_rival_is_waited_for_as_long_as_all_else_took_and_a_quick_search_a_few
     assert wait_s == search._wait_s(spent_s)
 
 
+def test_rivals_are_not_waited_for_longer_because_the_search_was_paused(races: list[float]) -> None:
+    with session() as sess:
+        sess.run(until=lambda s: any(isinstance(e, TrialMeasured) for e in s.journal.events))
+        sess.journal._began -= 3600.0  # an hour passes
+        sess.best()
+    assert races[0] < 600.0
+
+
 def test_another_moment_is_an_error() -> None:
     with session() as sess, pytest.raises(px.ShapeError, match="'now', 'end', 'all rivals'; found 'later'"):
         sess.best("later")  # pyright: ignore[reportArgumentType]
