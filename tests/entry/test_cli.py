@@ -1,5 +1,6 @@
 """The command line: a list, a story, JSON, and errors that name what was asked."""
 
+import gc
 import json
 
 import pytest
@@ -19,6 +20,8 @@ def tiny(monkeypatch):
         row.name, row.description, row.code, {"x": T("b", 32), "g": T(32), "w": T(32, 48)}, {"b": 3}, row.source
     )
     monkeypatch.setattr(workloads, "WORKLOADS", (small,))
+    yield
+    gc.unfreeze()  # what the command keeps for the rest of its process, other tests do not
 
 
 def test_the_workloads_are_listed(capsys):

@@ -64,7 +64,7 @@ def prepare_baseline(bench: LocalBench, request: Mapping[str, Any]) -> CheckPass
 
     if maker or key in (EAGER, LIBRARY):
         return prepare()
-    with _with_few_headers() if key == COMPILED else nullcontext():
+    with _without_precompiled_headers() if key == COMPILED else nullcontext():
         return compiled_for_this_cpu(prepare)
 
 
@@ -103,7 +103,7 @@ def _without_trials(vector_extension: Any) -> Generator[None]:
         vector_extension.check_build = tries
 
 
-def _with_few_headers() -> AbstractContextManager[Any]:
+def _without_precompiled_headers() -> AbstractContextManager[Any]:
     """Torch includes its headers in each kernel instead of precompiling them.
 
     Precompiling takes 6 CPU s where torch's cache is empty, and saves 0.3 s per kernel; a part of a program has a few.

@@ -53,6 +53,7 @@ NOT_MINIMAL = "fewer axioms may do: it is too long for each of them to be tried 
 LEMMA_LIMITS = Limits(iterations=10)
 """The default limits of a lemma; most take three iterations and a hundred e-nodes."""
 NO_LEMMAS: Mapping[str, Lemma] = MappingProxyType({})
+"""Those of an earlier certificate, where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
