@@ -16,6 +16,7 @@ from prism_explore.events.kinds import (
     FamilyCompleted,
     FamilyDominated,
     FloatsAssessed,
+    NodeExpanded,
     ParametersProposed,
     Reason,
     Steered,
@@ -62,9 +63,11 @@ WON = [*family("f1"), *trial(1, "f1", 100e-6)]
 UNSAFE = FloatsAssessed("f2", "f2.c1", "unsafe", "f32", "it overflows", ("exp overflows",))
 FAILED = [ParametersProposed("u2", "f2.c1", NUMBERS, 1e-4), TrialFailed("u2", "f2.c1", NUMBERS, SLOW)]
 
+EXPANDED = NodeExpanded("n2", "", "exp(%0)", "block", "e")
+
 CASES: dict[str, tuple[list[Event], str, str]] = {
     "rejected": ([*family("f2"), Steered("reject", "f2", "sess.reject('f2')")], "rejected by you", ""),
-    "impossible": ([FamilyCompleted("f2", "n1", R1), CandidateRejected("f2", (), MAPS)], "no legal maps", ""),
+    "impossible": ([FamilyCompleted("f2", "n1", R1), CandidateRejected("f2", (), MAPS), EXPANDED], "no legal maps", ""),
     "not instantiated": ([FamilyCompleted("f2", "n1", R1)], "maps not chosen", ""),
     "refuted": (family("f2", "refuted"), "refuted", "f2.c1"),
     "unknown": (family("f2", "unknown"), "not proved", "f2.c1"),

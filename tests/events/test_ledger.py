@@ -20,6 +20,7 @@ from prism_explore.events.kinds import (
     ExplorationFinished,
     FamilyCompleted,
     IncumbentImproved,
+    NodeExpanded,
     ParametersProposed,
     RegionPruned,
     RivalTimed,
@@ -37,6 +38,7 @@ from prism_explore.events.ledger import (
     prune_counts,
     was_limited_by_budget,
 )
+from prism_explore.events.ledger.rows import Status
 from prism_explore.events.phases import phase_of, seconds_per_stage
 from tests.conftest import Golden
 from tests.widgets.recordings import BUDGET, MAPS, R1, STARTED, UNREACHABLE, large, story, tuning
@@ -152,8 +154,15 @@ def test_a_family_is_what_its_best_candidate_came_to_and_unknown_is_never_no(
     assert status == family_rows(family("f1", *verdicts))[0].status
 
 
-def test_a_family_without_maps_is_impossible() -> None:
-    assert "impossible" == family_rows([*family("f1"), CandidateRejected("f1", (), MAPS)])[0].status
+def test_a_family_without_maps_is_impossible_once_all_its_maps_were_tried() -> None:
+    fold, steered = Fold(), Steered("reject", "f1", "sess.reject('f1')")
+    seen: list[Status] = []
+    expanded = NodeExpanded("n2", "", "exp(%0)", "block", "e")
+    for event in [*family("f1"), CandidateRejected("f1", (), MAPS), steered, expanded]:
+        fold.add(event)
+        seen += [row.status for row in fold.value().families]
+
+    assert ["open", "open", "open", "impossible"] == seen
 
 
 def test_a_later_verdict_replaces_an_earlier_one() -> None:

@@ -74,6 +74,10 @@ def family_rows(events: Iterable[Event]) -> tuple[FamilyRow, ...]:
     return ledger(events).families
 
 
+_WHILE_CHOOSING = CandidateRejected | Steered | Bookmarked | SearchForked | ExplorationFinished
+"""Events after which more maps of the same family can be tried; the search can be steered and cancelled in between."""
+
+
 class Fold:
     """Computes a ledger from events one by one."""
 
@@ -104,6 +108,8 @@ class Fold:
         """Per family, the candidate with the least bound among those that were not timed because of it."""
         self._forbidden: dict[str, CandidateRejected] = {}
         """Per family, the first choice of maps that is forbidden."""
+        self._choosing = ""
+        """The family whose choices of maps are tried; another one can still be legal."""
         self._near_misses = NearMissFold()
         self._time_to_beat = TimeToBeatFold()
         self._space: SpaceCounted | None = None
@@ -115,6 +121,9 @@ class Fold:
     def add(self, event: Event) -> None:
         """Add one event."""
         self._near_misses.add(event)
+        if self._choosing and not isinstance(event, _WHILE_CHOOSING):
+            self._choosing = ""
+            self._other_count += 1  # so that its row is made again
         match event:
             case RegionPruned():
                 self._counts["pruned"] += 1
@@ -141,6 +150,7 @@ class Fold:
             case CandidateInstantiated():
                 self._candidates[event.candidate] = event.family
             case CandidateRejected():
+                self._choosing = event.family
                 self._maps_rejected[event.family] += 1
                 self._forbidden.setdefault(event.family, event)
                 self._pruned.add(event.reason, "maps", 1.0, event.family)
@@ -321,7 +331,8 @@ class Fold:
             own_trials = measured.get(family, [])
             timed = [t for t in own_trials if t.time_s is not None]
             failures = Counter(t.failure.code for t in own_trials if t.failure is not None).most_common(1)
-            status = _status(verdicts, candidates[family], self._maps_rejected[family])
+            forbidden = 0 if family == self._choosing else self._maps_rejected[family]
+            status = _status(verdicts, candidates[family], forbidden)
             rows.append(
                 FamilyRow(
                     family,
@@ -351,7 +362,7 @@ class Fold:
         return tuple(rows)
 
 
-def _status(words: Counter[str], candidates: int, maps_rejected: int) -> Status:
+def _status(words: Counter[str], candidates: int, forbidden: int) -> Status:
     """Proved if one candidate is proved; refuted only if all are; one unknown candidate makes the rest unknown."""
     if words["proved"]:
         return "proved"
@@ -359,4 +370,4 @@ def _status(words: Counter[str], candidates: int, maps_rejected: int) -> Status:
         return "unknown"
     if candidates and words["refuted"] >= candidates:
         return "refuted"
-    return "impossible" if maps_rejected and not candidates else "open"
+    return "impossible" if forbidden and not candidates else "open"

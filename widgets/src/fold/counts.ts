@@ -47,6 +47,15 @@ interface Trial {
 }
 
 /** The state of a search after its first events. */
+/** Kinds of events after which more maps of the same family can be tried. */
+const WHILE_CHOOSING: ReadonlySet<string> = new Set([
+  "CandidateRejected",
+  "Steered",
+  "Bookmarked",
+  "SearchForked",
+  "ExplorationFinished",
+]);
+
 export class State {
   readonly tree = new Tree();
   /** Number of the events that are folded. */
@@ -64,6 +73,8 @@ export class State {
   readonly verdicts = new Map<string, string>();
   /** Per family, the codes of the reasons for which choices of maps were rejected. */
   readonly rejectedMaps = new Map<string, string[]>();
+  /** The family whose choices of maps are tried; another one can still be legal. */
+  private choosing = "";
   readonly trials = new Map<string, Trial>();
   private readonly floats = new Map<string, { readonly outcome: string; readonly allowed: boolean }>();
   private readonly dominated = new Set<string>();
@@ -81,6 +92,7 @@ export class State {
   }
 
   private add(kind: string, i: number): void {
+    if (!WHILE_CHOOSING.has(kind)) this.choosing = "";
     this.phase = this.phases[kind] ?? this.phase;
     const text = (name: string) => this.columns.field<string>(kind, name).at(i);
     switch (kind) {
@@ -112,6 +124,7 @@ export class State {
         break;
       case "CandidateRejected": {
         const family = text("family");
+        this.choosing = family;
         push(this.rejectedMaps, family, this.columns.field<Reason>(kind, "reason").at(i).code);
         this.prune(kind, i, "maps", 1, family);
         break;
@@ -256,7 +269,7 @@ export class State {
       status: status(
         verdicts.get(family) ?? [],
         candidates.get(family) ?? 0,
-        this.rejectedMaps.get(family)?.length ?? 0,
+        family === this.choosing ? 0 : (this.rejectedMaps.get(family)?.length ?? 0),
       ),
       choice: choices.get(family) ?? "",
       is_best: family === best,
@@ -277,12 +290,12 @@ export class State {
   }
 }
 
-function status(words: readonly string[], candidates: number, mapsRejected: number): FamilyMark["status"] {
+function status(words: readonly string[], candidates: number, forbidden: number): FamilyMark["status"] {
   const refuted = words.filter((w) => w === "refuted").length;
   if (words.includes("proved")) return "proved";
   if (words.includes("unknown")) return "unknown";
   if (candidates && refuted >= candidates) return "refuted";
-  return mapsRejected && !candidates ? "impossible" : "open";
+  return forbidden && !candidates ? "impossible" : "open";
 }
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
