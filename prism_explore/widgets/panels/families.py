@@ -36,7 +36,7 @@ MAX_REASONS = 4
 """Largest number of verdicts, and of reasons, in the inspector of a family."""
 
 _COLUMNS = (
-    Column("family", "family", width_ch=8),
+    Column("family", "family", width_ch=7),
     Column("status", "status", width_ch=13),
     Column("choice", "you", tip="accepted, preferred or rejected by you", width_ch=10),
     Column(
@@ -49,7 +49,7 @@ _COLUMNS = (
         "lower bound (modelled)",
         "right",
         tip="the roofline: no kernel of it is faster in the cost model",
-        width_ch=12,
+        width_ch=13,
     ),
     Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total", width_ch=13),
     Column(
@@ -85,7 +85,7 @@ def families_panel(context: Context) -> Table:
         cells: tuple[str | Cell, ...] = (
             Cell(f.family, kind="badge-best" if f.is_best else ""),
             Cell(family_status(f), kind=STATUS_KIND[f.status], tip="\n".join(filter(None, tips))),
-            Cell(f.choice or "–", kind="pruned-user" if f.choice == "rejected" else ""),
+            f.choice or "–",
             Cell(found.short, kind=OUTCOME_KIND[found.code], tip=found.sentence),
             trial_time_cell(f.best),
             race_cell(f.best),

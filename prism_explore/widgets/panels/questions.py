@@ -26,7 +26,7 @@ from prism_explore.widgets.panels.sections import (
 
 _COLUMNS = (
     Column("question", "question"),
-    Column("state", "state"),
+    Column("state", "state", width_ch=12),
     Column("python", "in Python", mono=True),
     Column("answer", "answer", wide=True),
 )

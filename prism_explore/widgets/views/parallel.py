@@ -25,6 +25,8 @@ MAX_LINES = 300
 """Largest number of lines: the fastest trials first, then failed ones; a sentence counts the rest."""
 TOP_PX, BOTTOM_PX = 44.0, 30.0
 LEFT_PX, RIGHT_PX = 62.0, 30.0
+VALUE_PX = 84.0
+"""Room for a value beside its axis, such as 12.8 ms."""
 MISSING_PX = 16.0
 """Distance below an axis of trials without a value on it."""
 TICK_PX = 15.0
@@ -188,9 +190,10 @@ def _draw_axis(axis: Axis, axes: Sequence[Axis], width: float, height: float) ->
         Edge(f"axis-{axis.name}", "axis", route),
         Shape(f"axis-{axis.name}#name", "text", "plain", axis.x - 10, 0, 20, 18, "none", head, tip=_axis_tip(axis)),
     ]
+    left_px = LEFT_PX if axis is axes[0] else min(room, VALUE_PX)
     for number, (value, text) in enumerate(_ticks(axis)):
         y = value
-        short = shorten(text, max(2, int((min(room, LEFT_PX) - 12) // width_px("n", "muted"))))
+        short = shorten(text, max(2, int((left_px - 12) // width_px("n", "muted"))))
         wide = width_px(short, "muted")
         at = (Text(axis.x - 8, y + 4, short, "muted", "end"),)
         left = axis.x - 10 - wide
