@@ -16,7 +16,13 @@ from typing import TypeAlias
 
 from prism_explore.verify.certificate.derivation.monomials import NONE, ONE, Monomial, Monomials, Power
 from prism_explore.verify.certificate.derivation.signs import Signs
-from prism_explore.verify.certificate.derivation.term_graph import BAND_INTERSECTION, DISJOINT_INTERVALS, Id, TermGraph
+from prism_explore.verify.certificate.derivation.term_graph import (
+    BAND_INTERSECTION,
+    DISJOINT_INTERVALS,
+    DerivationFailed,
+    Id,
+    TermGraph,
+)
 from prism_explore.verify.certificate.expressions import Near, Within
 from prism_explore.verify.normal_form.forms import InBand
 from prism_explore.verify.normal_form.indicators import common_bands
@@ -30,10 +36,6 @@ UNIT: Monomial = ()
 HALF = Fraction(1, 2)
 MAX_TERMS = 400
 """The largest number of terms of a product or a sum."""
-
-
-class DerivationFailed(Exception):
-    """An attempt to find a derivation fails: there are too many terms, or a step does not apply."""
 
 
 class Polynomials:
@@ -78,6 +80,7 @@ class Polynomials:
 
     def to_term(self, p: Poly) -> Id:
         """The term of a polynomial."""
+        self._graph.spend(len(p))
         if p not in self._terms:
             terms = [self.summand(m, c) for m, c in p]
             found = reduce(lambda a, b: self._graph.make("add", a, b), terms) if terms else self._graph.zero

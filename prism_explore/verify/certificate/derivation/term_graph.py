@@ -45,6 +45,14 @@ Id: TypeAlias = int
 """The number of a term in its term graph."""
 
 
+MAX_WORK = 100_000
+"""The most work of one attempt: steps, and terms of sums that are ordered anew."""
+
+
+class DerivationFailed(Exception):
+    """An attempt to find a derivation fails: it takes too much work, or a step does not apply."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """The outermost operator of a term, its label and its arguments."""
@@ -123,6 +131,7 @@ class TermGraph:
         self.digits: dict[str, tuple[str, str]] = {}
         for a in axes:
             self.declare_axis(a)
+        self.work = 0
         self._ids: dict[Node, Id] = {}
         self._shells: dict[Id, Expr] = {}
         self._dependencies: dict[Id, frozenset[str]] = {}
@@ -294,8 +303,19 @@ class TermGraph:
 
     def record_step(self, axiom: str, left: Id, right: Id) -> None:
         """Record that two terms are the two sides of an axiom."""
+        self.spend(1)
         if left != right:
             self.steps.setdefault((left, right), axiom)
+
+    def spend(self, work: int) -> None:
+        """Count work.
+
+        Raises:
+            DerivationFailed: it exceeds the budget.
+        """
+        self.work += work
+        if self.work > MAX_WORK:
+            raise DerivationFailed
 
     def extract(self, left: Id, right: Id, steps: Sequence[Step], minimal: bool = True) -> Derivation:
         """A derivation of its own, with only the terms and axes that it needs."""
