@@ -13,15 +13,17 @@ pytest.importorskip("transformers")
 import models
 from model_zoo import MODELS, SMALL, call_of
 
+import prism_explore as px
 from prism_explore.entry.torch_partition import partition
 from prism_explore.targets import target
 
 
 def partitions_of(name, phase, dtype=torch.float32):
     call, found = call_of(name, phase, SMALL, dtype), []
+    compiler = px.TorchCompiler(target="h100")
 
     def backend(module, _):
-        found.append(partition(module.graph, target("h100"), {}, lambda region: ""))
+        found.append(partition(module.graph, target("h100"), {}, compiler._refused))
         return module.forward
 
     torch.compiler.reset()
@@ -70,8 +72,35 @@ def test_every_model_builds_and_runs(name):
 def test_a_row_is_a_line_of_the_table():
     row = models.Row(
         *("llama", "decode", "float32", 80, 72, 9, 5, 4, "kernels"),
-        *(2e-6, 1e-6, 1e-3, 2e-3, 1.5e-3, 2.0, 1.5, 20.0, (), ""),
+        *(2e-6, 1e-6, 1e-3, 2e-3, 1.5e-3, 2.0, 1.5, 20.0, 3.0, (), ""),
     )
 
     line = models.table([row]).splitlines()[-1]
-    assert "| llama, decode | 90% of 80 | 9 / 5 / 4 | 2.00 | 1.00 ms | 1.50x | 2.00x | kernels | 20 s |" == line
+    assert "| llama, decode | 90% of 80 | 9 / 5 / 4 | 2.00 | 1.00 ms | 1.50x | 2.00x | kernels | 20 s, 3 s |" == line
+
+
+def test_a_results_file_has_a_line_per_row_and_failure_and_is_continued(tmp_path, monkeypatch, capsys):
+    row = models.Row(
+        *("bert", "prefill16", "float32", 80, 72, 9, 5, 4, "kernels"),
+        *(2e-6, 1e-6, 1e-3, 2e-3, 1.5e-3, 2.0, 1.5, 20.0, None, (("embedding", "int64"),), ""),
+    )
+    asked = []
+
+    def measured(name, phase, options, limit_s):
+        asked.append(phase)
+        return row if phase == "prefill16" else "row: not ready after 1 s"
+
+    out = tmp_path / "rows.jsonl"
+    monkeypatch.setattr(models, "measure_apart", measured)
+    monkeypatch.setattr(sys, "argv", ["models.py", "--models", "bert", "--out", str(out)])
+    models.main()
+    models.main()
+
+    assert ["prefill16", "prefill128", "prefill128"] == asked
+    assert [row] == models.read_rows(out)
+    assert 4 == len(out.read_text().splitlines())
+    assert "bert, prefill128 failed: row: not ready after 1 s" in capsys.readouterr().out
+
+
+def test_a_row_that_takes_too_long_is_ended_and_says_so():
+    assert "row: not ready after 0 s" == models.measure_apart("bert", "prefill16", ["--small"], 0.1)
