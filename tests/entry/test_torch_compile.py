@@ -33,10 +33,14 @@ class Gated(nn.Module):
         return x + self.down(nn.functional.silu(self.gate(h)) * self.up(h))
 
 
+SEARCHED = {}
+"""Outcomes by program: one is searched once for all tests of this file that ask nothing else of a compiler."""
+
+
 def compiler(**more):
     """One that replaces whatever it can: this is no place to ask whether it is faster, so one trial will do."""
     options = {"budget": QUICK, "at_least": 0.0, "baselines": (EAGER,), "rest": "eager", **more}
-    return TorchCompiler(target=machine(), **options)
+    return TorchCompiler(target=machine(), **options, **({"_found": SEARCHED} if {"rest"} >= more.keys() else {}))
 
 
 def compiled(module, backend):
