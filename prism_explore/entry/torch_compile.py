@@ -123,6 +123,7 @@ class TorchCompiler:
             _show_progress(f"prism: region {number} of {len(cut.regions)}, {region.name[:60]}")
             found = self._search(region)
             searched.append((region, _of_region(found.outcome, region, cost), found.best))
+        self._close_unsearched()
         graph_outcome = _of_graph(cut, [row for _, row, _ in searched])
         # Backwards: the nodes before a region are then still those that it names as its inputs.
         for region, outcome, best in reversed(searched):
@@ -186,6 +187,13 @@ class TorchCompiler:
             return sess
         sess.close()
         return reason
+
+    def _close_unsearched(self) -> None:
+        """Close the sessions of regions that the partition asked about and did not choose."""
+        for text, sess in [*self._sessions.items()]:
+            if isinstance(sess, Session) and not len(sess.journal):
+                sess.close()
+                del self._sessions[text]
 
     def _search(self, region: Region) -> _Found:
         sess = self._session(region)

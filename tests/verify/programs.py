@@ -510,13 +510,17 @@ def _sizes(symbols: tuple[str, ...], conditions: tuple[Dim, ...], wanted: int) -
 
 
 def draw_inputs(graph: SGraph, sizes: Mapping[str, int], r: Rng, coarse: float = 0.4) -> dict[str, np.ndarray]:
-    """Numbers from an interval, or by chance from a few values with 0 among them, where conventions show."""
+    """Numbers from an interval, or by chance from a few values with 0 among them, where conventions show; bools 0 or 1."""
     rng = np.random.default_rng(r.randrange(1 << 30))
     coarse = r.random() < coarse
     out: dict[str, np.ndarray] = {}
     for given in graph.inputs:
         shape = [d.value(sizes) for d in given.type.dims]
-        out[given.name] = rng.choice((-1.0, -0.5, 0.0, 0.5, 1.0, 2.0), shape) if coarse else rng.uniform(-1, 1, shape)
+        if given.name in graph.bool_inputs:
+            out[given.name] = rng.integers(0, 2, shape).astype(np.float64)
+        else:
+            values = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
+            out[given.name] = rng.choice(values, shape) if coarse else rng.uniform(-1, 1, shape)
     return out
 
 

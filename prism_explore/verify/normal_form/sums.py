@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import prod
 from typing import TypeAlias, assert_never
 
-from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.support.union_find import UnionFind
 from prism_explore.verify.normal_form import index
 from prism_explore.verify.normal_form.bound_names import Collapsed
@@ -357,8 +357,9 @@ def _with_one_border(low: Dim | None, high: Dim | None) -> list[tuple[int, Dim |
     last = None if high is None else high.constant
     if last is None or not 0 < abs(last) <= MOST_DIAGONALS:
         return None
-    diagonals = range(1, int(last) + 1) if last > 0 else range(int(last) + 1, 1)
-    return [(1, None, ZERO), *((1 if last > 0 else -1, ZERO + d, ZERO + d) for d in diagonals)]
+    if last > 0:
+        return [(1, None, ZERO), *((1, d, d) for d in (dim(n) for n in range(1, int(last) + 1)))]
+    return [(1, None, ZERO), *((-1, d, d) for d in (ZERO - dim(n) for n in range(int(-last))))]
 
 
 def _sum_all(ring: Ring, n: NormalForm, over: Iterable[Var]) -> NormalForm:

@@ -113,6 +113,7 @@ DIAGONAL = "band(rows=m, columns=m, low=0, high=0, dtype=f32)"
 NEXT = "band(rows=m, columns=m, low=1, high=1, dtype=f32)"
 BEFORE = "band(rows=m, columns=m, low=-1, high=-1, dtype=f32)"
 TO_NEXT = "band(rows=m, columns=m, low=-1, dtype=f32)"
+FROM_SECOND_NEXT = "band(rows=m, columns=m, low=2, dtype=f32)"
 UPPER = "band(rows=n, columns=m, low=0, dtype=f32)"
 ABOVE = "band(rows=n, columns=m, low=1, dtype=f32)"
 SQUARE = "band(rows=3, columns=3, high=0, dtype=f32)"
@@ -755,6 +756,7 @@ ENTRIES: dict[str, Entry] = {
         (
             by_order("reverse_cumsum(x, dim=1)", "add(sub(sum(x, dim=1), cumsum(x, dim=1)), x)"),
             by_order(f"matmul(x, {TO_NEXT})", f"add(cumsum(x, dim=1), matmul(x, {BEFORE}))"),
+            by_order(f"matmul(x, {FROM_SECOND_NEXT})", f"sub(sub(cumsum(x, dim=1), x), matmul(x, {NEXT}))"),
         ),
         (
             Twin("reverse_cumsum(x, dim=1)", "sub(sum(x, dim=1), cumsum(x, dim=1))", "its own term is in both"),
