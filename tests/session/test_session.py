@@ -58,6 +58,7 @@ def machine():
 def finished():
     sess = session(baselines=("torch eager", "torch.compile"))
     sess.run()
+    sess.best("all rivals")
     yield sess
     sess.close()
 
