@@ -510,7 +510,10 @@ def _sizes(symbols: tuple[str, ...], conditions: tuple[Dim, ...], wanted: int) -
 
 
 def draw_inputs(graph: SGraph, sizes: Mapping[str, int], r: Rng, coarse: float = 0.4) -> dict[str, np.ndarray]:
-    """Numbers from an interval, or by chance from a few values with 0 among them, where conventions show; bools 0 or 1."""
+    """Numbers from an interval, or by chance from a few values with 0 among them, where conventions show.
+
+    Bools are 0 or 1.
+    """
     rng = np.random.default_rng(r.randrange(1 << 30))
     coarse = r.random() < coarse
     out: dict[str, np.ndarray] = {}
