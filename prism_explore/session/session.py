@@ -62,7 +62,6 @@ from prism_explore.targets import Target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
-from prism_explore.widgets.jupyter.display import display_mode
 
 
 class Session(Record):
@@ -391,10 +390,14 @@ class Session(Record):
 
     def _advance(self, stop: Callable[[], bool]) -> Future[None]:
         """Continue until `stop`. At the first step an interrupted search is offered, unless the explorer does so."""
-        is_shown = self._widget is not None and display_mode() == "widget"
-        if self.interrupted is not None and not len(self.journal) and not is_shown:
+        if self.interrupted is not None and not len(self.journal) and not self._is_shown():
             print(terminal_text(str(self.interrupted)))  # noqa: T201 - for the person whose process was killed
         return self._engine.advance(stop)
+
+    def _is_shown(self) -> bool:
+        from prism_explore.widgets.jupyter.display import display_mode  # a search without pictures does not import it
+
+        return self._widget is not None and display_mode() == "widget"
 
     def _await(self, done: Future[None]) -> None:
         try:

@@ -113,4 +113,12 @@ describe("the tuning panel", () => {
     expect(looks).toEqual([{ tuning: { brush: ["gx"] } }]);
     expect(panel.element.querySelectorAll('[data-command="restrict"]')).toHaveLength(1);
   });
+
+  it("has no choice of trials where there is one table only, as in a report", () => {
+    const choice = (tops: Tuning["tops"]) =>
+      shown({ tops }).panel.element.querySelector<HTMLSelectElement>('[aria-label="trials in the table"]');
+
+    expect(choice(recorded().tuning.tops)?.hidden).toBe(false);
+    expect(choice([])?.hidden).toBe(true);
+  });
 });

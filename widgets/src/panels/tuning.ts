@@ -33,6 +33,7 @@ export class TuningPanel extends SplitPanel implements Panel<Tuning> {
       refill(this.tops, ...data.tops.map((top) => h("option", { value: top.name }, top.label)));
     }
     this.tops.value = data.top;
+    this.tops.hidden = data.tops.length === 0; // a report has one table
     refill(this.intervals, ...data.brush.flatMap((interval) => this.interval(interval)));
     this.intervals.hidden = data.brush.length === 0;
     this.show(data.caption, data.scene, data.trials);
