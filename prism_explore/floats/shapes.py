@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prism_explore.ir.axes import axes_of
-from prism_explore.ir.axis_typing import reduced_axis, scanned_axis
+from prism_explore.ir.axis_typing import uncut_axis
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.verify.shapes.concretize import TINY, Extents
@@ -87,8 +87,7 @@ def _reduced(program: TensorProgram, of: tuple[tuple[str | None, ...], ...]) -> 
     """The axes that the program reduces, contracts or scans."""
     seen: dict[str, None] = {}
     for node in program.graph.nodes:
-        operands = tuple(of[a] for a in node.args)
-        axis = reduced_axis(node.op, operands) or scanned_axis(node.op, operands)
+        axis = uncut_axis(node.op, tuple(of[a] for a in node.args))
         if axis is not None:
             seen.setdefault(axis)
     return tuple(seen)

@@ -97,6 +97,11 @@ def scanned_axis(op: Op, operands: tuple[tuple[Label, ...], ...]) -> Label | Non
     return operands[0][op.dim] if isinstance(op, Scan) else None
 
 
+def uncut_axis(op: Op, operands: tuple[tuple[Label, ...], ...]) -> Label | None:
+    """The label of the dim that an operator reduces, contracts or scans; None if there is none."""
+    return reduced_axis(op, operands) or scanned_axis(op, operands)
+
+
 def reduced_axis(op: Op, operands: tuple[tuple[Label, ...], ...]) -> Label | None:
     """The label of the dim that an operator reduces or contracts; None if there is none."""
     match op:

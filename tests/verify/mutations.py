@@ -408,21 +408,20 @@ def accumulate_another_dim(t: Level, r: Rng) -> bool:
 
 
 def reduce_another_dim(t: Level, r: Rng) -> bool:
-    n = _pick(t.places(Reduce), r)
-    if n is None:
-        return False
-    op = t.nodes[n].op
-    assert isinstance(op, Reduce)
-    return t.set(n, Reduce(op.fn, r.randrange(max(1, len(t.dims[n])))))
+    return _along_another_dim(t, r, Reduce)
 
 
 def scan_another_dim(t: Level, r: Rng) -> bool:
-    n = _pick(t.places(Scan), r)
+    return _along_another_dim(t, r, Scan)
+
+
+def _along_another_dim(t: Level, r: Rng, kind: type[Reduce | Scan]) -> bool:
+    n = _pick(t.places(kind), r)
     if n is None:
         return False
     op = t.nodes[n].op
-    assert isinstance(op, Scan)
-    return t.set(n, Scan(op.fn, r.randrange(max(1, len(t.dims[n])))))
+    assert isinstance(op, kind)
+    return t.set(n, replace(op, dim=r.randrange(max(1, len(t.dims[n])))))
 
 
 def without_own_term(t: Level, r: Rng) -> bool:

@@ -167,11 +167,7 @@ class BlockScope:
         if hoisted:
             if phase == "loop" and self.loop:
                 match statement:
-                    case Map(domain):
-                        statement = replace(statement, domain=(self.loop, *domain))
-                    case Fold(domain):
-                        statement = replace(statement, domain=(self.loop, *domain))
-                    case PrefixSum(domain):
+                    case Map(domain) | Fold(domain) | PrefixSum(domain):
                         statement = replace(statement, domain=(self.loop, *domain))
                     case Contract(batch):
                         statement = replace(statement, batch=(self.loop, *batch))

@@ -210,8 +210,9 @@ def formal_sum(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
     )
 
 
-PREFIX_SUMS = {"≤": "cumsum", "≥": "reverse_cumsum"}
-"""The kinds of prefix sums, and the functions as they are shown."""
+PREFIX_SUMS = {"cumsum": "≤", "reverse_cumsum": "≥"}
+"""Per function, the kind of its prefix sums."""
+_FUNCTION_OF = {kind: fn for fn, kind in PREFIX_SUMS.items()}
 
 
 def prefix_sum(p: Poly, kind: str, axis: str, tracked: bool = True) -> Poly:
@@ -461,14 +462,14 @@ def _show(m: Mono) -> str:
     factors = [
         _Factor(a.name, n, _bound_axes(a), a.name) if isinstance(a, Leaf) else _Factor(_show_call(a), n, _bound_axes(a))
         for a, n in m.atoms
-        if not (isinstance(a, Leaf) and a.name[0] in PREFIX_SUMS)
+        if not (isinstance(a, Leaf) and a.name[0] in _FUNCTION_OF)
     ]
     for text, inner in ((f"exp({show(m.power)})", m.power), (f"√({show(m.root)})", m.root)):
         if inner:
             factors.append(_Factor(text, 1, _bound_in(inner)))
     labels: dict[str, int] = {}
     for s, n in m.sums:
-        if s.label[0] in PREFIX_SUMS:
+        if s.label[0] in _FUNCTION_OF:
             factors = _in_prefix_sum(s, n, factors)
         else:
             labels[s.label] = labels.get(s.label, 0) + n
@@ -486,7 +487,7 @@ def _in_prefix_sum(s: Sum, n: int, factors: list[_Factor]) -> list[_Factor]:
     inside = [f for f in factors if s.axis in f.bound and f.name in ("", *dict(s.over))]
     each = n if all(f.exponent % n == 0 for f in inside) else 1
     text = "·".join(_power_text(f.text, f.exponent // each) for f in inside) or "1"
-    called = _Factor(f"{PREFIX_SUMS[s.label[0]]}_{s.axis}({text})", n, frozenset().union(*(f.bound for f in inside)))
+    called = _Factor(f"{_FUNCTION_OF[s.label[0]]}_{s.axis}({text})", n, frozenset().union(*(f.bound for f in inside)))
     return [*(f for f in factors if f not in inside), called]
 
 

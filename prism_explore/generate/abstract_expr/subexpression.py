@@ -148,8 +148,9 @@ class ExpressionBuilder:
                 return self._reduced(fn, args[0], axes[0][along])
             case Scan(fn, along):
                 axis = axes[0][along]
-                (kind,) = (k for k, name in PREFIX_SUMS.items() if name == fn)
-                return args[0] if axis is None else prefix_sum(args[0], kind, axis, axis in self.tracked_axes)
+                if axis is None:
+                    return args[0]
+                return prefix_sum(args[0], PREFIX_SUMS[fn], axis, axis in self.tracked_axes)
             case Accumulate(fn, along):
                 return args[0] if along is None else self._reduced(fn, args[0], axes[0][along])
             case RunningMax(along):

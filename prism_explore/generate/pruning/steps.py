@@ -18,7 +18,7 @@ from prism_explore.generate.split_kernels import Split
 from prism_explore.generate.state import BlockApplication, BlockState, KernelState, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow
 from prism_explore.ir.axes import AxisNames, compute_axes
-from prism_explore.ir.axis_typing import reduced_axis, scanned_axis
+from prism_explore.ir.axis_typing import uncut_axis
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -173,8 +173,7 @@ class BlockStep:
     @lazy_property
     def reduced(self) -> frozenset[str]:
         """Axes that some operator reduces or scans, so that no grid dim may partition them."""
-        operands = tuple([self.state.tensors[a].axes for a in self.args])
-        axis = reduced_axis(self.op, operands) or scanned_axis(self.op, operands)
+        axis = uncut_axis(self.op, tuple([self.state.tensors[a].axes for a in self.args]))
         return self.state.reduced | {axis} if axis else self.state.reduced
 
     def grown(self) -> BlockState:
