@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import Any, NamedTuple
 
@@ -139,19 +140,20 @@ def _emit_rank_update(kernel: MicroKernel, tiling: StreamTiling, depth: int, k, 
 
     def update_row(m, at, lanes: int, count: int, rows: list) -> None:
         place = builder.index_sum(builder.index_product(m, shape.target_m), at)
-        totals = [builder.load(kernel.target, builder.index_sum(place, v * lanes), lanes) for v in range(count)]
-        # With few rows to fill the pipelines, two chains of additions hide the latency of one.
-        second: list = [None] * count
+        # The products of a step are summed before they are added to the target, which is how rounding errors stay small
+        # for a large k. With few rows to fill the pipelines, two chains of additions hide the latency of one.
+        chains = 2 if shape.m <= 2 else 1
+        sums: list[list] = [[None] * chains for _ in range(count)]
         for j in range(depth):
             x = kept[m][j] if kept and isinstance(m, int) and lanes == builder.lanes else factor(m, j, lanes)
             for v in range(count):
-                if j % 2 and shape.m <= 2:
-                    second[v] = builder.fma(x, rows[j][v], second[v]) if second[v] else builder.mul(x, rows[j][v])
-                else:
-                    totals[v] = builder.fma(x, rows[j][v], totals[v])
+                before = sums[v][j % chains]
+                product = (x, rows[j][v])
+                sums[v][j % chains] = builder.mul(*product) if before is None else builder.fma(*product, before)
         for v in range(count):
-            total = builder.add(totals[v], second[v]) if second[v] is not None else totals[v]
-            builder.store(total, kernel.target, builder.index_sum(place, v * lanes))
+            at_v = builder.index_sum(place, v * lanes)
+            found = [*filter(None, sums[v]), builder.load(kernel.target, at_v, lanes)]
+            builder.store(reduce(builder.add, found), kernel.target, at_v)
 
     def strip(at, lanes: int, count: int) -> None:
         def right_at(j: int, v: int):

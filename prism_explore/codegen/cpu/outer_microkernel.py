@@ -7,7 +7,8 @@ Input: a product whose operands are contiguous along k, and workspace of the thr
 `right`, a weight as an nn.Linear stores it, is read in place and multiplied with all rows. So no sum is taken across
 lanes, and fewer bytes come from the second cache: a dot of 6 x 4 sums reads all of `left` for four columns, and each
 column once per six rows; this one reads all of `left` for up to eight columns, and each column once per 64 rows. The
-sums are those of the transpose, and are turned when they are stored. Terms are added in the order of k.
+sums are those of the transpose, and are turned when they are stored. Terms are added in the order of k, in blocks of
+`SUM_BLOCK` whose sums are added to each other.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
-from prism_explore.codegen.cpu.matmul_tiling import MatmulShape, OuterTiling
+from prism_explore.codegen.cpu.matmul_tiling import SUM_BLOCK, MatmulShape, OuterTiling
 from prism_explore.codegen.cpu.turned_operands import RowPasses, pack_by_k, store_turned
 
 UNROLL = 4
@@ -76,6 +77,7 @@ class OuterProduct:
         vectors = -(-rows // lanes)
         zero = builder.constant(0.0, lanes)
         totals = [[builder.variable(zero) for _ in range(vectors)] for _ in range(columns)]
+        sums = [[builder.variable(zero) for _ in range(vectors)] for _ in range(columns)]
 
         def step(k: Any) -> None:
             row = builder.index_sum(builder.index_product(k, self._width), m)
@@ -83,19 +85,34 @@ class OuterProduct:
             for j in range(columns):
                 column = builder.index_product(builder.index_sum(n, j), shape.right_n)
                 y = builder.splat(builder.load(self.right, builder.index_sum(column, k), 0), lanes)
-                for total, x in zip(totals[j], xs, strict=True):
-                    builder.set(total, builder.fma(x, y, builder.get(total)))
+                for part, x in zip(sums[j], xs, strict=True):
+                    builder.set(part, builder.fma(x, y, builder.get(part)))
 
-        whole = shape.k // lanes * lanes
+        def add_terms(first: Any, count: int) -> None:
+            """Add the sums of `count` terms from `first` on to the totals."""
+            pairs = [pair for both in zip(totals, sums, strict=True) for pair in zip(*both, strict=True)]
+            for _, part in pairs:
+                builder.set(part, zero)
+            whole = count // lanes * lanes
+            if whole:
+                with builder.loop(0, whole, lanes) as at:
+                    k = builder.index_sum(first, at)
+                    prefetch(k)
+                    with builder.loop(0, lanes, UNROLL) as within:
+                        for u in range(UNROLL):
+                            step(builder.index_sum(k, within, u))
+            if whole < count:
+                with builder.loop(whole, count) as at:
+                    step(builder.index_sum(first, at))
+            for total, part in pairs:
+                builder.set(total, builder.add(builder.get(total), builder.get(part)))
+
+        whole = shape.k // SUM_BLOCK * SUM_BLOCK
         if whole:
-            with builder.loop(0, whole, lanes) as k:
-                prefetch(k)
-                with builder.loop(0, lanes, UNROLL) as within:
-                    for u in range(UNROLL):
-                        step(builder.index_sum(k, within, u))
+            with builder.loop(0, whole, SUM_BLOCK) as first:
+                add_terms(first, SUM_BLOCK)
         if whole < shape.k:
-            with builder.loop(whole, shape.k) as k:
-                step(k)
+            add_terms(whole, shape.k - whole)
         for v in range(vectors):
             found = [builder.get(total[v]) for total in totals]
             for start in range(0, columns, lanes):

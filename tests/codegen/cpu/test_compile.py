@@ -68,6 +68,20 @@ def test_a_kernel_computes_what_its_sgraph_means(case, data) -> None:
     assert error_of(case.graph, sizes, lanes) < TOLERANCE
 
 
+@pytest.mark.parametrize("lanes", [16, 4])
+@pytest.mark.parametrize("rows", [1, 16])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["along n", "along k"])
+def test_long_sums_round_less_than_a_chain_of_additions(order, rows, lanes) -> None:
+    b = ProgramBuilder("product")
+    graph = b.build(b.matmul(b.input("x", rows, 1024), b.input("w", 1024, 256, order=order))).graph
+    inputs = filled(graph, {})
+    exact = reference(graph, inputs, {})
+    chain = np.add.accumulate(inputs["x"][:, :, None] * inputs["w"], axis=1)[:, -1]
+    found = load_plan(planned(graph, {}, lanes))(*inputs.values())
+
+    assert np.std(found - exact) < 0.6 * np.std(chain - exact)
+
+
 @pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
