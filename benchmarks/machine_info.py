@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import distributions
 from typing import Any
 
-from prism_explore.targets import Target, ceilings
+from prism_explore.targets import Target, cpus
 from prism_explore.targets.devices import device_here
 from prism_explore.targets.host import cpu_model
 
@@ -22,7 +22,7 @@ def run_header(target: Target | None = None) -> dict[str, str]:
         target: the machine that runs the kernels; by default the CPU of this process.
     """
     model = device_here() if target is not None and target.kind == "gpu" else cpu_model()
-    cores = ceilings.cores() if target is None else target.cores
+    cores = cpus.cores() if target is None else target.cores
     system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     return {
         "date": datetime.now(UTC).isoformat(timespec="minutes"),

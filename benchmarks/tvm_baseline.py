@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from prism_explore.targets.ceilings import cores
+from prism_explore.targets.cpus import cores
 from prism_explore.targets.host import cpu_model
 from prism_explore.tune.runner.baseline_table import Baseline
 

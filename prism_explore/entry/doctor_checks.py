@@ -193,7 +193,8 @@ def check_cpu_kernels() -> Outcome:
     """Compile and run a small program with the code generator that searches use."""
     import numpy as np
 
-    from prism_explore.codegen.cpu.llvm.jit import JitModule, host_cpu
+    from prism_explore.codegen.cpu.llvm.jit import JitModule
+    from prism_explore.targets.cpus import host_cpu
 
     cpu = host_cpu()
     text = (

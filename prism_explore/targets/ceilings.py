@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import os
 import platform
 import threading
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prism_explore.targets.amx import request_tiles
+from prism_explore.targets.cpus import CpuModel, cores, host_cpu
 
 ROW_FLOATS = 4096
 """Length of a row in the read patterns: 16 KB, as in a weight matrix of a language model."""
@@ -39,9 +38,6 @@ READ_PATTERNS: tuple[tuple[str, int, bool], ...] = (
     ("8 rows, next rows prefetched", 8, True),
 )
 """Name, number of rows read concurrently, whether the next rows are prefetched into L2."""
-
-FMA_CHAINS = 12
-"""Independent accumulators: enough to hide the latency of a multiply-add on current cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +58,6 @@ class CeilingLoop:
         self._run(0, max(1, int(flops / self._flops)))
 
 
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def core_wait_s() -> float:
     """Seconds that threads of this process have waited for a core so far; 0 if the system does not report it."""
     total = 0
@@ -81,24 +72,18 @@ def core_wait_s() -> float:
     return total / 1e9
 
 
-@lru_cache(1)
-def lanes() -> int:
-    """float32 lanes of the widest vector register of this CPU."""
-    features = _llvm().get_host_cpu_features()
-    return 16 if features.get("avx512f") else 8 if features.get("avx") else 4
-
-
 def read_loops(threads: int | None = None) -> tuple[CeilingLoop, ...]:
     """One loop per read pattern."""
     return tuple(
-        CeilingLoop(f"read: {name}", _compiled(_read_ir(rows, prefetch, lanes()), threads or cores()))
+        CeilingLoop(f"read: {name}", _compiled(_read_ir(rows, prefetch, host_cpu()), threads or cores()))
         for name, rows, prefetch in READ_PATTERNS
     )
 
 
 def fma_loop(threads: int | None = None) -> CeilingLoop:
     """Fused multiply-adds on registers."""
-    return CeilingLoop("multiply-add", _compiled(_fma_ir(lanes()), threads or cores()), 2 * lanes() * FMA_CHAINS)
+    cpu = host_cpu()
+    return CeilingLoop("multiply-add", _compiled(_fma_ir(cpu), threads or cores()), 2 * cpu.lanes * _chains(cpu))
 
 
 def bf16_loop(threads: int | None = None) -> CeilingLoop | None:
@@ -106,12 +91,12 @@ def bf16_loop(threads: int | None = None) -> CeilingLoop | None:
 
     In tiles of AMX where this process may use them, else in vectors.
     """
-    features = _llvm().get_host_cpu_features()
-    if features.get("amx-tile") and features.get("amx-bf16") and request_tiles():
+    cpu = host_cpu()
+    if cpu.has_amx_bf16:
         return CeilingLoop("tiles of bfloat16", _compiled(_tiles_ir(), threads or cores()), 4 * 2 * 16 * 16 * 32)
-    if not (lanes() == 16 and features.get("avx512bf16")):
+    if not cpu.bf16_dot:
         return None
-    return CeilingLoop("pairs of bfloat16", _compiled(_pairs_ir(), threads or cores()), 4 * 16 * FMA_CHAINS)
+    return CeilingLoop("pairs of bfloat16", _compiled(_pairs_ir(cpu), threads or cores()), 4 * cpu.lanes * _chains(cpu))
 
 
 def empty_loop(threads: int | None = None) -> CeilingLoop:
@@ -161,17 +146,23 @@ finish:
 """
 
 
-def _read_ir(rows: int, prefetch: bool, width: int) -> str:
-    """Each thread reads panels of `rows` rows; within a panel all rows advance together."""
+def _read_ir(rows: int, prefetch: bool, cpu: CpuModel) -> str:
+    """Each thread reads panels of `rows` rows; within a panel all rows advance together, by a cache line."""
+    width, line = cpu.lanes, cpu.line_elements(4)
     vec = f"<{width} x float>"
     body: list[str] = []
     for r in range(rows):
         body += [
             f"  %at{r} = add i64 %column, {r * ROW_FLOATS}",
             f"  %here{r} = getelementptr float, ptr %panel, i64 %at{r}",
-            f"  %load{r} = load {vec}, ptr %here{r}, align 4",
-            f"  %next{r} = fadd fast {vec} %sum{r}, %load{r}",
         ]
+        sums = [f"%sum{r}", *(f"%sum{r}_{start}" for start in range(width, line, width)), f"%next{r}"]
+        for start, old, new in zip(range(0, line, width), sums, sums[1:], strict=False):
+            body += [
+                f"  %place{r}_{start} = getelementptr float, ptr %here{r}, i64 {start}",
+                f"  %load{r}_{start} = load {vec}, ptr %place{r}_{start}, align 4",
+                f"  {new} = fadd fast {vec} {old}, %load{r}_{start}",
+            ]
         if prefetch:
             body += [
                 f"  %following{r} = getelementptr float, ptr %here{r}, i64 {rows * ROW_FLOATS}",
@@ -206,7 +197,7 @@ def _read_ir(rows: int, prefetch: bool, width: int) -> str:
         f"  %offset = mul i64 %p, {rows * ROW_FLOATS}",
         "  %panel = getelementptr float, ptr %start, i64 %offset",
         *body,
-        f"  %column1 = add i64 %column, {width}",
+        f"  %column1 = add i64 %column, {line}",
         f"  %inside = icmp ult i64 %column1, {ROW_FLOATS}",
         "  br i1 %inside, label %columns, label %done",
         "done:",
@@ -221,21 +212,28 @@ def _read_ir(rows: int, prefetch: bool, width: int) -> str:
     return "\n".join(lines)
 
 
-def _fma_ir(width: int) -> str:
+def _chains(cpu: CpuModel) -> int:
+    """Independent accumulators: enough to hide the latency of multiply-adds, four pipelines of four cycles on Arm."""
+    return 3 * cpu.vector_registers // 4
+
+
+def _fma_ir(cpu: CpuModel) -> str:
+    width = cpu.lanes
     vec = f"<{width} x float>"
     half, fma = f"{vec} {_all(width, 'float 0.5')}", f"@llvm.fma.v{width}f32"
     return _chains_ir(
-        width,
+        cpu,
         f"declare {vec} {fma}({vec}, {vec}, {vec})",
         lambda c: f"call {vec} {fma}({vec} %sum{c}, {half}, {half})",
     )
 
 
-def _pairs_ir() -> str:
-    vec, short, dot = "<16 x float>", "<32 x bfloat>", "@llvm.x86.avx512bf16.dpbf16ps.512"
-    half = f"{short} {_all(32, 'bfloat 0.5')}"
+def _pairs_ir(cpu: CpuModel) -> str:
+    width = cpu.lanes
+    vec, short, dot = f"<{width} x float>", f"<{2 * width} x bfloat>", f"@{cpu.bf16_dot.format(bits=32 * width)}"
+    half = f"{short} {_all(2 * width, 'bfloat 0.5')}"
     return _chains_ir(
-        16,
+        cpu,
         f"declare {vec} {dot}({vec}, {short}, {short})",
         lambda c: f"call {vec} {dot}({vec} %sum{c}, {half}, {half})",
     )
@@ -285,8 +283,8 @@ def _all(width: int, number: str) -> str:
     return "<" + ", ".join([number] * width) + ">"
 
 
-def _chains_ir(width: int, declared: str, step: Callable[[int], str]) -> str:
-    vec, constant, chains = f"<{width} x float>", _all(width, "float 0.5"), range(FMA_CHAINS)
+def _chains_ir(cpu: CpuModel, declared: str, step: Callable[[int], str]) -> str:
+    vec, constant, chains = f"<{cpu.lanes} x float>", _all(cpu.lanes, "float 0.5"), range(_chains(cpu))
     total, folds = "%next0", []
     for c in chains[1:]:
         folds.append(f"  %fold{c} = fadd fast {vec} {total}, %next{c}")
@@ -373,9 +371,10 @@ def _compiled(ir: str, threads: int) -> Callable[[int, int], None]:
             llvm.add_symbol(symbol, address)
     module = llvm.parse_assembly(ir + (_ON_POOL if pool is not None else ""))
     module.verify()
+    cpu = host_cpu()
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        cpu=cpu.name,
+        features=cpu.features,
         opt=3,
         codemodel="jitdefault",
     )

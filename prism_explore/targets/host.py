@@ -27,12 +27,11 @@ from prism_explore.targets.ceilings import (
     ROW_FLOATS,
     bf16_loop,
     core_wait_s,
-    cores,
     empty_loop,
     fma_loop,
-    lanes,
     read_loops,
 )
+from prism_explore.targets.cpus import cores, host_cpu
 from prism_explore.targets.effective_cache import last_level_caches, measure_effective_cache
 from prism_explore.targets.machine import COLD_FACTOR, Target
 
@@ -183,7 +182,7 @@ def measure_host(
         max_threads=1,
         launch_s=best_launch,
         source=(
-            f"measured: {cpu_model()}, {threads} cores, {lanes()} lanes; {fastest}; "
+            f"measured: {cpu_model()}, {threads} cores, {host_cpu().lanes} lanes; {fastest}; "
             f"16-bit peak {'assumed twice float32' if pairs is None else f'that of {pairs.name}'}; "
             "the scratch of a block is the L2 cache of a core; "
             f"{_cache_text(effective, caches[-1])}"

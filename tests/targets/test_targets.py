@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from prism_explore.errors import TargetUnavailable
 from prism_explore.targets import GPUS, KNOWN, Target, ceilings, host, target
 from prism_explore.targets.ceilings import ROW_FLOATS, bf16_loop, fma_loop, read_loops
+from prism_explore.targets.cpus import host_cpu
 from prism_explore.targets.gpus import ARCHITECTURES, architecture_of
 
 pytestmark = pytest.mark.serial
@@ -275,7 +277,7 @@ def test_figures_of_a_busy_machine_are_measured_again_until_it_is_quiet(tmp_path
 
 
 def test_without_permission_for_tiles_the_ceiling_of_bfloat16_is_that_of_vectors(monkeypatch) -> None:
-    monkeypatch.setattr(ceilings, "request_tiles", lambda: False)
+    monkeypatch.setattr(ceilings, "host_cpu", lambda: replace(host_cpu(), has_amx_bf16=False))
     found = bf16_loop(1)
 
     assert found is None or found.name == "pairs of bfloat16"

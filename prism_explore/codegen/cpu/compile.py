@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from prism_explore.codegen.cpu.emit_nest import NestEmitter
-from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
-from prism_explore.codegen.cpu.llvm.jit import CpuModel, JitModule, compile_to_assembly
+from prism_explore.codegen.cpu.llvm.jit import JitModule, compile_to_assembly
 from prism_explore.codegen.cpu.loop_ir import Buffer, LoopProgram, Statement
 from prism_explore.codegen.cpu.matmul_tiling import OuterTiling, TileTiling, matmul_shape
 from prism_explore.codegen.cpu.schedule import Schedule, products_of, tiling_of
 from prism_explore.support.caches import memoize
+from prism_explore.targets.cpus import CpuModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ def llvm_text(
         lines: per nest and statement, a line that debug information names; the instructions are the same without it.
     """
     module = new_module(triple)
-    layouts = {nest.name: _scratch_layout(nest.scratch) for nest in program.nests}
+    layouts = {nest.name: _scratch_layout(nest.scratch, cpu.line_bytes) for nest in program.nests}
     tiles = max(size for _, size in layouts.values())
     largest = tiles + _workspace_floats(program, schedule)
     shared = (*program.inputs, *program.temporaries, *program.outputs)
     for number, nest in enumerate(program.nests):
-        builder = FunctionBuilder(module, f"nest{number}", len(shared) + 1, cpu.lanes)
+        builder = FunctionBuilder(module, f"nest{number}", len(shared) + 1, cpu)
         memory = {b: Memory(a, b.dtype) for b, a in zip(shared, builder.arguments, strict=False)}
         scratch = builder.advance(Memory(builder.arguments[-1]), builder.index_product(builder.thread, largest))
         starts, _ = layouts[nest.name]
@@ -85,11 +85,11 @@ def _workspace_floats(program: LoopProgram, schedule: Schedule) -> int:
     return max((t.workspace_floats(s) for t, s in tilings if isinstance(t, OuterTiling | TileTiling)), default=0)
 
 
-def _scratch_layout(buffers: Iterable[Buffer]) -> tuple[dict[Buffer, int], int]:
+def _scratch_layout(buffers: Iterable[Buffer], line_bytes: int) -> tuple[dict[Buffer, int], int]:
     """Where each tile starts in a thread's scratch, and its size; in float32 elements, aligned to cache lines."""
     starts: dict[Buffer, int] = {}
     total = 0
     for b in buffers:
         starts[b] = total
-        total += -(-b.bytes // CACHE_LINE_BYTES) * CACHE_LINE_BYTES // 4
-    return starts, max(16, total)
+        total += -(-b.bytes // line_bytes) * line_bytes // 4
+    return starts, max(line_bytes // 4, total)

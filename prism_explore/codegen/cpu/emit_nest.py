@@ -100,7 +100,7 @@ class NestEmitter:
 
     def _emit_iteration(self, nest: LoopNest, variable: str, i) -> None:
         self.variables[variable], self.loop_variable = i, variable
-        requests = plan_prefetches(nest, self.builder.lanes) if self.prefetch_streams else ()
+        requests = plan_prefetches(nest, self.builder.cpu) if self.prefetch_streams else ()
         if nest.predicate is None:
             self._emit_section(nest.body, requests)
         else:

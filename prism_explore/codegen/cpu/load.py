@@ -15,7 +15,6 @@ import numpy as np
 
 from prism_explore.codegen.cpu.arguments import Array, ExpectedArgument, data_address
 from prism_explore.codegen.cpu.compile import CompiledProgram, compile_program
-from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.plan import Plan, plan
 from prism_explore.codegen.cpu.thread_pool import CallFrame, PoolKind, ThreadTeam, thread_team
 from prism_explore.errors import ShapeError
@@ -101,12 +100,12 @@ class LoadedKernel:
 
     def _new_call(self) -> _Call:
         starts: list[int] = []
-        total = 0
+        total, line_bytes = 0, self.plan.host.line_bytes
         for b in self.plan.loops.temporaries:
             starts.append(total)
-            total += -(-b.bytes // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
-        memory = np.empty(total + self.threads * self._compiled.scratch_bytes + CACHE_LINE_BYTES, dtype=np.uint8)
-        base = -(-data_address(memory) // CACHE_LINE_BYTES) * CACHE_LINE_BYTES
+            total += -(-b.bytes // line_bytes) * line_bytes
+        memory = np.empty(total + self.threads * self._compiled.scratch_bytes + line_bytes, dtype=np.uint8)
+        base = -(-data_address(memory) // line_bytes) * line_bytes
         entries, inputs = self._compiled.entries, [0] * len(self._inputs)
         frame = (
             len(entries),

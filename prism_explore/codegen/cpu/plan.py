@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from prism_explore.codegen.cpu.block_analysis import LoweringOptions
 from prism_explore.codegen.cpu.kernel_source import show_kernel
-from prism_explore.codegen.cpu.llvm.jit import CpuModel, host_cpu
 from prism_explore.codegen.cpu.loop_ir import LoopProgram
 from prism_explore.codegen.cpu.lower_graph import lower_graph
 from prism_explore.codegen.cpu.passes.bf16_operands import with_bf16_operands
@@ -20,6 +19,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.stages import Parameters
 from prism_explore.support.caches import memoize
+from prism_explore.targets.cpus import CpuModel, host_cpu
 
 SCRATCH_BYTES = 256 << 20
 """The limit per thread."""
@@ -36,7 +36,7 @@ class Plan:
     @property
     def source(self) -> str:
         """The kernel's text, and its identity: equal texts are equal code."""
-        return show_kernel(self.loops, self.schedule, self.host.lanes)
+        return show_kernel(self.loops, self.schedule, self.host)
 
 
 def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes: int | None = None) -> Plan | str:
@@ -62,7 +62,7 @@ def plan(graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], lanes
         loops = _lowered(graph, tuple(sorted({**parameters.numbers, **shapes}.items())), options)
     except ShapeError as error:
         return str(error)
-    if chosen.get("short", 1) and cpu.has_bf16_dot:
+    if chosen.get("short", 1) and cpu.bf16_dot:
         loops = with_bf16_operands(loops)
     for nest in loops.nests:
         needed = sum(b.bytes for b in nest.scratch)

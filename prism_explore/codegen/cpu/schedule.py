@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from prism_explore.codegen.cpu.llvm.jit import CpuModel
 from prism_explore.codegen.cpu.loop_ir import Contract, LoopProgram, Statement
 from prism_explore.codegen.cpu.matmul_tiling import (
     TILE_ROWS,
@@ -29,6 +28,7 @@ from prism_explore.codegen.cpu.passes.bf16_operands import with_bf16_operands
 from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum, can_fuse, find_column_sums
 from prism_explore.codegen.cpu.passes.prefetch import has_dependent_products, tiles_to_prefetch
 from prism_explore.codegen.parameter_text import SCHEDULE_TEXT
+from prism_explore.targets.cpus import CpuModel
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -64,7 +64,7 @@ def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
     products = sorted(products_of(program), key=_work, reverse=True)
     main = next((c for c in products if matmul_shape(c).is_dot), None)
     has_stream = any(not matmul_shape(c).is_dot for c in products)
-    paired = [c for c in products_of(with_bf16_operands(program)) if is_bf16_product(c)] if cpu.has_bf16_dot else []
+    paired = [c for c in products_of(with_bf16_operands(program)) if is_bf16_product(c)] if cpu.bf16_dot else []
     has_tiles = cpu.has_amx_bf16 and any(map(is_tile_product, paired))
     threads = tuple(dict.fromkeys((cpu.threads, max(1, cpu.threads // 2), 1)))
     space = [Choice("threads", threads), Choice("hoist", (1, 0))]
@@ -92,7 +92,7 @@ def schedule_space(program: LoopProgram, cpu: CpuModel) -> tuple[Choice, ...]:
         space.append(Choice("ride", (1, 0)))
     if has_stream:
         space += (Choice("ku", (8, 4, 16)), Choice("nv", (1, 2)), Choice("ahead", (8, 16, 0, 32)))
-    if any(has_dependent_products(n) and any(tiles_to_prefetch(n)) for n in program.nests):
+    if any(has_dependent_products(n) and any(tiles_to_prefetch(n, cpu.line_bytes)) for n in program.nests):
         space.append(Choice("meanwhile", (4, 8, 2, 1, 0)))
     return tuple(space)
 

@@ -16,8 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from prism_explore.codegen.cpu.llvm.jit import JitModule, host_cpu
+from prism_explore.codegen.cpu.llvm.jit import JitModule
 from prism_explore.errors import TargetUnavailable
+from prism_explore.targets.cpus import host_cpu
 
 CallFrame: TypeAlias = "ctypes.Array[ctypes.c_int64]"
 """The number of functions, their addresses, and the arguments that each of them gets."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from prism_explore.errors import TargetUnavailable
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
-from prism_explore.targets.ceilings import cores
+from prism_explore.targets.cpus import cores
 from prism_explore.targets.host import cpu_model
 from prism_explore.tune.space.parameters import Choices, ChoicesOf, Sizes
 

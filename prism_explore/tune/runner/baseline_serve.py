@@ -22,6 +22,7 @@ from prism_explore.codegen.triton.launch import tensor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY
 from prism_explore.targets import ceilings
+from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner.backend import import_named
 from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
@@ -236,7 +237,7 @@ def prepare_ceilings(bench: LocalBench, request: Mapping[str, Any]) -> Mapping[s
 
 
 def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bit: bool) -> Mapping[str, Any]:
-    unit = 8 * ceilings.ROW_FLOATS * ceilings.cores()
+    unit = 8 * ceilings.ROW_FLOATS * cores()
     floats = max(1, int(wanted_bytes / 4) // unit) * unit
     slots = max(3, ceil(bench.cold_bytes / (4 * floats)) + 1)
     inputs = bench.ring.as_floats  # writing other memory for the first time would take seconds on a virtual machine

@@ -15,7 +15,7 @@ from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
-from prism_explore.targets import ceilings
+from prism_explore.targets.cpus import cores
 
 RING_BYTES = 2 << 30
 """Memory limit of a ring. If it is too small for a cold cache, `InputRing.is_cold` is False."""
@@ -67,7 +67,7 @@ class InputRing:
         """Make the copies in the background, on all cores; a second call does nothing."""
         if self._filling or self._inputs:
             return
-        threads = min(self.slots, ceilings.cores())
+        threads = min(self.slots, cores())
         pool = ThreadPoolExecutor(threads)
         self._filling = tuple(pool.submit(self._copies, range(n, self.slots, threads)) for n in range(threads))
         pool.shutdown(wait=False)

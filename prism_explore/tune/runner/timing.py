@@ -26,6 +26,7 @@ from math import ceil
 import numpy as np
 
 from prism_explore.targets import ceilings
+from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner.bench import Run, Samples
 from prism_explore.tune.runner.inputs import InputRing
 
@@ -70,7 +71,7 @@ class InterleavedTimer:
                 waited_s += max(0.0, self.core_wait_s() - waited_before_s - WAKING_S)
                 spent_s += time_s
                 times[key].append(time_s)
-            waits.append(waited_s / spent_s / ceilings.cores() if spent_s else 0.0)
+            waits.append(waited_s / spent_s / cores() if spent_s else 0.0)
         return Samples({key: tuple(t) for key, t in times.items()}, tuple(waits))
 
 

@@ -113,7 +113,7 @@ def _as_stored(source: str, note: str) -> Listing:
 
 
 def _cpu_lines(graph: SGraph, found: Plan) -> list[tuple[str, tuple[str, ...], Statement | None]]:
-    lines = kernel_lines(found.loops, found.schedule, found.host.lanes)
+    lines = kernel_lines(found.loops, found.schedule, found.host)
     return [(line.text, _nest_names(graph, line.nest, line.statement), line.statement) for line in lines]
 
 
@@ -188,7 +188,7 @@ def _with_locations(
         return found
     names: dict[int, tuple[str, ...]] = {}
     places: dict[str, dict[Statement, int]] = {}
-    for number, line in enumerate(kernel_lines(found.loops, found.schedule, found.host.lanes), 1):
+    for number, line in enumerate(kernel_lines(found.loops, found.schedule, found.host), 1):
         if line.nest is not None and line.statement is not None:
             places.setdefault(line.nest.name, {}).setdefault(line.statement, number)
             names[number] = _nest_names(graph, line.nest, line.statement)

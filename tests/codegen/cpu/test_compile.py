@@ -13,7 +13,6 @@ from prism_explore.codegen import emit
 from prism_explore.codegen.cpu.compile import compile_program
 from prism_explore.codegen.cpu.emit_prefetch import PanelPrefetch
 from prism_explore.codegen.cpu.llvm.builder import Memory
-from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.matmul_tiling import MatmulShape, balanced_blocks
 from prism_explore.codegen.cpu.plan import Plan, choices_of, plan
@@ -24,6 +23,7 @@ from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters
 from prism_explore.targets import GPUS
+from prism_explore.targets.cpus import host_cpu
 from prism_explore.tune.runner.correctness import TOLERANCE as STORED
 from tests.codegen.corpus import CASES, RMS_EPS, filled, parameters, reference, relative_error, verified
 from tests.codegen.wider import CAUSAL_FLASH, WIDER, legal

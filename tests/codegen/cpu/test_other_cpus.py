@@ -1,4 +1,4 @@
-"""Code for other CPUs: the assembly of vector code for Arm; code for an x86 without AVX, run here."""
+"""Code for other CPUs: the assembly of vector code for Arm; code for older x86 CPUs, run here."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from dataclasses import replace
 import pytest
 
 from prism_explore.codegen.cpu.compile import cross_compile
-from prism_explore.codegen.cpu.llvm.jit import CpuModel, host_cpu
 from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import Plan
 from prism_explore.codegen.cpu.schedule import complete_schedule
 from prism_explore.ir.text import parse
+from prism_explore.targets.cpus import CpuModel, cpu_model, host_cpu
 from tests.codegen.corpus import CASES, filled, reference, relative_error
 from tests.codegen.cpu.test_compile import planned
 from tests.codegen.wider import WIDER
 
-ARM = CpuModel("neoverse-n1", "+neon", 4, 2, True)
+ARM = cpu_model("neoverse-n1", "+neon", "aarch64", 2)
 TRIPLE = "aarch64-unknown-linux-gnu"
-PLAIN = CpuModel("x86-64", "", 4, 2, False)
+PLAIN = cpu_model("x86-64", "", "x86_64", 2)
 """The first 64-bit x86: SSE2, no fused multiply-add."""
+HASWELL = cpu_model("haswell", "+avx2,+fma,+f16c,+bmi,+bmi2", "x86_64", 2)
+"""AVX2: 16 registers of 8 lanes, no mask registers."""
 EIGHT_ROWS = """sgraph
   x = input f32[8, 4096]
   w = input f32[4096, 64] order(1, 0)
@@ -36,6 +38,15 @@ def planned_for(case, there: CpuModel) -> tuple[Plan, dict[str, int]]:
     sizes = case.sizes({symbol: NUMBERS.get(symbol, 8) for symbol in case.free})
     here = planned(parse(case.text), sizes, there.lanes)
     return replace(here, host=there, schedule=complete_schedule(here.loops, there, {})), sizes
+
+
+def lacking(there: CpuModel) -> str | None:
+    """The reason why code for an x86 cannot run here, or None."""
+    here = set(host_cpu().features.split(","))
+    if "+sse2" not in here:
+        return "this CPU is no x86-64"
+    missing = [feature for feature in there.features.split(",") if feature and feature not in here]
+    return f"this CPU lacks {', '.join(missing)}" if missing else None
 
 
 def arm(case) -> str:
@@ -73,8 +84,8 @@ def test_every_kernel_compiles_for_arm_and_calls_no_mathematics_of_others(name) 
 @pytest.mark.parametrize(
     ("there", "vector"),
     [
-        (CpuModel("skylake-avx512", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", 16, 2, True), "zmm"),
-        (CpuModel("haswell", "+avx2,+fma", 8, 2, True), "ymm"),
+        (cpu_model("skylake-avx512", "+avx512f,+avx512vl,+avx512bw,+avx512dq,+fma", "x86_64", 2), "zmm"),
+        (HASWELL, "ymm"),
     ],
 )
 def test_a_vector_that_finds_no_register_lies_in_one_cache_line(there, vector) -> None:
@@ -86,14 +97,26 @@ def test_a_vector_that_finds_no_register_lies_in_one_cache_line(there, vector) -
     assert f"andq\t$-{4 * there.lanes}, %rsp" in assembly
 
 
+@pytest.mark.parametrize("there", [PLAIN, HASWELL], ids=["first x86-64", "haswell"])
 @pytest.mark.parametrize("name", EVERY)
-def test_without_avx_the_same_kernel_is_right(name) -> None:
+def test_the_same_kernel_for_an_older_x86_is_right(name, there) -> None:
+    if missing := lacking(there):
+        pytest.skip(missing)
     case = EVERY[name]
-    made, sizes = planned_for(case, PLAIN)
+    made, sizes = planned_for(case, there)
     graph = parse(case.text)
     inputs = filled(graph, sizes)
 
     assert relative_error(reference(graph, inputs, sizes), load_plan(made)(*inputs.values())) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["gated", "attention", "causal_flash"])
+def test_code_for_avx2_has_vectors_of_eight_and_no_instruction_of_avx512(name) -> None:
+    made, _ = planned_for(EVERY[name], HASWELL)
+    assembly = cross_compile(made.loops, made.schedule, HASWELL, "x86_64-unknown-linux-gnu")
+
+    assert re.search(r"vfmadd\w+ps.*%ymm", assembly)
+    assert not re.search(r"%zmm|%k[0-7]|%[xy]mm(?:1[6-9]|[23]\d)", assembly)
 
 
 def test_float16_without_its_instructions_is_refused_and_bfloat16_is_not() -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from prism_explore.codegen.cpu.compile import cross_compile
-from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.schedule import complete_schedule, schedule_space
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.ir.text import parse
+from prism_explore.targets.cpus import host_cpu
 from tests.codegen.cpu.test_compile import BY_NAME, TOLERANCE, error_of, planned
 from tests.codegen.cpu.test_register_blocks import CPUS, MULTIPLY, ON_STACK, TEXT
 

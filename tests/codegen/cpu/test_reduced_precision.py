@@ -9,7 +9,6 @@ import torch
 
 import prism_explore as px
 from prism_explore.codegen.cpu.llvm.builder import Memory
-from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import plan
 from prism_explore.errors import ShapeError
@@ -17,6 +16,7 @@ from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Parameters
+from prism_explore.targets.cpus import host_cpu
 from tests.codegen.corpus import CASES
 from tests.codegen.cpu.llvm.test_builder import call
 from tests.codegen.wider import WIDER

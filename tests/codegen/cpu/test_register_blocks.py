@@ -9,7 +9,6 @@ from itertools import product
 import pytest
 
 from prism_explore.codegen.cpu.compile import cross_compile
-from prism_explore.codegen.cpu.llvm.jit import CpuModel
 from prism_explore.codegen.cpu.schedule import (
     COLUMNS,
     ROWS,
@@ -19,17 +18,19 @@ from prism_explore.codegen.cpu.schedule import (
     schedule_space,
 )
 from prism_explore.ir.text import parse
+from prism_explore.targets.cpus import cpu_model
 from tests.codegen.cpu.test_compile import planned
 
 LINUX = "x86_64-unknown-linux-gnu"
 WIDE = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512bf16,+fma,+f16c"
 CPUS = {
-    "znver4": (CpuModel("znver4", WIDE, 16, 2, True, True, 32), LINUX),
-    "sapphirerapids": (CpuModel("sapphirerapids", WIDE, 16, 2, True, True, 32), LINUX),
-    "haswell": (CpuModel("haswell", "+avx2,+fma,+f16c", 8, 2, True), LINUX),
-    "neoverse-v1": (CpuModel("neoverse-v1", "+neon", 4, 2, True, False, 32), "aarch64-unknown-linux-gnu"),
+    "znver4": (cpu_model("znver4", WIDE, "x86_64", 2), LINUX),
+    "sapphirerapids": (cpu_model("sapphirerapids", WIDE, "x86_64", 2), LINUX),
+    "haswell": (cpu_model("haswell", "+avx2,+fma,+f16c", "x86_64", 2), LINUX),
+    "neoverse-v1": (cpu_model("neoverse-v1", "+neon,+bf16", "aarch64", 2), "aarch64-unknown-linux-gnu"),
+    "apple-m1": (cpu_model("apple-m1", "+neon", "aarch64", 2), "aarch64-unknown-linux-gnu"),
 }
-MULTIPLY = r"\b(?:vfmadd\w+|vdpbf16ps|fmla)\s"
+MULTIPLY = r"\b(?:vfmadd\w+|vdpbf16ps|bfdot|fmla)\s"
 ON_STACK = r"[xyz]mm\d+, -?\d*\(%rsp\)|\(%rsp\), %[xyz]mm|\b(?:ldr|str|ldp|stp)\s+q\d+.*\[sp"
 MOVED = r"^\s+(?:vmov\w+\s+%[xyz]mm\d+, %[xyz]mm\d+$|mov\s+v\d+\.16b)"
 TEXT = """sgraph
@@ -56,7 +57,8 @@ def inner_loop(name: str, rows: int, columns: int, dtype: str = "f32") -> str:
 
 @pytest.mark.parametrize("name", CPUS)
 def test_a_block_that_fits_keeps_all_vectors_in_registers(name) -> None:
-    blocks = [b for b in product(ROWS, COLUMNS) if fits_registers(*b, CPUS[name][0].vector_registers)]
+    cpu, _ = CPUS[name]
+    blocks = [b for b in product(ROWS, COLUMNS) if fits_registers(*b, cpu.vector_registers)]
     loops = {(rows, columns): inner_loop(name, rows, columns) for rows, columns in blocks}
 
     assert {b: rows * columns for b in blocks for rows, columns in [b]} == {
@@ -65,11 +67,13 @@ def test_a_block_that_fits_keeps_all_vectors_in_registers(name) -> None:
     assert [] == [b for b, loop in loops.items() if re.search(ON_STACK, loop) or re.search(MOVED, loop, re.MULTILINE)]
 
 
-def test_the_usual_blocks_of_bfloat16_pairs_fit_too() -> None:
+@pytest.mark.parametrize(("name", "multiply"), [("sapphirerapids", "vdpbf16ps"), ("neoverse-v1", "bfdot")])
+def test_the_usual_blocks_of_bfloat16_pairs_fit_too(name, multiply) -> None:
     for m in (1, 2, 4, 6, 8):
-        loop = inner_loop("sapphirerapids", *register_block(m, 32), "bf16")
+        rows, columns = register_block(m, 32)
+        loop = inner_loop(name, rows, columns, "bf16")
 
-        assert "vdpbf16ps" in loop
+        assert rows * columns == loop.count(multiply)
         assert not re.search(ON_STACK, loop)
 
 

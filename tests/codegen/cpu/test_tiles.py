@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from prism_explore.codegen.cpu.compile import CompiledProgram, llvm_text
-from prism_explore.codegen.cpu.llvm import jit
-from prism_explore.codegen.cpu.llvm.jit import JitModule, compile_to_assembly, host_cpu
+from prism_explore.codegen.cpu.llvm.jit import JitModule, compile_to_assembly
 from prism_explore.codegen.cpu.load import LoadedKernel, load_plan
 from prism_explore.codegen.cpu.matmul_tiling import TILE_ROWS
 from prism_explore.codegen.cpu.plan import Plan, plan
@@ -20,9 +19,11 @@ from prism_explore.codegen.cpu.schedule import TILE_BLOCK_ROWS, complete_schedul
 from prism_explore.codegen.cpu.thread_pool import thread_team
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Parameters
+from prism_explore.targets import cpus
+from prism_explore.targets.cpus import cpu_model, host_cpu
 
 WIDE = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512bf16,+fma,+f16c,+amx-tile,+amx-bf16"
-SAPPHIRE_RAPIDS = jit.CpuModel("sapphirerapids", WIDE, 16, 2, True, True, 32, True, True)
+SAPPHIRE_RAPIDS = cpu_model("sapphirerapids", WIDE, "x86_64", 2)
 TEXT = """sgraph
   x = input bf16[b, {k}]
   g = input bf16[{k}]
@@ -110,7 +111,7 @@ def with_tiles(monkeypatch):
     """Plans for a CPU with AMX and vectors of these lanes."""
 
     def made(text: str, b: int, lanes: int = 16, gx: int = 1, f: int | None = None, **schedule: int) -> Plan:
-        cpu = replace(host_cpu(), lanes=lanes, has_bf16_dot=True, has_amx_bf16=True)
+        cpu = replace(host_cpu(), lanes=lanes, bf16_dot=SAPPHIRE_RAPIDS.bf16_dot, has_amx_bf16=True)
         monkeypatch.setitem(plan.__globals__, "host_cpu", lambda: cpu)
         sizes = (("gx", gx), *((("f", f),) if f else ()))
         found = plan(parse(text), Parameters(sizes, (("threads", 1), ("tiles", 1), *schedule.items())), {"b": b})
@@ -229,7 +230,7 @@ def test_a_kernel_saved_before_tiles_existed_keeps_its_pairs_in_vectors(with_til
 
 
 def test_a_system_that_refuses_tiles_leaves_vectors(monkeypatch) -> None:
-    monkeypatch.setattr(jit, "request_tiles", lambda: False)
+    monkeypatch.setattr(cpus, "request_tiles", lambda: False)
 
     refused = host_cpu.__wrapped__()
     assert not refused.has_amx_bf16

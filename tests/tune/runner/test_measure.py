@@ -13,7 +13,7 @@ import pytest
 from prism_explore.ir.interpreter.reference import Array, evaluate
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import DType, numpy_dtype
-from prism_explore.targets.ceilings import cores
+from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run, Samples
 from prism_explore.tune.runner.correctness import TOLERANCE, check_results, reference_cases, row_error
 from prism_explore.tune.runner.inputs import InputRing, random_inputs

@@ -23,6 +23,7 @@ from llvmlite import ir
 
 from prism_explore.codegen.cpu.llvm.jit import default_triple
 from prism_explore.ir.tensors import BYTES, DType
+from prism_explore.targets.cpus import CpuModel
 
 F32 = ir.FloatType()
 I8 = ir.IntType(8)
@@ -30,7 +31,7 @@ I16 = ir.IntType(16)
 
 
 class _BFloat(ir.types.Type):
-    """LLVM's bfloat, which llvmlite does not define; the operand type of `vdpbf16ps`, never a type in memory."""
+    """LLVM's bfloat, which llvmlite does not define; the operand type of a product of pairs, never a type in memory."""
 
     def _to_string(self) -> str:
         return "bfloat"
@@ -97,13 +98,13 @@ def module_text(module: ir.Module, lanes: int) -> str:
 
 
 class FunctionBuilder:
-    """Emits one function; `lanes` is the full vector width, `llvm` the llvmlite builder at the current instruction.
+    """Emits one function for a CPU; `lanes` is its full vector width, `llvm` the llvmlite builder where code is added.
 
     An index is a Python int or an i64 value; the `index_` methods fold constants.
     """
 
-    def __init__(self, module: ir.Module, name: str, arguments: int, lanes: int) -> None:
-        self.module, self.lanes = module, lanes
+    def __init__(self, module: ir.Module, name: str, arguments: int, cpu: CpuModel) -> None:
+        self.module, self.cpu, self.lanes = module, cpu, cpu.lanes
         kind = ir.FunctionType(ir.VoidType(), [POINTER, I64, I64])
         self.function = ir.Function(module, kind, name)
         self.function.attributes.add("nounwind")
@@ -237,6 +238,10 @@ class FunctionBuilder:
         self.llvm.store(value, slot)
 
     # ------------------------------------------------------------ memory
+    def line_elements(self, memory: Memory) -> int:
+        """How many elements of a memory a cache line holds."""
+        return self.cpu.line_elements(BYTES[memory.dtype])
+
     def advance(self, memory: Memory, offset) -> Memory:
         """The address `offset` elements further on."""
         address = self.llvm.gep(memory.pointer, [self.index(offset)], source_etype=STORED[memory.dtype])
@@ -311,7 +316,7 @@ class FunctionBuilder:
     def add_bf16_dot(self, total, a, b):
         """`total + a0 * b0 + a1 * b1` for the bfloat16 pair of each lane; subnormal operands count as zero."""
         kind = ir.FunctionType(total.type, [total.type, a.type, b.type])
-        return self.llvm.call(self._declare(f"llvm.x86.avx512bf16.dpbf16ps.{32 * self.lanes}", kind), [total, a, b])
+        return self.llvm.call(self._declare(self.cpu.bf16_dot.format(bits=32 * self.lanes), kind), [total, a, b])
 
     # ------------------------------------------------------------ tiles of AMX
     # All tiles have 16 rows of 64 bytes. LLVM configures each register once per function, so with several shapes a

@@ -1,9 +1,9 @@
 """Pass: bfloat16 storage for tiles that are only the left operand of a product with a bfloat16 weight.
 
-Input: loop IR, where such a tile is float32. Output: loop IR, where it is bfloat16, so that CPUs with `vdpbf16ps`
-multiply both operands in pairs, twice as fast as float32. Legal where only such products read the tile and it is
-overwritten, not accumulated. A copy of a bfloat16 input is unchanged; a computed tile is rounded once, as torch rounds
-between operators. Sums stay float32.
+Input: loop IR, where such a tile is float32. Output: loop IR, where it is bfloat16, so that CPUs with `vdpbf16ps` or
+`bfdot` multiply both operands in pairs, twice as fast as float32. Legal where only such products read the tile and it
+is overwritten, not accumulated. A copy of a bfloat16 input is unchanged; a computed tile is rounded once, as torch
+rounds between operators. Sums stay float32.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, prod
 
-from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.loop_ir import (
     Apply,
     Contract,
@@ -30,6 +29,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     places_read,
 )
 from prism_explore.ir.tensors import BYTES
+from prism_explore.targets.cpus import CpuModel
 
 MAX_TILE_BYTES = 1 << 18
 """Larger tiles are not prefetched: a tile has to stay in L2 until it is used, together with the data in use."""
@@ -49,6 +49,8 @@ class RequestedTile:
     """The variables that run over it."""
     iterations_later: int
     """How many iterations from now it is read."""
+    line_bytes: int
+    """A cache line."""
 
     @property
     def shape(self) -> tuple[tuple[tuple[int, int], ...], int]:
@@ -68,9 +70,14 @@ class RequestedTile:
         return f"{self.place}{' of the next iteration' if self.iterations_later else ''}"
 
     @property
+    def line_elements(self) -> int:
+        """How many elements a cache line holds."""
+        return self.line_bytes // BYTES[self.place.buffer.dtype]
+
+    @property
     def row_lines(self) -> int:
         """How many cache lines a row spans."""
-        return -(-self.shape[1] * BYTES[self.place.buffer.dtype] // CACHE_LINE_BYTES)
+        return -(-self.shape[1] // self.line_elements)
 
     @property
     def lines(self) -> int:
@@ -90,13 +97,13 @@ class PrefetchRequest:
         return f"{self.tile}{f', {self.count} of {self.tile.lines} lines' if self.count < self.tile.lines else ''}"
 
 
-def plan_prefetches(nest: LoopNest, lanes: int) -> tuple[tuple[PrefetchRequest, ...], ...]:
+def plan_prefetches(nest: LoopNest, cpu: CpuModel) -> tuple[tuple[PrefetchRequest, ...], ...]:
     """Per statement of the body, what to prefetch while it runs. Each line of a tile is requested once."""
     found: list[tuple[PrefetchRequest, ...]] = [() for _ in nest.body]
-    for position, tiles in enumerate(tiles_to_prefetch(nest)):
+    for position, tiles in enumerate(tiles_to_prefetch(nest, cpu.line_bytes)):
         done = [0] * len(tiles)
         for before, domain in _slow_statements_before(nest, position):
-            vectors = ceil(prod(r.extent for r in domain) / lanes)
+            vectors = ceil(prod(r.extent for r in domain) / cpu.lanes)
             counts = [min(LINES_PER_VECTOR * vectors, tile.lines // 2 - n) for tile, n in zip(tiles, done, strict=True)]
             found[before] += tuple(r for r in map(PrefetchRequest, tiles, done, counts) if r.count)
             done = [n + count for n, count in zip(done, counts, strict=True)]
@@ -104,7 +111,7 @@ def plan_prefetches(nest: LoopNest, lanes: int) -> tuple[tuple[PrefetchRequest, 
     return tuple(found)
 
 
-def tiles_to_prefetch(nest: LoopNest) -> tuple[tuple[RequestedTile, ...], ...]:
+def tiles_to_prefetch(nest: LoopNest, line_bytes: int) -> tuple[tuple[RequestedTile, ...], ...]:
     """Per product of the body, the tiles to prefetch while it runs; none where there is one product only."""
     products = [p for p, s in enumerate(nest.body) if isinstance(s, Contract)]
     found: list[list[RequestedTile]] = [[] for _ in nest.body]
@@ -119,8 +126,8 @@ def tiles_to_prefetch(nest: LoopNest) -> tuple[tuple[RequestedTile, ...], ...]:
             seen.add(buffer.name)
             before = [c for c in products if c < position]
             own = tuple(r for r in ranges if place.stride(r.name))
-            tile = RequestedTile(place, own, 0 if before else 1)
-            if tile.lines * CACHE_LINE_BYTES <= MAX_TILE_BYTES:
+            tile = RequestedTile(place, own, 0 if before else 1, line_bytes)
+            if tile.lines * line_bytes <= MAX_TILE_BYTES:
                 found[before[-1] if before else products[-1]].append(tile)
     return tuple(map(tuple, found))
 

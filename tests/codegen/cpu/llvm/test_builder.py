@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory, module_text, new_module
-from prism_explore.codegen.cpu.llvm.jit import JitModule, host_cpu
+from prism_explore.codegen.cpu.llvm.jit import JitModule
+from prism_explore.targets.cpus import host_cpu
 
 WIDTHS = (16, 8, 4)
 
@@ -17,10 +18,11 @@ WIDTHS = (16, 8, 4)
 def call(write, arrays: list[np.ndarray], lanes: int) -> None:
     """Compile `write(function, *pointers)` and run it once on these arrays."""
     module = new_module()
-    builder = FunctionBuilder(module, "f", len(arrays), lanes)
+    cpu = replace(host_cpu(), lanes=lanes)
+    builder = FunctionBuilder(module, "f", len(arrays), cpu)
     write(builder, *map(Memory, builder.arguments))
     builder.finish()
-    machine = JitModule(module_text(module, lanes), replace(host_cpu(), lanes=lanes))
+    machine = JitModule(module_text(module, lanes), cpu)
     code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(machine.address("f"))
     pointers = (ctypes.c_int64 * len(arrays))(*(a.ctypes.data for a in arrays))
     code(ctypes.addressof(pointers), 0, 1)
@@ -130,6 +132,6 @@ def test_a_loop_visits_what_range_does(start, stop, step) -> None:
 
 def test_vector_widths_are_function_attributes() -> None:
     module = new_module()
-    FunctionBuilder(module, "f", 0, 16).finish()
+    FunctionBuilder(module, "f", 0, host_cpu()).finish()
 
     assert '"min-legal-vector-width"="512"' in module_text(module, 16)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, module_text, new_module
-from prism_explore.codegen.cpu.llvm.jit import JitModule, compile_to_assembly, host_cpu
+from prism_explore.codegen.cpu.llvm.jit import JitModule, compile_to_assembly
+from prism_explore.targets.cpus import cpu_model, host_cpu
 
 
 def test_the_host_has_vectors_and_threads() -> None:
@@ -15,11 +14,11 @@ def test_the_host_has_vectors_and_threads() -> None:
 
 def test_a_module_is_compiled_for_this_process_and_for_another_cpu() -> None:
     module = new_module()
-    FunctionBuilder(module, "f", 0, 4).finish()
-    text = module_text(module, 4)
-    arm = replace(host_cpu(), name="neoverse-n1", features="+neon", lanes=4)
+    FunctionBuilder(module, "f", 0, host_cpu()).finish()
+    text = module_text(module, host_cpu().lanes)
+    arm = cpu_model("neoverse-n1", "+neon", "aarch64", 2)
     other = new_module("aarch64-unknown-linux-gnu")
-    FunctionBuilder(other, "f", 0, 4).finish()
+    FunctionBuilder(other, "f", 0, arm).finish()
 
     assert JitModule(text, host_cpu()).address("f")
     assert "ret" in compile_to_assembly(module_text(other, 4), arm, "aarch64-unknown-linux-gnu")

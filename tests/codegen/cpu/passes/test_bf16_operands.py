@@ -6,11 +6,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import Plan, choices_of, plan
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Parameters
+from prism_explore.targets.cpus import host_cpu
 
 PRODUCT = """sgraph
   x = input bf16[b, {k}]
@@ -27,7 +27,7 @@ PRODUCT = """sgraph
 """
 SCALED, COPIED = "mul(%0, %1)", "mul_scalar(%0, 1)"
 
-pytestmark = pytest.mark.skipif(not host_cpu().has_bf16_dot, reason="this CPU does not multiply bfloat16 in pairs")
+pytestmark = pytest.mark.skipif(not host_cpu().bf16_dot, reason="this CPU does not multiply bfloat16 in pairs")
 
 
 def graph(k=64, n=6, left=SCALED, order="order(1, 0)", dtype="bf16"):
@@ -113,7 +113,7 @@ def test_a_tile_that_a_sum_reads_too_stays_float32():
 
 
 def test_a_cpu_without_pairs_computes_in_float32(monkeypatch):
-    monkeypatch.setitem(plan.__globals__, "host_cpu", lambda: replace(host_cpu(), has_bf16_dot=False))
+    monkeypatch.setitem(plan.__globals__, "host_cpu", lambda: replace(host_cpu(), bf16_dot=""))
 
     assert "pairs" not in made(graph(), 4).source
     assert "short" not in names(graph(), 4)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.loop_ir import Contract, Fold
 from prism_explore.codegen.cpu.lower_graph import lower_graph
@@ -15,6 +14,7 @@ from prism_explore.codegen.cpu.passes.fuse_column_sums import FusedSum, find_col
 from prism_explore.codegen.cpu.schedule import schedule_space
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.ir.text import parse
+from prism_explore.targets.cpus import host_cpu
 from tests.codegen.corpus import filled, reference, relative_error
 from tests.codegen.cpu.test_compile import planned
 

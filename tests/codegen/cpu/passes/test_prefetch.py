@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.codegen.cpu.emit_prefetch import prefetch_slot
-from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
-from prism_explore.codegen.cpu.llvm.jit import host_cpu
 from prism_explore.codegen.cpu.loop_ir import Buffer, Place, Range
 from prism_explore.codegen.cpu.loop_text import show_statement
 from prism_explore.codegen.cpu.passes.prefetch import (
@@ -23,6 +21,7 @@ from prism_explore.codegen.cpu.passes.prefetch import (
 )
 from prism_explore.codegen.cpu.schedule import schedule_space
 from prism_explore.ir.tensors import BYTES
+from prism_explore.targets.cpus import host_cpu
 from tests.codegen.corpus import CASES
 from tests.codegen.cpu.test_compile import error_of, planned
 
@@ -56,10 +55,10 @@ class RecordingBuilder:
         self.fetched.append(offset)
 
 
-def tile(rows: int, columns: int, step: int, dtype="f32") -> RequestedTile:
+def tile(rows: int, columns: int, step: int, dtype="f32", line_bytes: int = 64) -> RequestedTile:
     buffer = Buffer("k", (rows, columns), (step, 1), "input", dtype=dtype)
     place = Place(buffer, ((("r", 1),), (("c", 1),)))
-    return RequestedTile(place, (Range("r", rows), Range("c", columns)), 1)
+    return RequestedTile(place, (Range("r", rows), Range("c", columns)), 1, line_bytes)
 
 
 @given(
@@ -70,15 +69,18 @@ def tile(rows: int, columns: int, step: int, dtype="f32") -> RequestedTile:
     slots=st.lists(st.integers(1, 200), min_size=1, max_size=3),
     cuts=st.tuples(st.integers(0, 1000), st.integers(0, 1000)),
     dtype=st.sampled_from(("f32", "bf16")),
+    line_bytes=st.sampled_from((64, 128)),
 )
-def test_every_line_of_a_tile_is_prefetched_and_no_other(rows, columns, gap, parts, slots, cuts, dtype) -> None:
-    wanted = tile(rows, columns, columns + gap, dtype)
+def test_every_line_of_a_tile_is_prefetched_and_no_other(
+    rows, columns, gap, parts, slots, cuts, dtype, line_bytes
+) -> None:
+    wanted = tile(rows, columns, columns + gap, dtype, line_bytes)
     ends = [*sorted(cut % wanted.lines for cut in cuts[: len(slots) - 1]), wanted.lines]
     builder = RecordingBuilder()
     for first, end, number in zip((0, *ends), ends, slots, strict=False):
         for slot in range(number if end > first else 0):
             prefetch_slot(builder, None, PrefetchRequest(wanted, first, end - first), parts, 2, slot, number)
-    line = CACHE_LINE_BYTES // BYTES[dtype]
+    line = line_bytes // BYTES[dtype]
     runs, run = wanted.shape
     starts = [i * stride for extent, stride in runs for i in range(extent)] or [0]
 
@@ -98,7 +100,9 @@ def test_requests_alternate_between_the_parts_of_a_tile(parts) -> None:
 
 def test_values_are_prefetched_during_scores_and_the_next_keys_during_values() -> None:
     (nest,) = planned(ATTENTION.graph, sizes(16)).loops.nests
-    asked = [[(t.place.buffer.name, t.iterations_later) for t in tiles] for tiles in tiles_to_prefetch(nest) if tiles]
+    asked = [
+        [(t.place.buffer.name, t.iterations_later) for t in tiles] for tiles in tiles_to_prefetch(nest, 64) if tiles
+    ]
 
     assert has_dependent_products(nest)
     assert [[("v", 0)], [("k", 1)]] == asked
@@ -108,7 +112,7 @@ def test_values_are_prefetched_during_scores_and_the_next_keys_during_values() -
 @pytest.mark.parametrize("extent", [8, 16, 64])
 def test_exponentials_prefetch_the_first_lines_for_the_next_product(extent, lanes) -> None:
     (nest,) = planned(ATTENTION.graph, sizes(extent)).loops.nests
-    asked = plan_prefetches(nest, lanes)
+    asked = plan_prefetches(nest, replace(host_cpu(), lanes=lanes))
     slow = [p for p, s in enumerate(nest.body) if "exp(" in show_statement(s) and s.target.buffer.shape[-1] > 1]
     by_tile = defaultdict[str, list[tuple[int, PrefetchRequest]]](list)
     for position, found in enumerate(asked):
@@ -130,7 +134,7 @@ def test_a_single_product_prefetches_no_other_tile() -> None:
     sizes = case.sizes(dict.fromkeys(case.free, 4))
     made = planned(case.graph, sizes)
 
-    assert not any(map(any, map(tiles_to_prefetch, made.loops.nests)))
+    assert not any(any(tiles_to_prefetch(nest, 64)) for nest in made.loops.nests)
     assert "meanwhile" not in [c.name for c in schedule_space(made.loops, host_cpu())]
 
 
