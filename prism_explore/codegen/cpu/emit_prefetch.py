@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
-from prism_explore.codegen.cpu.layout import CACHE_LINE_BYTES
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.matmul_tiling import MatmulShape
 from prism_explore.codegen.cpu.passes.prefetch import PrefetchRequest
-from prism_explore.ir.tensors import BYTES
 
 RUN_LINES = 64
 """Columns of at least this number of cache lines are prefetched one after another, shorter ones in parallel: in a run
@@ -56,7 +54,7 @@ def prefetch_slot(
     """
     tile = request.tile
     rows, _ = tile.shape
-    line = CACHE_LINE_BYTES // BYTES[tile.place.buffer.dtype]
+    line = tile.line_elements
     row_count = prod(extent for extent, _ in rows)
     streams = streams if row_count % streams == 0 else 1
     share = -(-request.count // slots)
@@ -72,6 +70,21 @@ def prefetch_slot(
             row, index = builder.index_divmod(row, extent)
             offset = builder.index_sum(offset, builder.index_product(index, stride))
         builder.prefetch(memory, offset, cache_level)
+
+
+def request_period(line: int, columns: int, passes: int, line_step: int) -> int:
+    """Elements along k after which a pass requests lines of the next panel again.
+
+    Args:
+        line: elements of a cache line.
+        columns: of the panel.
+        passes: over the rows of the target, which share the requests.
+        line_step: 1 for every line, 2 for every second one.
+
+    Returns:
+        A line; where a pass requests one column at most, the distance of two requests.
+    """
+    return line if columns > passes else line * line_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +107,16 @@ class PanelPrefetch:
     line_step: int = 1
     """1 to request every line, 2 every second one of those that a step requests."""
 
+    @property
+    def period(self) -> int:
+        """Elements along k that a request is for: an iteration of the kernel is as long, or a multiple of it."""
+        if not self.cache_level:
+            return 1
+        return request_period(self._line, self.columns, self.passes, self.line_step)
+
     def emit(self, k: Index, offset: int) -> None:
         """Emit the prefetches of the step at `k`, which is `offset` elements after the start of an iteration."""
-        step = self._line if self._share > 1 else self._line * self.line_step
-        if self.cache_level and offset % step == 0:
+        if self.cache_level and offset % self.period == 0:
             is_run = self.shape.right_n == self.shape.k and self.shape.k >= RUN_LINES * self._line
             for place in self._in_one_run(k) if is_run else self._in_parallel(k):
                 self.builder.prefetch(self.right, place, self.cache_level)
@@ -105,7 +124,7 @@ class PanelPrefetch:
     @property
     def _line(self) -> int:
         """Elements of a cache line."""
-        return CACHE_LINE_BYTES // BYTES[self.right.dtype]
+        return self.builder.line_elements(self.right)
 
     @property
     def _share(self) -> int:

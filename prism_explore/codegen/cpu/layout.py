@@ -10,8 +10,6 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.ops import Expand, Permute, Reshape, Slice
 from prism_explore.ir.tensors import DType, TensorType, dense_strides
 
-CACHE_LINE_BYTES = 64
-
 
 def concrete_dims(t: TensorType, where: str) -> tuple[int, ...]:
     """The dims of a tensor as integers.

@@ -15,6 +15,7 @@ apart, and a narrow tile reads little of each.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -164,10 +165,8 @@ def _emit_rank_update(kernel: MicroKernel, tiling: StreamTiling, depth: int, k, 
             prefetch(slot, prod(slots))
         rows = [[builder.load(kernel.right, right_at(j, v), lanes) for v in range(count)] for j in range(depth)]
         if tiling.prefetch_rows:
-            for j in range(depth):
-                for v in range(count):
-                    if v * lanes % 16 == 0:
-                        builder.prefetch(kernel.right, right_at(j + tiling.prefetch_rows, v), tiling.cache_level)
+            width = lanes * count
+            _prefetch_rows(kernel, tiling, (k, depth), (at, width), is_tail=lanes < builder.lanes)
         if shape.m <= STREAM_ROWS:
             for m in range(shape.m):
                 update_row(m, at, lanes, count, rows)
@@ -179,6 +178,41 @@ def _emit_rank_update(kernel: MicroKernel, tiling: StreamTiling, depth: int, k, 
                     update_row(row, at, lanes, count, rows)
 
     strip_mine(builder, shape.n, tiling.n_vectors, strip)
+
+
+def _prefetch_rows(
+    kernel: MicroKernel, tiling: StreamTiling, rows: tuple[Any, int], strip: tuple[Any, int], is_tail: bool
+) -> None:
+    """Request what a strip reads `prefetch_rows` further down, each line once.
+
+    Where a line is longer than a strip, each of the strips along it requests some of the rows. Of a row's last line
+    that has fewer strips, some rows are not requested.
+
+    Args:
+        kernel: the product.
+        tiling: its blocking.
+        rows: the first row of the strip, and their number.
+        strip: its first element of a row, and their number.
+        is_tail: whether the strip is shorter than a vector; it then requests all its rows.
+    """
+    builder, line = kernel.builder, kernel.builder.line_elements(kernel.right)
+    (k, depth), (at, width) = rows, strip
+    strips = 1 if is_tail else max(1, line // width)
+    share = -(-depth // strips)
+    first: Any = 0
+    if strips > 1:
+        group, within = builder.index_divmod(at, line)
+        at = builder.index_product(group, line)
+        first = builder.index_product(builder.index_divmod(within, width)[0], share)
+    for j in range(share):
+        row = builder.index_sum(first, j)
+        start = builder.index_product(builder.index_sum(k, row, tiling.prefetch_rows), kernel.shape.right_k)
+        with ExitStack() as stack:
+            if share * strips > depth:
+                is_needed = builder.index_in_range(row, None, depth - 1)
+                stack.enter_context(builder.llvm.if_then(is_needed))
+            for offset in range(0, width, line):
+                builder.prefetch(kernel.right, builder.index_sum(start, at, offset), tiling.cache_level)
 
 
 # ---------------------------------------------------------------- dot
@@ -257,11 +291,22 @@ def _emit_register_block(
             total = builder.get(column_totals[j])
             builder.set(column_totals[j], builder.add(total, column_sum.value(y)))
 
+    width = 2 * builder.lanes if tiling.is_bf16 else builder.lanes
+
     def step(k, lanes: int, count: int) -> None:
+        if count > tiling.k_vectors:  # a line of the next panel is longer than what is unrolled
+            panel.emit(k, 0)
+            with builder.loop(0, count * width, tiling.k_vectors * width) as within:
+                multiply(builder.index_sum(k, within), lanes, tiling.k_vectors, requests_panel=False)
+        else:
+            multiply(k, lanes, count, requests_panel=True)
+
+    def multiply(k, lanes: int, count: int, requests_panel: bool) -> None:
         for u in range(count):
             at = builder.index_sum(k, u * lanes)
             prefetch(at)
-            panel.emit(at, u * lanes)
+            if requests_panel:
+                panel.emit(at, u * lanes)
             # The operand of which a block has fewer vectors stays in registers while the other one passes.
             if block.rows < block.columns:
                 rows = [left_at(i, at, lanes) for i in range(block.rows)]
@@ -279,7 +324,7 @@ def _emit_register_block(
                     for total, y in zip(totals[i], columns, strict=True):
                         add_product(total, x, y)
 
-    strip_mine(builder, shape.k, tiling.k_vectors, step, 2 * builder.lanes if tiling.is_bf16 else None)
+    strip_mine(builder, shape.k, max(tiling.k_vectors, panel.period // width), step, width)
     if column_sum:
         for start, part in _in_vectors(builder, column_totals):
             column_sum.store(builder.index_sum(block.n, start), builder.reduce_sums([builder.get(t) for t in part]))

@@ -17,12 +17,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from prism_explore.codegen.cpu.emit_prefetch import request_period
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.matmul_tiling import SUM_BLOCK, MatmulShape, OuterTiling
 from prism_explore.codegen.cpu.turned_operands import RowPasses, pack_by_k, store_turned
 
-UNROLL = 4
-"""Elements of k per iteration of the inner loop."""
+UNROLLED_PRODUCTS = 64
+"""The most vector products of an iteration of the inner loop: with more, LLVM moves loads up until registers spill."""
+
+
+def elements_per_iteration(vectors: int, columns: int) -> int:
+    """Elements of k per iteration of the inner loop for a block of sums: 4, 2 or 1."""
+    return next((n for n in (4, 2) if n * vectors * columns <= UNROLLED_PRODUCTS), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +70,17 @@ class OuterProduct:
         builder, shape, tiling = self.builder, self.shape, self.tiling
         panels = -(-shape.n // tiling.columns)
         height, next_column = builder.lanes * tiling.vectors, builder.index_sum(n, columns)
-        passes = RowPasses(
-            builder, shape, self.right, number, panels, columns, next_column, height, builder.lanes, tiling.cache_level,
+        line, passes = builder.line_elements(self.right), -(-shape.m // height)
+        depth = request_period(line, columns, passes, tiling.line_step)
+        RowPasses(
+            builder, shape, self.right, number, panels, columns, next_column, height, depth, tiling.cache_level,
             tiling.line_step,
-        )  # fmt: skip
-        passes.emit(prefetch, lambda m, rows, request: self._emit_block((m, n), rows, columns, request))
+        ).emit(prefetch, lambda m, rows, request: self._emit_block((m, n), rows, columns, depth, request))  # fmt: skip
 
-    def _emit_block(self, place: tuple[Any, Any], rows: int, columns: int, prefetch: Callable[[Any], None]) -> None:
-        """The sums of some rows and columns, whose first ones are `place`, in registers."""
+    def _emit_block(
+        self, place: tuple[Any, Any], rows: int, columns: int, depth: int, prefetch: Callable[[Any], None]
+    ) -> None:
+        """The sums of some rows and columns, whose first ones are `place`; prefetches are issued every `depth` of k."""
         builder, shape, lanes = self.builder, self.shape, self.builder.lanes
         m, n = place
         vectors = -(-rows // lanes)
@@ -93,13 +102,14 @@ class OuterProduct:
             pairs = [pair for both in zip(totals, sums, strict=True) for pair in zip(*both, strict=True)]
             for _, part in pairs:
                 builder.set(part, zero)
-            whole = count // lanes * lanes
+            whole = count // depth * depth
             if whole:
-                with builder.loop(0, whole, lanes) as at:
+                unrolled = elements_per_iteration(vectors, columns)
+                with builder.loop(0, whole, depth) as at:
                     k = builder.index_sum(first, at)
                     prefetch(k)
-                    with builder.loop(0, lanes, UNROLL) as within:
-                        for u in range(UNROLL):
+                    with builder.loop(0, depth, unrolled) as within:
+                        for u in range(unrolled):
                             step(builder.index_sum(k, within, u))
             if whole < count:
                 with builder.loop(whole, count) as at:

@@ -415,6 +415,9 @@ class RecordingBuilder:
     def index_divmod(self, x, by):
         return divmod(x, by)
 
+    def line_elements(self, memory):
+        return 16
+
     def prefetch(self, memory, place, level):
         self.prefetched.append(place)
 
