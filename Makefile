@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 AS_ROOT := $(shell if [ "$$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
 export PYTHONUTF8 := 1
 
-.PHONY: help setup explore test thorough lint format widgets notebooks bench clean browser node
+.PHONY: help setup explore test thorough lint format widgets notebooks bench clean browser emulator node
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ explore: $(VENV)/.lab ## open the first notebook in JupyterLab (ARGS=--no-browse
 # First the tests that may run side by side, two at a time, then those marked `serial`. Exit code 5 (no test found) is
 # fine: ARGS may select from one phase only. Idle OpenMP threads sleep: by default they spin, and two test processes on
 # two cores would slow one another down.
-test: $(VENV)/.test browser node ## run every test: Python, browser, TypeScript, lint, types, layers
+test: $(VENV)/.test browser emulator node ## run every test: Python, browser, TypeScript, lint, types, layers
 	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --phase parallel -n 2 --dist loadfile --no-loadscope-reorder $(ARGS) || [ $$? = 5 ]
 	@$(BIN)/python -m pytest --phase serial $(ARGS) || [ $$? = 5 ]
 
@@ -101,18 +101,28 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $(VENV)/.lab $@
 
 # ------------------------------------------------------------------ what only tests need
-# Neither is an error when it cannot be had: the tests that need it are skipped, and say so.
+# None is an error when it cannot be had: the tests that need it are skipped, and say so.
 
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable
 
+# Shell code that installs the packages $(1) for $(2), and ends the recipe if that works.
+define apt_install
+	if [ -n "$(AS_ROOT)" ] && command -v apt-get >/dev/null; then \
+		echo "installing $(1) for $(2)"; \
+		install="$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $(1)"; \
+		$$install >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -qq && $$install >/dev/null; } && exit 0; \
+	fi
+endef
+
 browser:
 	@for b in $(BROWSERS); do if command -v $$b >/dev/null; then exit 0; fi; done; \
-	if [ -n "$(AS_ROOT)" ] && command -v apt-get >/dev/null; then \
-		echo "installing chromium for the browser tests"; \
-		install="$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium"; \
-		$$install >/dev/null 2>&1 || { $(AS_ROOT) apt-get update -qq && $$install >/dev/null; } && exit 0; \
-	fi; \
+	$(call apt_install,chromium,the browser tests); \
 	echo "NOTE: no Chromium here and none could be installed: the browser tests will be skipped" >&2
+
+emulator:
+	@if command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-ld >/dev/null; then exit 0; fi; \
+	$(call apt_install,qemu-user binutils-aarch64-linux-gnu,the tests of kernels for Arm); \
+	echo "NOTE: no qemu-aarch64 here and none could be installed: kernels for Arm will be compiled and not run" >&2
 
 node:
 	@if command -v npm >/dev/null; then \
