@@ -78,8 +78,8 @@ class Autosave:
                     if not self._new.is_set():
                         self._thread = None
                         return
-            time.sleep(PERIOD_S)
             self.flush()
+            time.sleep(PERIOD_S)
 
     def flush(self, sync: bool = False) -> None:
         """Append the events that are not in the file yet.
@@ -109,10 +109,10 @@ class Autosave:
             self._journal.listeners.remove(self._on_entry)
         self.flush()
         with self._lock:
+            self._known = sys.maxsize  # it is called once more when the session is freed, and saves nothing then
             if self._stream is not None:
                 self._stream.close()
                 self._stream = None
-                self._known = sys.maxsize
 
     def _open(self) -> EventStream:
         wanted = self._wanted or default_path(self._name)

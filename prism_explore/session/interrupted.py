@@ -36,11 +36,11 @@ class InterruptedSearch:
     @property
     def line(self) -> str:
         """The line of Python that continues it."""
-        return f"px.Session.load({str(self.path)!r})"
+        return "sess = sess.resume_interrupted()"
 
     def __str__(self) -> str:
         """What a new session says about it."""
-        return f"A search of {self.program} was interrupted after {self.events:,} events. {self.line} continues it."
+        return f"A search of {self.program} was interrupted after {self.events:,} events. {self.line} continues {self.path.name}."
 
 
 def find_interrupted(task: Task) -> InterruptedSearch | None:

@@ -222,7 +222,7 @@ class Session(Record):
     def load(
         cls,
         path: str | Path,
-        code: Callable[..., Any] | None = None,
+        code: Callable[..., Any] | Traced | None = None,
         *,
         library: Callable[..., Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
@@ -237,8 +237,8 @@ class Session(Record):
 
         Args:
             path: what `save` wrote.
-            code: the torch code of the first session. It is the baseline that kernels are timed against, and it names
-                the arguments. Without it `best` takes the program's inputs in order, and no baseline is timed.
+            code: the torch code of the first session, or its trace. It is the baseline that kernels are timed against,
+                and it names the arguments. Without it `best` takes the program's inputs in order, and no baseline is timed.
             library: the `library` of the first session; it is code, so it is not in the file. Without it, a baseline
                 run that is still to come leaves it out, and `best` cannot call it where it was fastest. A library call
                 that the search found by itself is found again.
@@ -254,8 +254,8 @@ class Session(Record):
             ShapeError: the code computes another program, or `library` another value; or `library` is passed without
                 the code, or for a search whose baselines were timed without one.
         """
-        traced = None
-        if code is not None:
+        traced = code if isinstance(code, Traced) else None
+        if code is not None and traced is None:
             name = str(read_manifest(path).get("program", "")) or None
             traced = trace(code, {**(inputs or {}), **more_inputs}, name)
         task, saved = read_search(path, traced)
@@ -269,6 +269,30 @@ class Session(Record):
         if is_notebook():
             sess._save_from(None, len(journal))
         return sess
+
+    def resume_interrupted(self, tick: Callable[[], None] = lambda: None) -> Session:
+        """Continue the search in `interrupted`, with the torch code of this session as its baseline.
+
+        This session is not changed. `Session.load` does the same for any file.
+
+        Args:
+            tick: called at every repeated step; an exception from it ends the loading.
+
+        Returns:
+            The interrupted search, at the step at which it was saved; `run` continues it.
+
+        Raises:
+            ShapeError: no interrupted search of this program, machine and sizes was found.
+            JournalVersionError: the file is of another version, or the repeated search differs from it.
+        """
+        if self.interrupted is None:
+            raise ShapeError(
+                f"no interrupted search of {self.program.name} on {self.task.target.name} at these sizes was found when "
+                "this session was created; px.Session.load(path, code) continues any saved search"
+            )
+        explicit = self.task.library.explicit
+        library = None if explicit is None else explicit.traced.reference
+        return Session.load(self.interrupted.path, self.traced, library=library, tick=tick)
 
     def target_figures(self) -> Target:
         """The machine of the search.
@@ -776,8 +800,8 @@ class Session(Record):
     def view(
         self,
         panel: str = "",
-        *,
         mode: str | None = None,
+        *,
         root: str | None = None,
         cursor: int | None = None,
         kernel: str | None = None,

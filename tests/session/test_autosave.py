@@ -16,7 +16,7 @@ import prism_explore as px
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Journal
 from prism_explore.session import autosave
-from prism_explore.session.autosave import KEPT_FILES, default_path, delete_old_files
+from prism_explore.session.autosave import KEPT_FILES, Autosave, default_path, delete_old_files
 from prism_explore.session.session import Session
 from prism_explore.support.user_folders import user_folder
 
@@ -166,6 +166,16 @@ def test_nothing_is_saved_unless_asked_outside_of_a_notebook_and_false_stops(
 
         assert sess.autosave is None
         assert len(Journal.load(made)) == count
+
+
+def test_what_was_stopped_saves_nothing_when_its_session_is_freed(tmp_path: Path) -> None:
+    with session() as sess:
+        saving = Autosave(sess.journal, dict, "twice", tmp_path / "run.prism", 0)
+        saving.stop()
+        sess.step()
+        saving.stop()  # as at the end of the session's life
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_notebook_saves_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import prism_explore as px
+from prism_explore.frontend import trace
 from prism_explore.session.session import Session
 from prism_explore.widgets.jupyter import display
 from prism_explore.widgets.panels.context import search_info
@@ -48,11 +49,16 @@ def test_the_interrupted_search_with_the_most_events_is_offered_in_one_line_when
         sess.step()
         sess.step()
         assert capsys.readouterr().out == f"{offer}\n"
-        line = f"px.Session.load({str(long)!r})"
-        assert str(offer) == f"A search of twice was interrupted after {count} events. {line} continues it."
-    with eval(offer.line, {"px": px}) as again:
-        again.run()
-        assert again.state == "finished"
+        line = "sess = sess.resume_interrupted()"
+        assert str(offer) == f"A search of twice was interrupted after {count} events. {line} continues {long.name}."
+        variables = {"sess": sess}
+        exec(offer.line, variables)
+        with variables["sess"] as again:
+            assert again is not sess
+            assert len(again.journal) == count
+            again.run()
+            assert again.state == "finished"
+            assert again.journal.events[:count] == px.load(long).journal.events
 
 
 def test_the_explorer_offers_it_in_place_of_the_line_until_the_new_search_has_events(
@@ -63,7 +69,7 @@ def test_the_explorer_offers_it_in_place_of_the_line_until_the_new_search_has_ev
     with session() as sess:
         bar = sess.widget.picture().transport
         assert left.name in bar.interrupted
-        assert bar.line == f"px.Session.load({str(left)!r})"
+        assert bar.line == "sess = sess.resume_interrupted()"
         assert search_info(sess, with_questions=False).interrupted is None
         sess.step()
         assert sess.widget.picture().transport.interrupted == ""
@@ -111,6 +117,19 @@ def test_a_search_of_another_program_machine_or_size_is_not_offered(tmp_path: Pa
     ):
         with px.Session(program, target=machine, at={"b": size}) as sess:
             assert sess.interrupted is None
+
+
+def test_a_resumed_search_has_the_torch_code_of_the_new_session_as_its_baseline(tmp_path: Path) -> None:
+    leave(tmp_path, 1, 3)
+    code = trace(lambda x: x + x, {"x": px.T("b", 8)}, "twice")
+    assert code.program == px.parse_program(PROGRAM)
+    with px.Session(code, target="h100", at={"b": 4}) as sess, sess.resume_interrupted() as again:
+        assert again.task.reference is code
+
+
+def test_without_an_interrupted_search_resuming_says_what_else_there_is() -> None:
+    with session() as sess, pytest.raises(px.ShapeError, match=r"px\.Session\.load\(path, code\)"):
+        sess.resume_interrupted()
 
 
 def test_damaged_files_are_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

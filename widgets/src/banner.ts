@@ -72,7 +72,7 @@ export class Banner {
     const { gone, error, past, line, savedAs } = this.known;
     if (gone) return savedAs ? [this.copyButton("Copy px.load(…)", this.loadLine())] : [];
     if (error) return [];
-    if (!past) return [this.copyButton("Copy px.Session.load(…)", line)];
+    if (!past) return [this.copyButton("Copy the line", `${line}\nsess`)];
     const possible = PAST_ACTIONS.filter(({ isPossible }) => isPossible?.(this.app) ?? true);
     return possible.map(({ label, act }) => button(label, () => act(this.app)));
   }

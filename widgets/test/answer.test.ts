@@ -146,15 +146,15 @@ describe("while an earlier state is shown", () => {
 
 describe("an interrupted search of the same program", () => {
   it("is offered with the line that continues it, unless there is something more urgent to say", () => {
-    const offer = { interrupted: "A search of twice was interrupted.", line: 'px.Session.load("a.prism")' };
+    const offer = { interrupted: "A search of twice was interrupted.", line: "sess = sess.resume_interrupted()" };
     const { python, root } = shown(changed(offer));
     const banner = find(root, ".pe-banner");
     const copied = vi.fn();
     vi.stubGlobal("navigator", { clipboard: { writeText: copied } });
     click(find(root, ".pe-banner button"));
 
-    expect(banner.textContent).toBe(`${offer.interrupted}Copy px.Session.load(…)`);
-    expect(copied).toHaveBeenCalledWith(offer.line);
+    expect(banner.textContent).toBe(`${offer.interrupted}Copy the line`);
+    expect(copied).toHaveBeenCalledWith(`${offer.line}\nsess`);
     python.tell(changed({ ...offer, past_notice: "Earlier state, event 7." }));
     expect(find(root, ".pe-banner-text").textContent).toBe("Earlier state, event 7.");
     python.tell(changed({}));
