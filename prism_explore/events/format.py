@@ -14,6 +14,23 @@ def count_text(count: int, one: str, several: str) -> str:
     return f"{count:,} {one if count == 1 else several}"
 
 
+def programs_text(count: float) -> str:
+    """A number of programs: exact below a million, else with three digits, because most of these are estimates.
+
+    The text does not depend on the rounding of logarithms, so that the browser makes the same.
+
+    >>> programs_text(12_345.0), programs_text(3_826_790_610_178_433_089_536.0)
+    ('12,345', '3.83·10²¹')
+    """
+    if count < 999_500:
+        return f"{count:,.0f}"
+    exponent = len(str(int(count))) - 1
+    digits = round(count / float(f"1e{exponent - 2}"))
+    if digits == 1000:
+        digits, exponent = 100, exponent + 1
+    return f"{digits // 100}.{digits % 100:02d}·10{str(exponent).translate(_SUPERSCRIPTS)}"
+
+
 def verdict_text(event: VerdictReached) -> str:
     """The verdict and the method that decided it, such as `proved by normal form`."""
     return f"{event.verdict} by {event.method}" if event.method else event.verdict
@@ -42,6 +59,7 @@ def parse_seconds(text: str) -> float:
     return float(value) / next(factor for factor, name in _UNITS if name == unit)
 
 
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
 
 

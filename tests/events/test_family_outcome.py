@@ -147,6 +147,14 @@ def test_an_accepted_unsafe_family_competes() -> None:
     assert ["slower", "best"] == [outcome(row, book).code for row in book.families]
 
 
+def test_a_family_that_is_twice_as_slow_or_slower_has_a_factor_and_no_percentage() -> None:
+    book = ledger([*WON, *family("f2"), *trial(2, "f2", 4277e-6)])
+    found = outcome(book.families[1], book)
+
+    assert "took 42.8× as long" == found.short
+    assert "Its fastest kernel took 42.8× as long as u1 of f1.c1." in found.sentence
+
+
 def test_a_trial_that_lost_in_common_rounds_has_at_least_the_time_of_the_best() -> None:
     book = ledger([*WON, *family("f2"), *trial(2, "f2", 100e-6)])
 

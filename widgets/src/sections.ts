@@ -436,6 +436,7 @@ export interface Limit {
   readonly name: string;
   readonly label: string;
   readonly value: number;
+  readonly tip: string;
 }
 
 /** The settings that a what-if can change, and their values in this search. */

@@ -146,7 +146,10 @@ describe("while an earlier state is shown", () => {
 
 describe("an interrupted search of the same program", () => {
   it("is offered with the line that continues it, unless there is something more urgent to say", () => {
-    const offer = { interrupted: "A search of twice was interrupted.", line: "sess = sess.resume_interrupted()" };
+    const offer = {
+      interrupted: "A search of twice was interrupted.",
+      line: "sess = sess.resume_interrupted()",
+    };
     const { python, root } = shown(changed(offer));
     const banner = find(root, ".pe-banner");
     const copied = vi.fn();

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it, vi } from "vitest";
 import type { Report } from "../src/fold/folded.ts";
-import { commas, hundredths, percent, shorten } from "../src/fold/text.ts";
+import { commas, hundredths, percent, programsText, shorten } from "../src/fold/text.ts";
 import { ReportModel, unpack } from "../src/report.ts";
 import { recorded } from "./python.ts";
 
@@ -107,6 +107,14 @@ describe("numbers and texts as Python writes them", () => {
     [1e21, "1,000,000,000,000,000,000,000"],
     [Number.POSITIVE_INFINITY, "inf"],
   ])("%d has commas", (value, text) => expect(commas(value)).toBe(text));
+
+  it.each([
+    [12345, "12,345"],
+    [999_499, "999,499"],
+    [999_500, "1.00·10⁶"],
+    [1_125_000, "1.12·10⁶"],
+    [3.8267e21, "3.83·10²¹"],
+  ])("%d programs have at most three digits", (value, text) => expect(programsText(value)).toBe(text));
 
   it.each([
     [0.125, 0.12],

@@ -60,6 +60,17 @@ describe("the tuning panel", () => {
     expect(looks).toEqual([{ tuning: { brush: ["gx", 4, 8] } }]);
   });
 
+  it("moves the end whose handle is dragged, to the value that is nearest", () => {
+    const { panel, looks } = shown();
+    const handle = panel.element.querySelector('[data-handle="gx/high"]') as Element;
+    const [low = 0, middle = 0] = AXIS.ys;
+    pointer(handle, "pointerdown", AXIS.x, (AXIS.ys.at(-1) ?? 0) - 8);
+    pointer(window, "pointermove", AXIS.x, low - 30);
+    pointer(window, "pointerup", AXIS.x, middle + 3);
+
+    expect(looks).toEqual([{ tuning: { brush: ["gx", AXIS.values[0], AXIS.values[1]] } }]);
+  });
+
   it("leaves a press without a drag, and a drag beside the axes, to the picture", () => {
     const { panel, looks } = shown();
     pointer(panel.stage.element, "pointerdown", 100, 160);

@@ -168,9 +168,7 @@ def _slower(row: FamilyRow, book: Ledger) -> Outcome | None:
     if longer < 0.0005:
         short, text = f"no faster than {best.family}", f"Its fastest kernel was no faster than {by} in common rounds."
     else:
-        percent = f"{longer:.1%}" if longer < 0.1 else f"{longer:.0%}"
-        short = f"lost by {percent}"
-        text = f"Its fastest kernel took {percent} longer than {by}."
+        short, text = _margin(longer, by)
     details = tuple(
         (f"{t.trial} of {t.candidate}", f"{seconds_text(t.time_s)} in its trial")
         for t in (own, best)
@@ -179,6 +177,15 @@ def _slower(row: FamilyRow, book: Ledger) -> Outcome | None:
     return Outcome(
         "slower", short, f"{text} Both times are from tuning, where they are comparable.", best.trial, details
     )
+
+
+def _margin(longer: float, by: str) -> tuple[str, str]:
+    """How much longer the fastest kernel took than the best one, in two words and as a sentence."""
+    if longer >= 1:
+        times = f"{longer + 1:.3g}×"
+        return f"took {times} as long", f"Its fastest kernel took {times} as long as {by}."
+    percent = f"{longer:.1%}" if longer < 0.1 else f"{longer:.0%}"
+    return f"lost by {percent}", f"Its fastest kernel took {percent} longer than {by}."
 
 
 def _failed(row: FamilyRow, _: Ledger) -> Outcome | None:

@@ -14,6 +14,7 @@ from prism_explore.diagnose.compare_runs import RunComparison
 from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, QuestionState
 from prism_explore.diagnose.what_if import WhatIf
+from prism_explore.events.format import programs_text
 from prism_explore.verify.replay import Replay
 from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.panels.cards import MAX_LINKS, action
@@ -212,7 +213,7 @@ def _what_if_cards(question: Question, found: WhatIf) -> tuple[Card, ...]:
             f"{len(row.reopened):,} of {row.regions:,} reopen"
             + (f", {row.covered:,} are pruned by another rule" if row.covered else "")
             + (f", {row.unreached:,} were not reached" if row.unreached else "")
-            + (f"; they represent {row.stood_for:,.0f} programs" if row.stood_for else ""),
+            + (f"; they represent {programs_text(row.stood_for)} programs" if row.stood_for else ""),
         )
         for row in found.rows
     ]

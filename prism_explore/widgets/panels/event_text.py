@@ -6,7 +6,7 @@ from typing import NamedTuple, assert_never
 
 from prism_explore.events import kinds
 from prism_explore.events.claim import tuning_end_text
-from prism_explore.events.format import count_text, fork_text, seconds_text, verdict_text
+from prism_explore.events.format import count_text, fork_text, programs_text, seconds_text, verdict_text
 from prism_explore.widgets.refs import lemma_ref, names_graph
 from prism_explore.widgets.views.marks import PRUNED_KINDS
 from prism_explore.widgets.views.tuning import parameters_text
@@ -41,7 +41,7 @@ def log_line(event: kinds.Event) -> LogLine:
             text = f"{event.family} is complete: its result can equal that of the program"
             return LogLine(text, event.family, "family")
         case kinds.SpaceCounted():
-            return LogLine(f"the space has {event.whole:,.0f} graphs, pruned and ill-formed ones included")
+            return LogLine(f"the space has {programs_text(event.whole)} graphs, pruned and ill-formed ones included")
         case kinds.CandidateInstantiated():
             maps = ", ".join(event.uses) or "no dim is partitioned"
             return LogLine(f"maps were chosen for {event.candidate}: {maps}", event.candidate)

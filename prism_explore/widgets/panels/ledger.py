@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from prism_explore.diagnose.evidence import VERDICT_SENTENCES
 from prism_explore.events.claim import shown_claim
+from prism_explore.events.format import programs_text
 from prism_explore.events.kinds import Soundness, Steered
 from prism_explore.events.ledger import THINGS, Ledger
 from prism_explore.widgets.panels.cards import SOUNDNESS, action
@@ -111,7 +112,7 @@ def _reason_table(ledger: Ledger) -> Table:
                 c.rule,
                 c.soundness,
                 Cell(f"{c.count:,} {c.things}", c.count),
-                Cell(f"{c.stood_for:,.0f}", c.stood_for),
+                Cell(programs_text(c.stood_for), c.stood_for),
             ),
         )
         for c in ledger.prune_counts

@@ -184,20 +184,26 @@ def tensor_inspector(ref: str, context: Context) -> Inspector | None:
         kind,
         "",
         (f"{where}{description[0].lower()}{description[1:]}",),
-        (*details, *(("equal to", term) for _, term, _ in classes)),
-        cards=tuple(
-            Card(
-                "lemma",
-                step.kind,
-                "",
-                EVIDENCE,
-                formula=step.equation,
-                formula_math=step.equation_math,
-                details=(("why", step.justification),),
-                steps=(step,) if step.lines else (),
-            )
-            for step in steps
-            if step.ref == ref
+        details,
+        cards=(
+            *(
+                Card(c, "expanded", "", "Equal to", formula=term, formula_math=to_mathml(term))
+                for c, term, _ in classes
+            ),
+            *(
+                Card(
+                    "lemma",
+                    step.kind,
+                    "",
+                    EVIDENCE,
+                    formula=step.equation,
+                    formula_math=step.equation_math,
+                    details=(("why", step.justification),),
+                    steps=(step,) if step.lines else (),
+                )
+                for step in steps
+                if step.ref == ref
+            ),
         ),
         links=(*(Link(eclass_id(owner, c), f"e-class {c}") for c, _, _ in classes), *_places(tensor, context)),
     )

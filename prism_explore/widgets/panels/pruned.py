@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from prism_explore.events.format import programs_text
 from prism_explore.events.kinds import Reason
 from prism_explore.events.ledger import THINGS, What
 from prism_explore.generate.pruning.rules import RULE_NAMES
@@ -66,7 +67,7 @@ def region_inspector(ref: str, context: Context) -> Inspector | None:
     region = events.regions.get(ref)
     if region is None:
         return None
-    programs = f"{region.stood_for:,.0f} program{'' if region.stood_for == 1 else 's'}"
+    programs = f"{programs_text(region.stood_for)} program{'' if region.stood_for == 1 else 's'}"
     return Inspector(
         ref,
         f"{ref}: a pruned subtree",

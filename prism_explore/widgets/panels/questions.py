@@ -30,16 +30,16 @@ _COLUMNS = (
     Column("python", "in Python", mono=True),
     Column("answer", "answer", wide=True),
 )
-_FORM_LIMITS: Mapping[str, str] = {
-    "block_ops": "block operators",
-    "block_inputs": "block inputs",
-    "accumulators": "accumulators",
-    "custom_kernels": "custom kernels",
-    "predefined_kernels": "library calls",
-    "grid_dims": "grid dims",
-    "nodes": "node budget",
+_FORM_LIMITS: Mapping[str, tuple[str, str]] = {
+    "block_ops": ("block operators", "The largest number of operators in one kernel; loads count, the store does not."),
+    "block_inputs": ("block inputs", "The largest number of tensors that one kernel reads."),
+    "accumulators": ("accumulators", "The largest number of sums over the for-loop in one kernel."),
+    "custom_kernels": ("custom kernels", "The largest number of generated kernels."),
+    "predefined_kernels": ("library calls", "The largest number of kernels that are single library operators."),
+    "grid_dims": ("grid dims", "The largest number of grid dims of a kernel, from 1 to 3."),
+    "nodes": ("node budget", "The number of partial sGraphs that are expanded before the search stops."),
 }
-"""The limits of the search space in the form, with their labels; Python accepts every limit."""
+"""The limits of the search space in the form, with their labels and tooltips; Python accepts every limit."""
 
 
 def questions_panel(context: Context) -> QuestionsSection:
@@ -71,7 +71,7 @@ def questions_panel(context: Context) -> QuestionsSection:
 
 
 def _form(space: Space, target: str) -> WhatIfForm:
-    limits = tuple(Limit(name, label, getattr(space, name)) for name, label in _FORM_LIMITS.items())
+    limits = tuple(Limit(name, label, getattr(space, name), tip) for name, (label, tip) in _FORM_LIMITS.items())
     rules = tuple((rule.name, rule.sentence) for rule in RULES if space.active(rule.name))
     return WhatIfForm(tuple(GPUS), target, limits, rules)
 

@@ -622,6 +622,8 @@ class Limit:
     label: str
     value: int
     """Its value in this search."""
+    tip: str
+    """What it limits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from prism_explore.events.claim import shown_claim
-from prism_explore.events.format import seconds_text
+from prism_explore.events.format import programs_text, seconds_text
 from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import FamilyRow, Ledger, SpaceBreakdown, Trial, best_first, ledger, outcome
 from prism_explore.events.phases import seconds_per_stage
@@ -125,7 +125,7 @@ def pruned_table(book: Ledger) -> TextTable:
     """One row per rule and reason, most frequent first."""
     headings = ("reason", "rule", "soundness", "pruned", "count", "programs", "explanation", "example")
     rows = tuple(
-        (c.code, c.rule, c.soundness, c.what, f"{c.count:,}", f"{c.stood_for:,.0f}", c.sentence, c.example)
+        (c.code, c.rule, c.soundness, c.what, f"{c.count:,}", programs_text(c.stood_for), c.sentence, c.example)
         for c in book.prune_counts
     )
     return TextTable(headings, rows, "nothing was pruned", ("count", "programs"))

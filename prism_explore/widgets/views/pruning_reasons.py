@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from prism_explore.events.format import programs_text
 from prism_explore.events.ledger import Ledger, PruneCount
 from prism_explore.widgets.drawing.text_metrics import shorten, width_px
 from prism_explore.widgets.scene import Item, Scene, Shape, Text
@@ -47,7 +48,7 @@ def reasons_scene(book: Ledger, width: float = 960.0) -> Scene:
         tip = (
             f"{row.code} by {row.rule} [{row.soundness}]: {row.sentence}\n"
             f"{row.count:,} of {book.prunings(what=row.what):,} {row.things}, for example "
-            f"{row.example}; they represent {row.stood_for:,.0f} programs"
+            f"{row.example}; they represent {programs_text(row.stood_for)} programs"
         )
         items.append(Shape(f"{ident}#label", "text", "plain", 0, y, width, ROW_PX, "none", line, row.example, tip))
         items.append(

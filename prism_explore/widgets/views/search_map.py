@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from prism_explore.events.format import count_text
+from prism_explore.events.format import count_text, programs_text
 from prism_explore.events.kinds import RegionPruned
 from prism_explore.events.ledger import FamilyRow, Ledger
 from prism_explore.widgets.drawing.text_metrics import width_px
@@ -203,7 +203,7 @@ class _Icicle:
         codes_text = "\n".join(f"{n:,} × {code} [{soundness}]" for code, n in counts.most_common())
         tip = (
             f"{regions}: {first.operator}\n{first.reason.sentence}\n{codes_text}\n"
-            f"for {programs:,.0f} {'program' if programs == 1 else 'programs'} ({first.counted})"
+            f"for {programs_text(programs)} {'program' if programs == 1 else 'programs'} ({first.counted})"
         )
         y, kind = depth * ROW_PX, PRUNED_KINDS[soundness]
         n, ref = len(group), first.region
@@ -255,7 +255,7 @@ class _Icicle:
         status = {"open": "no verdict yet", "impossible": "no maps satisfy the constraints"}.get(row.status, row.status)
         tip = (
             f"{row.family}: {status}"
-            + (", the best so far" if row.is_best else "")
+            + (", the best" if row.is_best else "")
             + (f", {row.choice} by you" if row.choice else "")
         )
         texts = (Text(x, y + MARK_PX / 2 + 4, "?", "letter"),) if kind == "unknown" else ()
@@ -269,7 +269,7 @@ class _Icicle:
         if kind == "refuted":
             self._badge(row.family, "cross", "cross", left + 3, y + 3, MARK_PX - 6, "")
         if row.is_best:
-            self._badge(row.family, "best", "star", left + 7, y - 10, 15, "the best so far")
+            self._badge(row.family, "best", "star", left + 7, y - 10, 15, "the best")
 
     def _badge(self, family: str, badge: str, outline: Outline, x: float, y: float, size: float, tip: str) -> None:
         shape = Shape(f"{family}#{badge}", "mark", f"badge-{badge}", x, y, size, size, outline, ref=family, tip=tip)

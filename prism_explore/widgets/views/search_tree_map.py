@@ -158,6 +158,7 @@ class _TreeMap:
     def _node_row(self, node: TreeNode, depth: int, is_open: bool | None) -> OutlineRow:
         leaves = self.leaves[node.id]
         size = count_text(leaves, "leaf", "leaves")
+        children = count_text(len(node.children), "child", "children")
         families = self._families_text([node.id])
         is_frontier = is_open is None and not self.tree.finished and not (node.children or node.families)
         kind = "frontier" if is_frontier else "expanded"
@@ -168,7 +169,7 @@ class _TreeMap:
             for s in (
                 f"{node.id}: {node.operator or 'start'}, {node.level} level",
                 node.expression and f"computes {node.expression}",
-                f"{size} below, {len(node.pruned):,} pruned here, {len(node.children):,} children",
+                f"{size} below, {len(node.pruned):,} pruned here, {children}",
                 families and f"leads to {families}",
                 "collapsed; + expands it" if is_open is False else "not expanded yet" if is_frontier else "",
             )

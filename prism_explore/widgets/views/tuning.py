@@ -122,7 +122,7 @@ def _point(chart: Chart, number: int, trial: Trial, is_best: bool) -> None:
     tip += f"\n{raced}, measured" if raced.source == "race" else ""
     tip += f"\n{raced.warning}" if raced.warning else ""
     if is_best:
-        chart.mark(trial.trial, "trial-best", "star", number, time.time_s, trial.trial, f"{tip}\nthe best so far", 18)
+        chart.mark(trial.trial, "trial-best", "star", number, time.time_s, trial.trial, f"{tip}\nthe best", 18)
     else:
         chart.mark(trial.trial, "trial", "circle", number, time.time_s, trial.trial, tip)
 

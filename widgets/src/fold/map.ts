@@ -4,7 +4,7 @@
 import type { Item, Scene, Shape, Text } from "../scene.ts";
 import type { Columns } from "./columns.ts";
 import type { FamilyMark, Reason, Soundness, State } from "./counts.ts";
-import { columns as columnsOf, commas, countText, hundredths } from "./text.ts";
+import { columns as columnsOf, commas, countText, hundredths, programsText } from "./text.ts";
 import type { TreeNode } from "./tree.ts";
 
 type Outline = NonNullable<Shape["outline"]>;
@@ -295,7 +295,7 @@ class Icicle {
     const codesText = common.map(([other, n]) => `${commas(n)} × ${other} [${soundness}]`).join("\n");
     const tip =
       `${regions}: ${field<string>("operator")}\n${sentence}\n${codesText}\n` +
-      `for ${commas(programs)} ${programs === 1 ? "program" : "programs"} (${field<string>("counted")})`;
+      `for ${programsText(programs)} ${programs === 1 ? "program" : "programs"} (${field<string>("counted")})`;
     this.items.push({
       ...block(id, drawing.pruned_kinds[soundness], x, depth * drawing.row_px, w, drawing.row_px),
       texts: this.fitting(options, x, w, depth, "letter"),
@@ -389,7 +389,7 @@ class Icicle {
     };
     const tip =
       `${family}: ${words[row.status] ?? row.status}` +
-      (row.is_best ? ", the best so far" : "") +
+      (row.is_best ? ", the best" : "") +
       (choice ? `, ${choice} by you` : "");
     const question: Text[] =
       kind === "unknown" ? [{ x, y: y + mark / 2 + 4, text: "?", kind: "letter" }] : [];
@@ -407,7 +407,7 @@ class Icicle {
       tip,
     });
     if (kind === "refuted") badge("cross", "cross", left + 3, y + 3, mark - 6, "");
-    if (row.is_best) badge("best", "star", left + 7, y - 10, 15, "the best so far");
+    if (row.is_best) badge("best", "star", left + 7, y - 10, 15, "the best");
   }
 
   /** Draw the legend of the marks and patterns that occur; return its height. */

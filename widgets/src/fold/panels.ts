@@ -5,7 +5,7 @@ import type { Inspector, Row, Table } from "../sections.ts";
 import type { Columns } from "./columns.ts";
 import type { State } from "./counts.ts";
 import type { Member, Pool } from "./pool.ts";
-import { commas } from "./text.ts";
+import { commas, programsText } from "./text.ts";
 
 type LogLine = readonly [text: string, ref: string, kind: string];
 type Words = Readonly<Record<string, string | number>>;
@@ -122,7 +122,8 @@ export class Texts {
     for (const [name, word] of Object.entries(words)) {
       if (typeof word === "number") {
         const number = this.templates.numbers[name] ?? Number.NaN;
-        json = json.replaceAll(commas(number), commas(word)).replaceAll(String(number), commas(word));
+        const shown = name === "stood_for" ? programsText : commas;
+        json = json.replaceAll(shown(number), shown(word)).replaceAll(String(number), commas(word));
       } else {
         const quoted = JSON.stringify(word).slice(1, -1);
         json = json.replaceAll(this.templates.placeholders[name] ?? "\u0000", () => quoted);

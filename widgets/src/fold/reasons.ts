@@ -4,7 +4,7 @@ import type { Item, Scene } from "../scene.ts";
 import type { Cell, LedgerSection, Row } from "../sections.ts";
 import { type PruneCount, type Soundness, type State, THINGS } from "./counts.ts";
 import { block, type Drawing, letterOf, line, rounded, textPx } from "./map.ts";
-import { commas, percent, shorten } from "./text.ts";
+import { commas, percent, programsText, shorten } from "./text.ts";
 
 export function reasonsScene(state: State, drawing: Drawing, width: number): Scene {
   const rows = state.pruneCounts;
@@ -24,7 +24,7 @@ export function reasonsScene(state: State, drawing: Drawing, width: number): Sce
     const tip =
       `${row.code} by ${row.rule} [${row.soundness}]: ${row.sentence}\n` +
       `${commas(row.count)} of ${commas(total(row.what))} ${row.things}, for example ` +
-      `${row.example}; they represent ${commas(row.stood_for)} programs`;
+      `${row.example}; they represent ${programsText(row.stood_for)} programs`;
     items.push({
       ...line(`${ident}#label`, 0, y, width, drawing.row_px),
       texts: [
@@ -119,7 +119,7 @@ function reasonRow(row: PruneCount, kinds: Readonly<Record<Soundness, string>>):
       row.rule,
       row.soundness,
       { text: `${commas(row.count)} ${row.things}`, sort: row.count },
-      { text: commas(row.stood_for), sort: row.stood_for },
+      { text: programsText(row.stood_for), sort: row.stood_for },
     ],
   };
 }

@@ -11,6 +11,16 @@ export function commas(value: number): string {
     .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** A number of programs, as Python's `programs_text`: exact below a million, else with three digits. */
+export function programsText(count: number): string {
+  if (!(count >= 999_500)) return commas(count);
+  let exponent = String(BigInt(Math.floor(count))).length - 1;
+  let digits = halfEven(count / Number(`1e${exponent - 2}`));
+  if (digits === 1000) [digits, exponent] = [100, exponent + 1];
+  const power = String(exponent).replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)] ?? "");
+  return `${(digits / 100).toFixed(2)}·10${power}`;
+}
+
 /** A number with its noun, as Python's `count_text`. */
 export function countText(count: number, one: string, several: string): string {
   return `${commas(count)} ${count === 1 ? one : several}`;

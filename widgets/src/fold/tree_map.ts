@@ -178,6 +178,7 @@ class TreeMap {
     ];
     const leaves = this.leavesOf(node.id);
     const size = countText(leaves, "leaf", "leaves");
+    const children = countText(node.children.length, "child", "children");
     const families = familiesText(this.familyCounts, [node.id]);
     const below = node.children.length + node.families.length;
     const isFrontier = open === null && !this.state.tree.finished && below === 0;
@@ -185,7 +186,7 @@ class TreeMap {
     const tip = [
       `${node.id}: ${operator}, ${level} level`,
       expression && `computes ${expression}`,
-      `${size} below, ${commas(node.pruned.length)} pruned here, ${commas(node.children.length)} children`,
+      `${size} below, ${commas(node.pruned.length)} pruned here, ${children}`,
       families && `leads to ${families}`,
       open === false ? "collapsed; + expands it" : isFrontier ? "not expanded yet" : "",
     ];

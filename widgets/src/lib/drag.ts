@@ -16,7 +16,7 @@ export interface Box {
 /**
  * Follow the pointer until it is released. The picture does not move, and a press without a drag still selects what is
  * under it. `box` is the rectangle to draw for the interval, and `done` takes the interval; both in the coordinates of
- * the picture.
+ * the picture. The interval starts where the pointer was pressed, or at `fixed`.
  */
 export function dragInterval(
   stage: Stage,
@@ -25,13 +25,15 @@ export function dragInterval(
   along: "x" | "y",
   box: (low: number, high: number) => Box,
   done: (low: number, high: number) => void,
+  fixed: number | null = null,
 ): void {
-  const start = stage.at(down)[along];
-  let end = start;
+  const pressed = stage.at(down)[along];
+  const start = fixed ?? pressed;
+  let end = pressed;
   let moved = false;
   const move = (event: PointerEvent) => {
     end = stage.at(event)[along];
-    moved ||= Math.abs(end - start) > LEAST;
+    moved ||= Math.abs(end - pressed) > LEAST;
     if (!moved) return;
     mark(preview, "visibility", "visible");
     for (const [name, value] of Object.entries(box(Math.min(start, end), Math.max(start, end))))

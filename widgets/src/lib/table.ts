@@ -318,7 +318,9 @@ export class TableView {
         : column?.wide && given.tip
           ? [h("span", { class: "pe-clamp" }, mark_, given.text)]
           : [mark_, given.text];
-      return h("td", { class: classes || null, title: given.tip ?? null }, ...content);
+      // A long text is broken into lines of the column's width, so that it does not push other columns out of view.
+      const style = column?.width_ch && given.text.length > SHORT ? `max-width:${column.width_ch}ch` : null;
+      return h("td", { class: classes || null, title: given.tip ?? null, style }, ...content);
     });
     const tools = this.events.tools ? h("td", { class: "pe-tools" }, ...this.events.tools(row)) : null;
     const attributes = row.ref ? { "data-ref": row.ref, tabindex: -1, "aria-selected": "false" } : {};

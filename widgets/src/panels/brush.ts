@@ -78,13 +78,17 @@ export class Brush {
     else this.choose([axis.name, axis.values[from] ?? 0, axis.values[to] ?? 0]);
   }
 
+  /** Select the values between press and release; a drag of a handle moves one end, and the other one stays. */
   private drag(down: PointerEvent): void {
     if (down.button !== 0 || this.axes.length === 0) return;
     const start = this.stage.at(down);
     const axis = this.axes.find((a) => Math.abs(a.x - start.x) <= REACH_PX);
     if (!axis) return;
+    const handle = (down.target as Element).closest("[data-handle]")?.getAttribute("data-handle");
+    const other = handle ? axis[handle.endsWith("/low") ? "high" : "low"] : null;
+    const fixed = other === null ? null : (axis.ys[other] ?? 0);
     const [bottom = 0, top = 0] = [axis.ys[0], axis.ys.at(-1)];
-    if (start.y > bottom + 12 || start.y < top - 12) return;
+    if (other === null && (start.y > bottom + 12 || start.y < top - 12)) return;
     dragInterval(
       this.stage,
       this.preview,
@@ -92,10 +96,20 @@ export class Brush {
       "y",
       (low, high) => ({ x: axis.x - 10, y: low, width: 20, height: high - low }),
       (low, high) => {
+        if (other !== null) {
+          this.send(axis, other, nearest(axis.ys, low === fixed ? high : low));
+          return;
+        }
         const inside = axis.ys.flatMap((y, i) => (y >= low - 4 && y <= high + 4 ? [i] : []));
         const [first, last] = [inside[0], inside.at(-1)];
         if (first !== undefined && last !== undefined) this.send(axis, first, last);
       },
+      fixed,
     );
   }
+}
+
+/** The index of the value that is nearest to a height. */
+function nearest(ys: readonly number[], y: number): number {
+  return ys.reduce((best, at, i) => (Math.abs(at - y) < Math.abs((ys[best] ?? 0) - y) ? i : best), 0);
 }

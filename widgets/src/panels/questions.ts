@@ -70,12 +70,12 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
     const target = h("select", { class: "pe-select", name: "target" });
     const names = form.targets.includes(form.target) ? form.targets : [form.target, ...form.targets];
     for (const name of names) add(target, h("option", { value: name, selected: name === form.target }, name));
-    const number = (name: string, label: string, value: string, hint: string): HTMLElement =>
+    const number = (name: string, label: string, hint: string, tip: string): HTMLElement =>
       h(
         "label",
-        {},
+        { title: tip },
         h("span", {}, label),
-        h("input", { class: "pe-number", type: "number", min: 0, name, value, placeholder: hint }),
+        h("input", { class: "pe-number", type: "number", min: 0, name, placeholder: hint }),
       );
     const rules = form.rules.map(([rule, description]) =>
       h(
@@ -111,9 +111,14 @@ export class QuestionsPanel implements Panel<QuestionsSection> {
       h(
         "div",
         { class: "pe-fields" },
-        h("label", {}, h("span", {}, "machine"), target),
-        number("shared_memory_bytes", "shared memory, B", "", "unchanged"),
-        ...form.limits.map(({ name, label, value }) => number(name, label, "", String(value))),
+        h(
+          "label",
+          { title: "The machine for which kernels are searched." },
+          h("span", {}, "machine"),
+          target,
+        ),
+        number("shared_memory_bytes", "shared memory, B", "unchanged", "The scratch memory of one block."),
+        ...form.limits.map(({ name, label, value, tip }) => number(name, label, String(value), tip)),
       ),
       h("fieldset", {}, h("legend", {}, "rules off"), h("div", { class: "pe-checks" }, ...rules)),
     );
