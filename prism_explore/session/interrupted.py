@@ -40,7 +40,8 @@ class InterruptedSearch:
 
     def __str__(self) -> str:
         """What a new session says about it."""
-        return f"A search of {self.program} was interrupted after {self.events:,} events. {self.line} continues {self.path.name}."
+        stopped = f"A search of {self.program} was interrupted after {self.events:,} events."
+        return f"{stopped} {self.line} continues {self.path.name}."
 
 
 def find_interrupted(task: Task) -> InterruptedSearch | None:

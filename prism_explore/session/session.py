@@ -238,7 +238,8 @@ class Session(Record):
         Args:
             path: what `save` wrote.
             code: the torch code of the first session, or its trace. It is the baseline that kernels are timed against,
-                and it names the arguments. Without it `best` takes the program's inputs in order, and no baseline is timed.
+                and it names the arguments. Without it `best` takes the program's inputs in order, and no baseline is
+                timed.
             library: the `library` of the first session; it is code, so it is not in the file. Without it, a baseline
                 run that is still to come leaves it out, and `best` cannot call it where it was fastest. A library call
                 that the search found by itself is found again.
@@ -287,8 +288,8 @@ class Session(Record):
         """
         if self.interrupted is None:
             raise ShapeError(
-                f"no interrupted search of {self.program.name} on {self.task.target.name} at these sizes was found when "
-                "this session was created; px.Session.load(path, code) continues any saved search"
+                f"when this session was created, no interrupted search of {self.program.name} on "
+                f"{self.task.target.name} at these sizes was found; px.Session.load(path, code) continues any saved one"
             )
         explicit = self.task.library.explicit
         library = None if explicit is None else explicit.traced.reference
