@@ -6,6 +6,7 @@ the outcome of the family. Tables, inspectors and `why()` all use it, so that th
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,15 +63,17 @@ def outcome(row: FamilyRow, book: Ledger) -> Outcome:
 def best_first(book: Ledger) -> tuple[FamilyRow, ...]:
     """The families: the best one, the other timed ones by time, then proved, unknown, undecided and refuted ones.
 
-    Families that the user rejected come last.
+    Those that were not timed are in the order of their modelled lower bounds, as far as these are known. Families that
+    the user rejected come last.
     """
     ranks = {"proved": 1, "unknown": 2, "open": 3, "refuted": 4, "impossible": 5}
 
     def key(row: FamilyRow) -> tuple[bool, int, float, int]:
+        untimed_s = math.inf if row.floor_s is None else row.floor_s
         timed = row.best is not None and row.best.time_s is not None
         rank = 6 if row.choice == "rejected" else 0 if timed else ranks[row.status]
         # The race is not comparable with the trials of other families, so the trial decides.
-        time_s = row.best.time_s if row.best is not None and row.best.time_s is not None else 0.0
+        time_s = row.best.time_s if row.best is not None and row.best.time_s is not None else untimed_s
         return not row.is_best, rank, time_s, int(re.sub(r"\D", "", row.family) or 0)
 
     return tuple(sorted(book.families, key=key))

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, cast, get_args
 
+from prism_explore.cost.roofline import time_bound_of_graph
 from prism_explore.diagnose.jobs import Question, QuestionKind
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Entry
@@ -309,6 +310,7 @@ class Memo:
         self.frame_places = lru_cache(32)(partial(_frame_places, self.growth))
         self.rewrites = lru_cache(64)(partial(_rewrites, self.equalities))
         self.work_model = lru_cache(256)(work_model)
+        self.lower_bound_s = lru_cache(256)(_lower_bound_s)
         self._patterns: tuple[object, Patterns] | None = None
 
     def patterns(self, tree: SearchTree, root: str) -> Patterns:
@@ -317,6 +319,14 @@ class Memo:
         if self._patterns is None or self._patterns[0] != key:
             self._patterns = (key, Patterns(tree, root))
         return self._patterns[1]
+
+
+def _lower_bound_s(graph: SGraph, shapes: tuple[tuple[str, int], ...], machine: Target) -> float | None:
+    """The modelled lower bound on the time of a candidate; None where a symbol has no size."""
+    try:
+        return time_bound_of_graph(graph, dict(shapes), machine).time_s
+    except PrismError:
+        return None
 
 
 def _classes_scene(verdict: VerdictReached, width: float, labels: tuple[tuple[str, str], ...]) -> Scene:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from prism_explore.diagnose.evidence import evidence, floats_part
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import CertificateReplayed, FloatsAssessed, Reason, VerdictReached
-from prism_explore.events.ledger import Outcome, OutcomeCode, best_first, outcome
+from prism_explore.events.ledger import Ledger, Outcome, OutcomeCode, best_first, outcome
 from prism_explore.widgets.panels.answers import EVIDENCE, evidence_cards, part_card
 from prism_explore.widgets.panels.cards import (
     MAX_LINKS,
@@ -26,7 +26,7 @@ from prism_explore.widgets.panels.cards import (
     time_details,
     trial_time_cell,
 )
-from prism_explore.widgets.panels.context import Context, QuestionList
+from prism_explore.widgets.panels.context import Context, QuestionList, graph_of
 from prism_explore.widgets.panels.questions import cancel_actions, question_cards
 from prism_explore.widgets.panels.sections import Action, Card, Cell, Column, Inspector, Link, Pair, Row, Table
 from prism_explore.widgets.panels.tables import family_status
@@ -56,6 +56,8 @@ _COLUMNS = (
         "error", "error", "right", tip="largest deviation from the float64 reference, relative to its largest value"
     ),
 )
+MAX_MODELLED = 200
+"""Largest number of candidates whose bounds are computed for the table; each takes about 2 ms, once."""
 OUTCOME_KIND: Mapping[OutcomeCode, str] = {
     "best": "badge-best",
     "rejected": "pruned-user",
@@ -77,7 +79,7 @@ OUTCOME_KIND: Mapping[OutcomeCode, str] = {
 
 def families_panel(context: Context) -> Table:
     """The table of families, the best one first."""
-    ledger, events = context.ledger, context.events
+    ledger, events = with_modelled_bounds(context), context.events
     rows: list[Row] = []
     for f in best_first(ledger):
         found = outcome(f, ledger)
@@ -97,6 +99,23 @@ def families_panel(context: Context) -> Table:
     return Table(_COLUMNS, tuple(rows), "No family is complete yet. Press . for one step, or Space to run the search.")
 
 
+def with_modelled_bounds(context: Context) -> Ledger:
+    """The ledger with the lower bounds of proved families, where no tuning has computed them, as on another machine."""
+    ledger, search = context.ledger, context.search
+    machine = search.machine or search.stand_in
+    proved = [c for c, found in context.events.verdicts.items() if found.verdict == "proved"]
+    if machine is None or ledger.trials or search.state == "running" or len(proved) > MAX_MODELLED:
+        return ledger
+    least_s: dict[str, float] = {}
+    for candidate in proved:
+        graph, family = graph_of(candidate, context.events), context.events.candidates[candidate].family
+        bound_s = None if graph is None else context.memo.lower_bound_s(graph, search.shapes, machine)
+        if bound_s is not None:
+            least_s[family] = min(bound_s, least_s.get(family, bound_s))
+    rows = (f if f.floor_s is not None else replace(f, floor_s=least_s.get(f.family)) for f in ledger.families)
+    return replace(ledger, families=tuple(rows))
+
+
 def _floats_tip(assessed: FloatsAssessed | None) -> str:
     return "" if assessed is None else f"In floating point: {assessed.detail}."
 
@@ -106,7 +125,7 @@ def family_inspector(ref: str, context: Context) -> Inspector | None:
     events, questions = context.events, context.search.questions
     if ref not in events.families:
         return None
-    row = next(r for r in context.ledger.families if r.family == ref)
+    row = next(r for r in with_modelled_bounds(context).families if r.family == ref)
     found = outcome(row, context.ledger)
     details: list[Pair] = [
         ("candidates", f"{row.candidates}: {row.proved} proved, {row.unknown} unknown, {row.refuted} refuted"),
