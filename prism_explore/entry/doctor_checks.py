@@ -172,6 +172,31 @@ def _widgets_of(python: Path, where: str, environment: str) -> Outcome:
     return Works(f"{where}; with {listed}")
 
 
+_VOILA_CODE = """
+from pathlib import Path
+from jupyter_core.paths import jupyter_path
+for kind, name in (("nbconvert", "base"), ("nbconvert", "lab"), ("voila", "lab")):
+    folders = [Path(p) / kind / "templates" / name for p in jupyter_path()]
+    if not any(folder.is_dir() for folder in folders):
+        print(kind)
+"""
+
+
+def check_voila() -> Outcome:
+    """Whether Voila finds the templates without which it shows an empty page or cell."""
+    found = _versions("voila", "nbconvert")
+    if "voila" not in found:
+        return NotHere("voila is not installed", "pip install voila, if notebooks are to be served as pages")
+    code = [sys.executable, "-c", _VOILA_CODE]
+    done = subprocess.run(code, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    missing = sorted(set(done.stdout.split()))
+    if done.returncode != 0 or missing:
+        what = f"the templates of {' and '.join(missing)}" if missing else done.stderr.strip()[-200:]
+        packages = " ".join(missing or ["voila", "nbconvert"])
+        return Failed(f"{_text(found)}; not found: {what}", f"pip install --force-reinstall {packages}")
+    return _widgets_of(Path(sys.executable), f"{_text(found)} and its templates", "this environment")
+
+
 def check_browser_half() -> Outcome:
     """The bundles that the explorer and reports send to the browser."""
     folder = Path(__file__).resolve().parent.parent / "widgets" / "static"
@@ -345,6 +370,7 @@ CHECKS: tuple[Check, ...] = (
     Check("machine", check_machine, "everything", "use Python 3.11 or later", True),
     Check("Jupyter kernel", check_kernel, "the explorer in a notebook", "pip install 'ipykernel!=7.0.*'"),
     Check("Jupyter server", check_server, "the explorer in a notebook", "pip install jupyterlab anywidget"),
+    Check("Voila", check_voila, "the explorer in a page of Voila", "pip install voila"),
     Check(
         "browser half", check_browser_half, "the explorer and reports", "pip install --force-reinstall prism-explore"
     ),

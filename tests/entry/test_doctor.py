@@ -166,3 +166,23 @@ def test_a_kernel_is_recognized() -> None:
     assert not doctor_checks.is_kernel()
     code = "from prism_explore.entry.doctor_checks import is_kernel; print(is_kernel())"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+def test_voila_without_templates_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    versions = {"voila": "0.5", "nbconvert": "7.0"}
+    monkeypatch.setattr(doctor_checks, "_versions", lambda *_: versions)
+    python = tmp_path / "python"
+    monkeypatch.setattr(sys, "executable", str(python))
+    for printed, state, said in (
+        ("voila", "fails", "pip install --force-reinstall voila"),
+        ("", "fails", "pip install anywidget in this environment"),
+    ):
+        # The first script lists missing templates, the second one the browser halves.
+        lists = f"echo {printed}" if printed else "true"
+        python.write_text(f'#!/bin/sh\ncase "$2" in *labextensions*) echo anywidget 0.1 missing;; *) {lists};; esac\n')
+        python.chmod(0o755)
+        found = row("Voila")
+        assert found[0] == state
+        assert said in found[2]
+    versions.pop("voila")
+    assert row("Voila")[0] == "not here"

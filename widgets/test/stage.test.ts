@@ -56,6 +56,15 @@ describe("a picture that is larger than its panel", () => {
     expect(stage.scale).toBe(1);
   });
 
+  it("begins at its first item where its upper left part is empty, else at its corner", () => {
+    const stage = shown();
+    const [item] = SCENE.items;
+    stage.update({ ...SCENE, title: "another one", items: [{ ...item, x: 400 }] as Scene["items"] });
+    expect(stage.x).toBe(316 - 600 - 8);
+    stage.update({ ...SCENE, title: "the first one again" });
+    expect(stage.x).toBe(8);
+  });
+
   it("is fitted as a whole by the first fit after it was moved or zoomed", () => {
     const stage = shown();
     stage.overview();

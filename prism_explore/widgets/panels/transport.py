@@ -9,11 +9,14 @@ from prism_explore.diagnose.evidence import VERDICT_SENTENCES
 from prism_explore.events.claim import shown_claim
 from prism_explore.events.ledger import Ledger
 from prism_explore.events.phases import PHASES
+from prism_explore.widgets.drawing.text_metrics import shorten
 from prism_explore.widgets.jupyter.live import State
 from prism_explore.widgets.panels.context import Context, SearchInfo
 from prism_explore.widgets.panels.event_text import log_line
 from prism_explore.widgets.panels.sections import Counter, Phase, Transport
 
+MAX_LAST_CHARACTERS = 80
+"""Length of the last event in the sentences above an earlier state; the log has all of it."""
 PHASE_TEXT: Mapping[str, str] = {
     "generate": "Extend partial sGraphs operator by operator, and prune those that cannot be a result.",
     "instantiate": "Choose how each dim is partitioned: imap, omap, fmap.",
@@ -66,8 +69,8 @@ def past_notice(count: int, total: int, last: str) -> str:
         last: the last event that is shown, as a line of the log.
     """
     return (
-        f"Earlier state, event {count:,} of {total:,}: {last.rstrip('.')}. "
-        "The search itself is not changed, and steering is disabled."
+        f"Earlier state, event {count:,} of {total:,}: {shorten(last.rstrip('.'), MAX_LAST_CHARACTERS)}. "
+        "The search is not changed; steering is disabled."
     )
 
 

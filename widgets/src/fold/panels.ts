@@ -5,7 +5,10 @@ import type { Inspector, Row, Table } from "../sections.ts";
 import type { Columns } from "./columns.ts";
 import type { State } from "./counts.ts";
 import type { Member, Pool } from "./pool.ts";
-import { commas, programsText } from "./text.ts";
+import { commas, programsText, shorten } from "./text.ts";
+
+/** Length of the last event in the sentences above an earlier state, as in Python. */
+const MAX_LAST = 80;
 
 type LogLine = readonly [text: string, ref: string, kind: string];
 type Words = Readonly<Record<string, string | number>>;
@@ -134,7 +137,7 @@ export class Texts {
 
   /** The sentences above an earlier state, whose last event has this line in the log. */
   pastNotice(count: number, last: string): string {
-    return this.fill(this.templates.past, { children: count, operator: last.replace(/\.+$/, "") });
+    return this.fill(this.templates.past, { children: count, operator: shorten(last.replace(/\.+$/, ""), MAX_LAST) });
   }
 
   /** An event as one line of the log. */

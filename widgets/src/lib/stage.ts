@@ -183,8 +183,19 @@ export class Stage {
     this.scale = this.whole ? all : readable;
     this.x = Math.max(MARGIN, (width - this.scene.width * this.scale) / 2);
     this.y = this.scroll ? MARGIN : Math.max(MARGIN, (height - this.scene.height * this.scale) / 2);
+    if (!this.whole) this.skipEmptyCorner(width, height);
     this.moved = false;
     this.place();
+  }
+
+  /** Where the upper left part has a frame only, begin at its first item. */
+  private skipEmptyCorner(width: number, height: number): void {
+    const lefts = this.drawing.targets
+      .filter((t) => t.w * this.scale < width && t.y * this.scale < height)
+      .map((t) => t.x * this.scale);
+    const left = Math.min(...lefts);
+    if (Number.isFinite(left) && left > width - 2 * MARGIN)
+      this.x = inside(2 * MARGIN - left, this.scene?.width ?? 0, this.scale, width);
   }
 
   zoom(factor: number, at?: { readonly x: number; readonly y: number }): void {
@@ -199,11 +210,11 @@ export class Stage {
     this.place();
   }
 
-  /** Move the picture so that an item is visible. */
-  reveal(ref: string): void {
+  /** Move the picture so that an item is visible; false if it has no such item. */
+  reveal(ref: string): boolean {
     const shape = this.drawing.targets.find((t) => t.ref === ref);
     const { clientWidth: width, clientHeight: height } = this.element;
-    if (!shape || width === 0) return;
+    if (!shape || width === 0) return false;
     const left = shape.x * this.scale + this.x;
     const top = shape.y * this.scale + this.y;
     const [w, high] = [shape.w * this.scale, shape.h * this.scale];
@@ -216,6 +227,7 @@ export class Stage {
       this.moved = true;
       this.place();
     }
+    return true;
   }
 
   /** Select the next item in a direction. */

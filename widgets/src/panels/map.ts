@@ -29,6 +29,9 @@ export class MapPanel implements Panel<MapSection> {
   private selected: readonly string[] = [];
   private brush: TimeBrush | null = null;
   private marksSimilar = false;
+  private isTree = false;
+  /** The selection to which the tree is to be scrolled. */
+  private sought = "";
 
   constructor(private readonly host: Host) {
     this.picture = new Picture("map", "Search map", "tree", host);
@@ -61,6 +64,8 @@ export class MapPanel implements Panel<MapSection> {
     this.brush = data.brush;
     this.showInterval(data.brush);
     this.stage.update(data.scene);
+    this.isTree = data.mode === "tree";
+    this.seek();
     this.stage.filter(data.dimmed);
     this.picture.updated();
     // Below a list of reasons, a second one would say the same.
@@ -70,9 +75,11 @@ export class MapPanel implements Panel<MapSection> {
   }
 
   select(refs: readonly string[], related?: readonly string[]): void {
+    if (refs[0] !== this.selected[0]) this.sought = refs[0] ?? "";
     this.selected = refs;
     this.showSimilar();
     this.stage.select(refs, related);
+    this.seek();
     this.reasons.select(refs);
   }
 
@@ -84,6 +91,11 @@ export class MapPanel implements Panel<MapSection> {
   close(): void {
     this.stage.close();
     this.reasons.close();
+  }
+
+  /** Scroll the tree to a new selection, as soon as it has a row. */
+  private seek(): void {
+    if (this.isTree && this.sought && this.stage.reveal(this.sought)) this.sought = "";
   }
 
   /** Without a selection, nothing is similar to it. The button keeps its place, so that no click moves the map. */
