@@ -255,10 +255,12 @@ class Session(Record):
             ShapeError: the code computes another program, or `library` another value; or `library` is passed without
                 the code, or for a search whose baselines were timed without one.
         """
-        traced = code if isinstance(code, Traced) else None
-        if code is not None and traced is None:
-            name = str(read_manifest(path).get("program", "")) or None
-            traced = trace(code, {**(inputs or {}), **more_inputs}, name)
+        match code:
+            case None | Traced():
+                traced = code
+            case _:
+                name = str(read_manifest(path).get("program", "")) or None
+                traced = trace(code, {**(inputs or {}), **more_inputs}, name)
         task, saved = read_search(path, traced)
         also = library_of(library, traced, task.baselines, task.program.name, timed_library_calls(saved.events))
         if also.explicit is not None:
