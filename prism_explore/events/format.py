@@ -31,6 +31,15 @@ def programs_text(count: float) -> str:
     return f"{digits // 100}.{digits % 100:02d}·10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
+def factor_text(factor: float) -> str:
+    """A factor with three digits, or all digits before the point.
+
+    >>> factor_text(1.978), factor_text(1081.2)
+    ('1.98×', '1,081×')
+    """
+    return f"{factor:,.0f}×" if factor >= 999.5 else f"{factor:.3g}×"
+
+
 def verdict_text(event: VerdictReached) -> str:
     """The verdict and the method that decided it, such as `proved by normal form`."""
     return f"{event.verdict} by {event.method}" if event.method else event.verdict

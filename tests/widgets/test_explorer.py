@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from prism_explore.events.kinds import BaselineMeasured, Event, VerdictReached
+from prism_explore.events.kinds import BaselineMeasured, Event, TrialMeasured, VerdictReached
 from prism_explore.events.ledger import ledger
 from prism_explore.tune.runner.baseline_table import ROOFLINE
 from prism_explore.widgets.explorer import Explorer
@@ -211,6 +211,20 @@ def test_a_modelled_number_is_called_modelled_and_a_measured_one_measured() -> N
     assert [c.label for c in seen.result.comparisons if c.limit] == ["of the limit (modelled)"]
 
 
+def test_a_time_below_the_modelled_limit_is_said_to_be_disturbed() -> None:
+    events = tuple(
+        replace(e, time_s=1e-9, p20_s=1e-9, p80_s=1e-9) if isinstance(e, TrialMeasured) else e
+        for e in story()
+        if not isinstance(e, BaselineMeasured)
+    )
+    widget = Explorer(FakeSession(events, "finished"))  # type: ignore[arg-type]
+    (limit,) = (c for c in widget.picture().result.comparisons if c.limit)
+    widget.close()
+
+    assert (limit.label, limit.ratio) == ("of the limit (modelled)", "over 100%")
+    assert "time it again" in limit.description
+
+
 @pytest.mark.parametrize(("share", "shown"), [(0.9, "measured"), (1.04, "measured"), (1.7, "modelled")])
 def test_a_measured_limit_that_the_kernel_beats_is_replaced_by_the_modelled_one(share: float, shown: str) -> None:
     raced = BaselineMeasured(ROOFLINE, 3e-4, 2e-4, 4e-4, 9, ratio=share)
@@ -219,6 +233,7 @@ def test_a_measured_limit_that_the_kernel_beats_is_replaced_by_the_modelled_one(
     widget.close()
 
     assert limit.label == f"of the limit ({shown})"
+    assert limit.ratio != "over 100%"
     assert ("300 µs, is none: the machine was slower" in limit.description) == (shown == "modelled")
 
 
@@ -377,7 +392,7 @@ def test_a_look_back_shows_the_search_as_it_was_and_leaves_it_where_it_is(shown:
 
     assert (first, len(story())) == (then.transport.cursor, then.transport.events)
     assert 1 == len(then.families.rows) < len(now.families.rows)
-    assert then.transport.past_notice.startswith(f"Earlier state, event {first} of {len(story())}: f1 is complete")
+    assert then.transport.past_notice.startswith(f"Earlier state, event {first} of {len(story())} (f1 is complete")
     assert () == then.transport.enabled
     shown.receive(kind="look", cursor=first - 1)
     assert 0 == len(shown.picture().families.rows)

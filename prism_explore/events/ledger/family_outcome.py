@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from prism_explore.events.format import count_text, seconds_text
+from prism_explore.events.format import count_text, factor_text, seconds_text
 from prism_explore.events.kinds import Reason
 from prism_explore.events.ledger.rows import FamilyRow, Ledger
 
@@ -185,7 +185,7 @@ def _slower(row: FamilyRow, book: Ledger) -> Outcome | None:
 def _margin(longer: float, by: str) -> tuple[str, str]:
     """How much longer the fastest kernel took than the best one, in two words and as a sentence."""
     if longer >= 1:
-        times = f"{longer + 1:.3g}×"
+        times = factor_text(longer + 1)
         return f"took {times} as long", f"Its fastest kernel took {times} as long as {by}."
     percent = f"{longer:.1%}" if longer < 0.1 else f"{longer:.0%}"
     return f"lost by {percent}", f"Its fastest kernel took {percent} longer than {by}."

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from prism_explore.events.format import seconds_text
+from prism_explore.events.format import factor_text, seconds_text
 
 TimeSource: TypeAlias = Literal["race", "trial"]
 
@@ -69,10 +69,10 @@ class KernelTime:
     def doubt(self) -> str:
         """The first of the warnings in a few words; empty if there is none."""
         if self.race_to_trial > DOUBTFUL_RATIO:
-            return f"race and trial differ {self.race_to_trial:.3g}×"
+            return f"race and trial differ {factor_text(self.race_to_trial)}"
         if self.waited > BUSY_SHARE:
             return "the machine was busy"
-        return f"times vary {self.p80_s / self.p20_s:.3g}×" if self._varies else ""
+        return f"times vary {factor_text(self.p80_s / self.p20_s)}" if self._varies else ""
 
     @property
     def _varies(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from prism_explore.diagnose.compare_runs import FamilyPair, Line, RunComparison
 from prism_explore.diagnose.merged_tree import DIFFERENCES, Difference, MergedStep
+from prism_explore.events.format import factor_text
 from prism_explore.events.ledger import FamilyRow
 from prism_explore.widgets.jupyter.live import SessionLike
 from prism_explore.widgets.panels.cards import STATUS_KIND, seconds_cell
@@ -259,7 +260,7 @@ def _families(pairs: tuple[FamilyPair, ...]) -> Table:
     for pair in sorted(pairs, key=order):
         a, b = pair.rows
         where, kind = ("both", "same") if a and b else ("only A", "only-a") if a else ("only B", "only-b")
-        ratio = Cell("–") if pair.ratio is None else Cell(f"{pair.ratio:.3g}×", pair.ratio)
+        ratio = Cell("–") if pair.ratio is None else Cell(factor_text(pair.ratio), pair.ratio)
         ref = f"a:{a.family}" if a is not None else f"b:{b.family}" if b is not None else ""
         rows.append(Row(ref, (Cell(where, kind=kind), *_family_cells(a), *_family_cells(b), ratio)))
     return Table(_FAMILY_COLUMNS, tuple(rows), "Neither search has a family yet.")

@@ -38,7 +38,7 @@ MAX_REASONS = 4
 _COLUMNS = (
     Column("family", "family", width_ch=7),
     Column("status", "status", width_ch=13),
-    Column("choice", "you", tip="accepted, preferred or rejected by you", width_ch=9),
+    Column("choice", "you", tip="accepted, preferred or rejected by you", width_ch=8),
     Column(
         "outcome", "why not", wide=True, tip="why the family is not the best: slower, not proved, not timed, rejected"
     ),
@@ -49,7 +49,7 @@ _COLUMNS = (
         "lower bound (modelled)",
         "right",
         tip="the roofline: no kernel of it is faster in the cost model",
-        width_ch=11,
+        width_ch=12,
     ),
     Column("candidates", "candidates", "right", tip="number proved / unknown / refuted, and the total", width_ch=12),
     Column(

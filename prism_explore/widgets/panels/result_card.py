@@ -12,7 +12,7 @@ from prism_explore.cost.work import work_of
 from prism_explore.errors import PrismError
 from prism_explore.events.claim import why_untimed
 from prism_explore.events.fastest import OURS
-from prism_explore.events.format import count_text, seconds_text
+from prism_explore.events.format import count_text, factor_text, seconds_text
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.ledger import Ledger, Trial, outcome, why_untuned
 from prism_explore.events.no_improvement import NothingFaster
@@ -27,7 +27,7 @@ ROOFLINE = "roofline"
 NOTABLE = 0.95
 """A smaller ratio of work between the kernel and the program is named as a reason."""
 DISTURBED = 1.05
-"""A measured limit of more than this times the time of the kernel was disturbed; measured times vary by less."""
+"""A limit of more than this times the time of the kernel shows that one was disturbed; measured times vary by less."""
 
 
 def result_card(context: Context) -> ResultCard:
@@ -134,19 +134,21 @@ def _raced(b: BaselineMeasured, best_s: float) -> Comparison:
     if not b.samples:
         return Comparison(b.name, "–", "not timed", b.note)
     if not b.ratio:
-        return Comparison(b.name, f"{b.time_s / best_s:.3g}×", seconds_text(b.time_s), b.note or "Both times, divided.")
+        return Comparison(
+            b.name, factor_text(b.time_s / best_s), seconds_text(b.time_s), b.note or "Both times, divided."
+        )
     how = (
         f"The time of {b.name} divided by that of the kernel, median over the rounds of the final race: {b.ratio:.3g} "
         f"({b.ratio_p25:.3g} to {b.ratio_p75:.3g} in half of the rounds). More than 1: the kernel is faster."
     )
-    return Comparison(b.name, f"{b.ratio:.3g}×", seconds_text(b.time_s), how)
+    return Comparison(b.name, factor_text(b.ratio), seconds_text(b.time_s), how)
 
 
 def _timed_first(b: RivalTimed, best_s: float) -> Comparison:
     if not b.samples:
         return Comparison(b.name, "–", "not timed", b.note)
     how = f"{b.name} was timed before the enumeration, not in the same run as the kernel; the final race compares both."
-    return Comparison(b.name, f"{b.time_s / best_s:.3g}×", seconds_text(b.time_s), how)
+    return Comparison(b.name, factor_text(b.time_s / best_s), seconds_text(b.time_s), how)
 
 
 def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]:
@@ -165,7 +167,13 @@ def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]
             )
     if not modelled:
         return ()
-    return (Comparison("of the limit (modelled)", f"{modelled / best_s:.0%}", seconds_text(modelled), how, True),)
+    share = f"{modelled / best_s:.0%}"
+    if modelled / best_s > DISTURBED:
+        share = "over 100%"
+        how += (
+            " The measured time is below it: the timing or the figures of this machine were disturbed; time it again."
+        )
+    return (Comparison("of the limit (modelled)", share, seconds_text(modelled), how, True),)
 
 
 # ---------------------------------------------------------------- why it won
@@ -178,10 +186,11 @@ def find_runner_up(best: Trial, ledger: Ledger) -> Trial | None:
 def _margin(ratio: float, runner_up: str) -> str:
     """How much faster it was than the runner-up; the best is chosen in rounds that both run, not by their trials."""
     if ratio < 0.995:
-        return f"its trial took {1 / ratio:.3g}× the time of the runner-up {runner_up}; it was chosen in common rounds"
+        slower = factor_text(1 / ratio)
+        return f"its trial took {slower} the time of the runner-up {runner_up}; it was chosen in common rounds"
     if ratio < 1.005:
         return f"no slower than the runner-up {runner_up} in their trials"
-    return f"{ratio:.3g}× as fast as the runner-up {runner_up} in their trials"
+    return f"{factor_text(ratio)} as fast as the runner-up {runner_up} in their trials"
 
 
 def _why_best(best: Trial, runner_up: Trial | None, context: Context) -> str:

@@ -69,7 +69,7 @@ def past_notice(count: int, total: int, last: str) -> str:
         last: the last event that is shown, as a line of the log.
     """
     return (
-        f"Earlier state, event {count:,} of {total:,}: {shorten(last.rstrip('.'), MAX_LAST_CHARACTERS)}. "
+        f"Earlier state, event {count:,} of {total:,} ({shorten(last.rstrip('.'), MAX_LAST_CHARACTERS)}). "
         "The search is not changed; steering is disabled."
     )
 
