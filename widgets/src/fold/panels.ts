@@ -137,7 +137,10 @@ export class Texts {
 
   /** The sentences above an earlier state, whose last event has this line in the log. */
   pastNotice(count: number, last: string): string {
-    return this.fill(this.templates.past, { children: count, operator: shorten(last.replace(/\.+$/, ""), MAX_LAST) });
+    return this.fill(this.templates.past, {
+      children: count,
+      operator: shorten(last.replace(/\.+$/, ""), MAX_LAST),
+    });
   }
 
   /** An event as one line of the log. */
