@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 AS_ROOT := $(shell if [ "$$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
 export PYTHONUTF8 := 1
 
-.PHONY: help setup explore test thorough lint format widgets notebooks bench clean browser emulator node
+.PHONY: help setup explore test thorough fuzz lint format widgets notebooks bench clean browser emulator node
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ test: $(VENV)/.test browser emulator node ## run every test: Python, browser, Ty
 thorough: $(VENV)/.test ## run the tests with random cases, with twenty times as many: about two hours
 	@OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n 2 --dist loadfile -m "hypothesis or mutants" \
 		--hypothesis-profile=thorough --mutants=100000 --timeout=7200 $(ARGS)
+
+# What fails is kept in tests/fuzz/corpus/, and the tests try it from then on.
+fuzz: $(VENV)/.test ## open 100,000 damaged files of every kind that the package reads (ARGS="kernel graph --seed 1")
+	@$(BIN)/python -m tests.fuzz --files 100000 $(ARGS)
 
 lint: $(VENV)/.test node ## check style, types and layers, in both languages
 	@$(BIN)/python -m pytest -q tests/test_checks.py $(ARGS)

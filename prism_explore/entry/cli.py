@@ -109,7 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--against", default="", metavar="PROGRAM", help="a workload, or a file with a program")
     check.add_argument("--evidence", action="store_true", help="print the evidence for each verdict")
     check.add_argument("--certify", action="store_true", help="replay each proof in egglog; prints its evidence")
-    check.add_argument("--seed", type=int, default=0)
+    check.add_argument("--seed", type=_seed, default=0)
     check.add_argument("--json", action="store_true", help="print one JSON object per graph instead")
     show = commands.add_parser("show", help="print a table or an object of a saved search")
     show.add_argument("file", type=Path, metavar="FILE", help="a .prism file")
@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
         "--at", action="append", default=[], metavar="SYMBOL=N", help="tune at this value of a symbol, such as b=8"
     )
     run.add_argument("--target", default="cpu", help="the machine (default: this one's CPU)")
-    run.add_argument("--seed", type=int, default=0)
+    run.add_argument("--seed", type=_seed, default=0)
     run.add_argument(
         "--budget",
         choices=("quick", "thorough"),
@@ -156,6 +156,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, found {text!r}")
+    return int(text)
 
 
 def _sizes(given: Sequence[str]) -> dict[str, int]:

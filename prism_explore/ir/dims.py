@@ -8,6 +8,7 @@ a *condition* of a candidate, and never assumed here.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -235,7 +236,11 @@ def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
 
 
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*|\d+|[-+*/^()])")
+_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*|[0-9]{1,40}|[-+*/^()])")
+MOST_EXPONENT = 64
+"""Of a symbol in the text of a size."""
+MOST_SHOWN = 200
+"""Characters of a text in the message that it is not a size."""
 
 
 @memoize(4096)
@@ -267,33 +272,33 @@ ONE = Dim((((), Fraction(1)),))
 
 
 def _parse(text: str) -> Dim:
-    tokens: list[str] = []
-    position = 0
-    while position < len(text.rstrip()):
+    tokens: deque[str] = deque()
+    position, end = 0, len(text.rstrip())
+    while position < end:
         match = _TOKEN.match(text, position)
         if match is None:
-            raise ParseError(f"not a size: {text!r} (stuck at column {position + 1})")
+            raise ParseError(f"not a size: {shortened(text)} (stuck at column {position + 1})")
         tokens.append(match.group(1))
         position = match.end()
     tokens.append("")
 
     def fail() -> ParseError:
-        return ParseError(f"not a size: {text!r}; expected something like 4096/(gx*f)")
+        return ParseError(f"not a size: {shortened(text)}; expected something like 4096/(gx*f)")
 
     def atom() -> Dim:
-        token = tokens.pop(0)
+        token = tokens.popleft()
         if token == "(":
             inside = total()
-            if tokens.pop(0) != ")":
+            if tokens.popleft() != ")":
                 raise fail()
             return inside
         if not token or not (token.isdigit() or _SYMBOL.match(token)):
             raise fail()
         base = dim(int(token)) if token.isdigit() else dim(token)
         if tokens[0] == "^":
-            tokens.pop(0)
-            exponent = tokens.pop(0)
-            if not exponent.isdigit():
+            tokens.popleft()
+            exponent = tokens.popleft()
+            if not exponent.isdecimal() or int(exponent) > MOST_EXPONENT:
                 raise fail()
             result = ONE
             for _ in range(int(exponent)):
@@ -304,22 +309,30 @@ def _parse(text: str) -> Dim:
     def product() -> Dim:
         result = atom()
         while tokens[0] in ("*", "/"):
-            result = result * atom() if tokens.pop(0) == "*" else result / atom()
+            result = result * atom() if tokens.popleft() == "*" else result / atom()
         return result
 
     def total() -> Dim:
         negative = tokens[0] == "-"
         if negative:
-            tokens.pop(0)
+            tokens.popleft()
         result = ZERO - product() if negative else product()
         while tokens[0] in ("+", "-"):
-            result = result + product() if tokens.pop(0) == "+" else result - product()
+            result = result + product() if tokens.popleft() == "+" else result - product()
         return result
 
-    result = total()
-    if tokens != [""]:
+    try:
+        result = total()
+    except RecursionError:
+        raise fail() from None
+    if list(tokens) != [""]:
         raise fail()
     return result
+
+
+def shortened(text: str) -> str:
+    """A text in quotes, as far as it fits into a message."""
+    return repr(text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}...")
 
 
 def is_natural(d: Dim) -> bool:

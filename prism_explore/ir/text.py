@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import cast
 
 from prism_explore.errors import ParseError
-from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.dims import Dim, dim, shortened
 from prism_explore.ir.elementwise import BINARY, UNARY, BinaryFn
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
@@ -160,10 +160,12 @@ def _body(graph: SGraph) -> list[str]:
 
 
 _ASSIGN = re.compile(r"(?P<name>%\d+|[A-Za-z_]\w*) = (?P<rest>.+)\Z")
-_CALL = re.compile(r"(?P<op>\w+)\((?P<args>(?:[^()]|\([^()]*\))*)\)(?P<tail>.*)\Z")
+_CALL = re.compile(r"(?P<op>\w+)\((?P<args>(?:[^()]++|\([^()]*+\))*+)\)(?P<tail>.*)\Z")
 _INPUT = re.compile(
     r"input (?P<dtype>\w+)\[(?P<dims>[^\]]*)\](?: order\((?P<order>[^)]*)\))?(?: strides\((?P<strides>.*)\))?\Z"
 )
+_MAP = re.compile(r"\[ *(?:(?:-|[0-9]{1,9}) *(?:, *(?:-|[0-9]{1,9}) *)*)?\]")
+_NATURAL = re.compile(r"[0-9]{1,18}")
 _HEADER = re.compile(r"\s*grid\[(?P<grid>[^\]]*)\](?: loop\[(?P<loop>[^\]]*)\])?\Z")
 
 
@@ -192,7 +194,7 @@ def parse(text: str) -> SGraph:
     """
     head, graph = _parse(text)
     if head != "sgraph":
-        raise ParseError(f"line 1: expected 'sgraph', found {head!r}; parse_program reads a program")
+        raise ParseError(f"line 1: expected 'sgraph', found {shortened(head)}; parse_program reads a program")
     return graph
 
 
@@ -221,7 +223,7 @@ def parse_program(text: str) -> TensorProgram:
     head, graph = _parse(text)
     match = re.fullmatch(r"program (\w+)", head)
     if match is None:
-        raise ParseError(f"line 1: expected 'program NAME', found {head!r}")
+        raise ParseError(f"line 1: expected 'program NAME', found {shortened(head)}")
     return TensorProgram(match.group(1), graph)
 
 
@@ -274,14 +276,14 @@ def _parse(text: str) -> tuple[str, SGraph]:
 def _assignment(line: str, number: int) -> tuple[str, str]:
     match = _ASSIGN.match(line)
     if match is None:
-        raise ParseError(f"line {number}: expected 'NAME = OPERATOR(...)', found {line!r}")
+        raise ParseError(f"line {number}: expected 'NAME = OPERATOR(...)', found {shortened(line)}")
     return match.group("name"), match.group("rest")
 
 
 def _call(rest: str, number: int) -> tuple[str, list[str], str]:
     match = _CALL.match(rest)
     if match is None:
-        raise ParseError(f"line {number}: expected an operator call, found {rest!r}")
+        raise ParseError(f"line {number}: expected an operator call, found {shortened(rest)}")
     inside = re.findall(r"[^,\[]+(?:\[[^\]]*\])?", match.group("args"))
     return match.group("op"), [a.strip() for a in inside if a.strip()], match.group("tail")
 
@@ -294,31 +296,32 @@ def _expect_position(name: str, position: int, number: int) -> None:
 def _operand(name: str, names: dict[str, int], limit: int, number: int) -> int:
     if name in names:
         return names[name]
-    if re.fullmatch(r"%\d+", name) and int(name[1:]) < limit:
+    if name.startswith("%") and _NATURAL.fullmatch(name[1:]) and int(name[1:]) < limit:
         return int(name[1:])
-    raise ParseError(f"line {number}: {name!r} names no earlier tensor")
+    raise ParseError(f"line {number}: {shortened(name)} names no earlier tensor")
 
 
 def _input_type(rest: str, number: int) -> TensorType:
     match = _INPUT.match(rest)
-    if match is None or match.group("dtype") not in DTYPES:
-        raise ParseError(f"line {number}: expected 'input f32[DIM, ...]', found {rest!r}")
+    axes = [d.strip() for d in ((match and match.group("order")) or "").split(",") if d.strip()]
+    if match is None or match.group("dtype") not in DTYPES or not all(map(_NATURAL.fullmatch, axes)):
+        raise ParseError(f"line {number}: expected 'input f32[DIM, ...]', found {shortened(rest)}")
     dims = tuple(dim(d.strip()) for d in match.group("dims").split(",") if d.strip())
-    order = tuple(int(d) for d in (match.group("order") or "").split(",") if d.strip())
+    order = tuple(map(int, axes))
     strides = tuple(dim(s.strip()) for s in (match.group("strides") or "").split(",") if s.strip())
     return TensorType(dims, cast(DType, match.group("dtype")), order, strides)
 
 
 def _dtype(text: str, number: int) -> DType:
     if text not in DTYPES:
-        raise ParseError(f"line {number}: unknown dtype {text!r}; known are {', '.join(DTYPES)}")
+        raise ParseError(f"line {number}: unknown dtype {shortened(text)}; known are {', '.join(DTYPES)}")
     return cast(DType, text)
 
 
 def _block(tail: str, nodes: tuple[Node, ...], number: int) -> BlockGraph:
     match = _HEADER.match(tail)
     if match is None:
-        raise ParseError(f"line {number}: expected 'grid[x=..] loop[i=..]', found {tail.strip()!r}")
+        raise ParseError(f"line {number}: expected 'grid[x=..] loop[i=..]', found {shortened(tail.strip())}")
 
     def parallel(text: str) -> ParallelDim:
         name, _, size = text.partition("=")
@@ -330,7 +333,7 @@ def _block(tail: str, nodes: tuple[Node, ...], number: int) -> BlockGraph:
 
 def _node(op: str, args: list[str], tail: str, names: dict[str, int], limit: int, number: int) -> Node:
     if tail.strip():
-        raise ParseError(f"line {number}: nothing may follow {op}(...), found {tail.strip()!r}")
+        raise ParseError(f"line {number}: nothing may follow {op}(...), found {shortened(tail.strip())}")
     keywords = dict(a.split("=", 1) for a in args if "=" in a)
     call = _Call(op, [a for a in args if "=" not in a], keywords, number)
     made = _operator(call)
@@ -350,7 +353,7 @@ class _Call:
 
     def integer(self, key: str) -> int:
         """A natural number."""
-        if not self.keywords.get(key, "").isdigit():
+        if not _NATURAL.fullmatch(self.keywords.get(key, "")):
             raise self.error(f"{self.op} needs {key}=N")
         return int(self.keywords[key])
 
@@ -372,7 +375,7 @@ class _Call:
         """The items of a list."""
         text = self.keywords.get(key, "")
         if not (text.startswith("[") and text.endswith("]")):
-            raise self.error(f"{self.op} needs {key}=[..], found {text!r}")
+            raise self.error(f"{self.op} needs {key}=[..], found {shortened(text)}")
         return [part.strip() for part in text[1:-1].split(",") if part.strip()]
 
     def map(self, key: str) -> tuple[int | None, ...] | None:
@@ -380,8 +383,8 @@ class _Call:
         text = self.keywords.get(key, "")
         if text == "?":
             return None
-        if not re.fullmatch(r"\[[-\d, ]*\]", text):
-            raise self.error(f"{self.op} needs {key}=[..], found {text!r}")
+        if not _MAP.fullmatch(text):
+            raise self.error(f"{self.op} needs {key}=[..], found {shortened(text)}")
         return tuple(None if d.strip() == "-" else int(d) for d in text[1:-1].split(",") if d.strip())
 
     def constant(self) -> Fraction:
@@ -425,7 +428,7 @@ def _operator(call: _Call) -> Op:
             dtype = _dtype(call.keywords.get("dtype", ""), call.line)
             return Band(call.size("rows"), call.size("columns"), low, high, dtype)
         case "permute":
-            if not all(d.isdigit() for d in call.items("order")):
+            if not all(map(_NATURAL.fullmatch, call.items("order"))):
                 raise call.error("permute needs order=[..] of dims")
             return Permute(tuple(map(int, call.items("order"))))
         case "reshape":
@@ -441,11 +444,11 @@ def _operator(call: _Call) -> Op:
         case "store":
             return Store(call.map("omap"))
         case op:
-            raise call.error(f"unknown operator {op!r}")
+            raise call.error(f"unknown operator {shortened(op)}")
 
 
 def _load(call: _Call) -> Load:
     operand, fmap = call.operands, call.keywords.get("fmap")
-    if len(operand) != 1 or not operand[0].isdigit() or (fmap is not None and not fmap.isdigit()):
+    if len(operand) != 1 or not _NATURAL.fullmatch(operand[0]) or not _NATURAL.fullmatch(fmap or "0"):
         raise call.error("expected load(OPERAND, imap=[..], fmap=N)")
     return Load(int(operand[0]), call.map("imap"), int(fmap) if fmap is not None else None)

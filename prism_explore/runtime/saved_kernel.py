@@ -38,7 +38,10 @@ from prism_explore.verify.prover import Prover
 
 FORMAT = FileFormat("prism-kernel", 1, "saved kernel", ".kernel")
 _DATA, _SOURCE = "kernel.json", "kernel.txt"
-_DAMAGED = (ValueError, KeyError, TypeError, IndexError, ParseError, ShapeError, RecursionError, AssertionError)
+_DAMAGED = (
+    *(ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, AssertionError),
+    *(ParseError, ShapeError),
+)
 """What reading damaged data can raise."""
 _TORCH_WAS_FASTER = "torch was faster where it was tuned, and no torch code is in the file: the kernel runs"
 
@@ -240,8 +243,12 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
 
 def _verify_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
     graph = saved.verified.candidate.sgraph
-    candidate = replace(saved.verified.candidate, conditions=graph.conditions())
-    match Prover(candidate.family.program).verify(candidate, Journal(), seed):
+    try:
+        candidate = replace(saved.verified.candidate, conditions=graph.conditions())
+        verdict = Prover(candidate.family.program).verify(candidate, Journal(), seed)
+    except ShapeError as error:
+        raise JournalVersionError(f"{path} is damaged: {error}") from None
+    match verdict:
         case Verified() as verified:
             return verified
         case Refuted(_, counterexample):

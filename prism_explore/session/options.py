@@ -24,7 +24,7 @@ from prism_explore.tune.runner.baseline_table import BASELINES
 OPTION_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "target": ((str, Target), "the name of a machine, such as 'cpu' or 'h100', or a px.Target"),
     "at": ((Mapping,), "a number per symbol, such as at={'b': 8}"),
-    "seed": ((int,), "a whole number"),
+    "seed": ((int,), "a whole number from 0"),
     "budget": ((Budget, str), "a px.Budget, such as px.Budget(trials=64, seconds=60), or 'quick' or 'thorough'"),
     "space": ((Space,), "a px.Space, such as dataclasses.replace(px.default_space(program), block_ops=9)"),
     "name": ((str,), "a text"),
@@ -43,12 +43,14 @@ def check_options(**options: object) -> None:
     """Check the types of options; None means that an option is left out.
 
     Raises:
-        ShapeError: a value has another type.
+        ShapeError: a value has another type, or the seed is negative.
     """
     for name, value in options.items():
         types, takes = OPTION_TYPES[name]
         if value is not None and (not isinstance(value, types) or isinstance(value, bool)):
             raise ShapeError(f"{name}= takes {takes}; found {value!r}, a {type(value).__name__}")
+    if isinstance(seed := options.get("seed"), int) and seed < 0:
+        raise ShapeError(f"seed= takes {OPTION_TYPES['seed'][1]}; found {seed}")
 
 
 def budget_of(budget: Budget | BudgetName | None) -> Budget:

@@ -268,7 +268,10 @@ class Session(Record):
         task, journal = replace(task, library=also), ReplayedJournal(saved.entries)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
-        replay_saved(journal, sess._engine, sess._steering, tick)
+        try:
+            replay_saved(journal, sess._engine, sess._steering, tick)
+        except JournalVersionError as error:
+            raise JournalVersionError(f"{path}: {error}") from None
         if is_notebook():
             sess._save_from(None, len(journal))
         return sess

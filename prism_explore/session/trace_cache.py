@@ -53,7 +53,7 @@ class TraceCache:
         if path is None:
             return None
         try:
-            return _read(path.read_text(encoding="utf-8"), code)
+            return read_trace(path.read_text(encoding="utf-8"), code)
         except (OSError, ValueError, PrismError):
             return None
 
@@ -66,7 +66,7 @@ class TraceCache:
         part = path.with_name(f"{path.stem}.{os.getpid()}.{threading.get_ident()}")
         with contextlib.suppress(OSError):  # the finished search, which is stored beside it, reports it
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            part.write_text(_written(traced), encoding="utf-8")
+            part.write_text(trace_text(traced), encoding="utf-8")
             part.replace(path)
             by_age = sorted(self._folder.glob(f"*{SUFFIX}"), key=lambda p: p.stat().st_mtime)
             for old in by_age[:-MOST_TRACES]:
@@ -82,22 +82,23 @@ class TraceCache:
         return self._folder / f"{digest_of([identity, types, name, called, versions, code_digest()])}{SUFFIX}"
 
 
-def _written(traced: Traced) -> str:
+def trace_text(traced: Traced) -> str:
+    """The text of a trace, for `read_trace`."""
     bindings = [[b.name, b.source, b.permute] for b in traced.bindings]
     return json.dumps([show(traced.program), bindings, traced.arguments, traced.operators])
 
 
-def _read(text: str, code: Callable[..., Any]) -> Traced:
+def read_trace(text: str, code: Callable[..., Any]) -> Traced:
     """The trace in a file.
 
     Raises:
         ValueError: the file is damaged.
         PrismError: it has no program.
     """
-    plain: Any = json.loads(text)
     try:
+        plain: Any = json.loads(text)
         program, bindings, arguments, operators = plain
         read = tuple(Binding(str(n), str(source), tuple(map(int, permute))) for n, source, permute in bindings)
         return Traced(parse_program(str(program)), read, code, tuple(map(str, arguments)), operators=str(operators))
-    except TypeError as error:
+    except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None

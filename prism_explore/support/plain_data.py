@@ -81,9 +81,30 @@ class PlainData:
             value = self._converter.structure(data, kind)
         except BaseValidationError as error:
             raise ValueError("; ".join(transform_error(error, kind.__name__, _message))) from None
+        except TypeError:  # cattrs looks for fields in it without a check
+            raise ValueError(f"{kind.__name__}: found {data!r}, expected fields and their values") from None
         if difference := _difference(data, self.write(value), kind.__name__):
             raise ValueError(difference)
         return value
+
+
+def named_numbers(data: object) -> tuple[tuple[str, int], ...]:
+    """A list of pairs of a name and a whole number, such as sizes.
+
+    >>> named_numbers([["gx", 4], ["f", 2]])
+    (('gx', 4), ('f', 2))
+
+    Raises:
+        ValueError: it is something else.
+    """
+    found: list[tuple[str, int]] = []
+    for pair in cast("list[object]", data) if isinstance(data, list) else ["no list"]:
+        match pair:
+            case [str(name), int(number)] if not isinstance(number, bool):
+                found.append((name, number))
+            case _:
+                raise ValueError(f"expected names with whole numbers, found {pair!r}")
+    return tuple(found)
 
 
 def _message(error: BaseException, kind: type | None) -> str:

@@ -11,19 +11,19 @@ changed.
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Infeasible, Outcome, Parameters, Timed
+from prism_explore.support.plain_data import named_numbers
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
 from prism_explore.tune.strategies.optuna_samplers import StudyFile
@@ -51,7 +51,11 @@ _FIRST_COLUMNS = (
 _LATER_COLUMNS = ("p20_s", "p80_s")
 """Null in rows that an earlier version stored or exported."""
 _COLUMNS = (*_FIRST_COLUMNS, *_LATER_COLUMNS)
+_NUMBERS = ("time_s", "error", *_LATER_COLUMNS)
+"""The columns with a number or null; the others are texts."""
+_LARGEST = 1e300
 _TIMED = "timed"
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +105,19 @@ class Database:
             "select program, shapes, machine, versions, count(time_s), count(*) - count(time_s), min(time_s) "
             "from trials group by program, shapes, machine, versions order by program, shapes, machine, versions"
         )
-        return tuple(
-            StoredGroup(
-                program.partition("\n")[0].removeprefix("program "),
-                tuple(json.loads(shapes).items()),
-                machine,
-                tuple(json.loads(versions).items()),
-                *counted,
+        with self._damage_named():
+            return tuple(
+                StoredGroup(
+                    _checked("program", program).partition("\n")[0].removeprefix("program "),
+                    tuple(_mapping("shapes", shapes, int).items()),
+                    _checked("machine", machine),
+                    tuple(_mapping("versions", versions, str).items()),
+                    timed,
+                    failed,
+                    _checked("time_s", fastest_s),
+                )
+                for program, shapes, machine, versions, timed, failed, fastest_s in rows
             )
-            for program, shapes, machine, versions, *counted in rows
-        )
 
     def trials(
         self,
@@ -124,13 +131,16 @@ class Database:
         Raises:
             JournalVersionError: the file is not such a database, is damaged, or has a later version.
         """
+        columns = ("candidate", "numbers", "outcome", "time_s", "error", "reason", *_LATER_COLUMNS)
         rows = self._select(
-            "select candidate, numbers, outcome, time_s, error, reason, p20_s, p80_s from trials "
+            f"select {', '.join(columns)} from trials "
             "where program = ? and shapes = ? and machine = ? and versions = ? "
             "order by time_s is null, time_s, candidate, numbers",
             *_identity(program, shapes, target, versions),
         )
-        return tuple(StoredTrial(candidate, _parameters(numbers), *rest) for candidate, numbers, *rest in rows)
+        with self._damage_named():
+            checked = (tuple(map(_checked, columns, row)) for row in rows)
+            return tuple(StoredTrial(candidate, _parameters(numbers), *rest) for candidate, numbers, *rest in checked)
 
     def study(
         self, program: TensorProgram, shapes: Mapping[str, int], target: Target, versions: tuple[tuple[str, str], ...]
@@ -180,12 +190,13 @@ class Database:
             JournalVersionError: a line is not a trial; then nothing was stored.
         """
         rows: list[tuple[Any, ...]] = []
-        for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate(Path(path).read_bytes().splitlines(), 1):
             try:
-                data = json.loads(line)
-                rows.append(_row(data))
-            except (ValueError, TypeError, KeyError) as error:
-                raise JournalVersionError(f"{path}: line {number} is not a trial: {error}") from None
+                rows.append(_row(json.loads(line.decode("utf-8"))))
+            except (ValueError, RecursionError) as error:
+                raise JournalVersionError(
+                    f"{path}: line {number} is not a trial: {error}; expected what `export_trials` wrote"
+                ) from None
         with self._open() as file:
             for row in rows:
                 _insert(file, row)
@@ -205,11 +216,21 @@ class Database:
             with closing(sqlite3.connect(self.path, timeout=30.0)) as file, file:
                 self._prepare(file)
                 yield file
-        except sqlite3.DatabaseError as error:
-            raise JournalVersionError(
-                f"{self.path} is not a database of trials, or is damaged: {error}. It was not changed; "
-                "move it away or name another file"
-            ) from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise self._damaged(error) from None
+
+    @contextmanager
+    def _damage_named(self) -> Generator[None]:
+        try:
+            yield
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> JournalVersionError:
+        return JournalVersionError(
+            f"{self.path} is not a database of trials, or is damaged: {error}. It was not changed; "
+            "move it away or name another file"
+        )
 
     def _prepare(self, file: sqlite3.Connection) -> None:
         if _version(file) == VERSION:
@@ -270,22 +291,56 @@ def _row(data: Any) -> tuple[Any, ...]:
     fields = cast("dict[str, Any]", data)
     if not set(_FIRST_COLUMNS) <= set(fields) <= set(_COLUMNS):
         raise ValueError(f"expected the fields {', '.join(_COLUMNS)}")
-    for name in _COLUMNS:
-        value = fields.get(name)
-        if name in ("time_s", "error", *_LATER_COLUMNS):
-            if value is not None and (not isinstance(value, int | float) or not math.isfinite(value) or value < 0):
-                raise ValueError(f"{name} is {value!r}")
-        elif not isinstance(value, str):
-            raise ValueError(f"{name} is {value!r}")
+    row = tuple(_checked(name, fields.get(name)) for name in _COLUMNS)
     if (fields["outcome"] == _TIMED) != (fields["time_s"] is not None):
         raise ValueError(f"the outcome is {fields['outcome']!r} and the time {fields['time_s']!r}")
     _parameters(fields["numbers"])
-    return tuple(fields.get(c) for c in _COLUMNS)
+    _mapping("shapes", fields["shapes"], int)
+    _mapping("versions", fields["versions"], str)
+    return row
+
+
+def _checked(column: str, value: Any) -> Any:
+    """The value of a column.
+
+    Raises:
+        ValueError: it has another type than the column.
+    """
+    if column not in _NUMBERS:
+        if not isinstance(value, str):
+            raise ValueError(f"{column} is {value!r}, expected a text")
+        return value
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not 0 <= value <= _LARGEST:
+        raise ValueError(f"{column} is {value!r}, expected a number from 0 to {_LARGEST:g}")
+    return float(value)
+
+
+def _mapping(field: str, text: Any, kind: type[_V]) -> dict[str, _V]:
+    """The object of a field; `kind` is the type of its values.
+
+    Raises:
+        ValueError: the field has something else.
+    """
+    found: Any = json.loads(_checked(field, text))
+    if not isinstance(found, dict) or not all(type(v) is kind for v in cast("dict[str, Any]", found).values()):
+        raise ValueError(f"{field} is {text!r}, expected an object of {kind.__name__}")
+    return cast("dict[str, _V]", found)
 
 
 def _parameters(text: str) -> Parameters:
-    sizes, schedule = json.loads(text)
-    return Parameters(*(tuple((str(s), int(n)) for s, n in pairs) for pairs in (sizes, schedule)))
+    """The sizes and the schedule of a trial.
+
+    Raises:
+        ValueError: the text has something else.
+    """
+    found: Any = json.loads(text)
+    match found:
+        case [sizes, schedule]:
+            return Parameters(named_numbers(sizes), named_numbers(schedule))
+        case _:
+            raise ValueError(f"numbers is {text!r}, expected [sizes, schedule]")
 
 
 def export_trials(database: str | Path, path: str | Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
@@ -12,6 +13,8 @@ from prism_explore.support.caches import memoize
 from prism_explore.verify.counterexample.case import Method
 from prism_explore.verify.normal_form.forms import NormalForm, show
 from prism_explore.verify.normal_form.lower_graph import Lowered
+
+_CLASS_ID = re.compile(r"c([0-9]{1,9})")
 
 CACHED_NAMES = 20_000
 """The number of cached class names: those of about a thousand proofs."""
@@ -46,7 +49,8 @@ class ClassNames:
         """Restore the ids and printed forms of a saved proof."""
         for name, text, _ in classes:
             if text not in self._ids:
-                self._count = int(name.removeprefix("c"))
+                if found := _CLASS_ID.fullmatch(name):  # another one is damaged: its event will not repeat
+                    self._count = int(found[1])
                 self._store(text, name)
 
     def _store(self, text: str, name: str) -> None:

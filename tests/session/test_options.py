@@ -35,8 +35,9 @@ OPTIONS = [
     ({"at": {"b": 3.0}}, "symbol 'b' was given 3.0; sizes are whole numbers"),
     ({"at": {"b": -3}}, "symbol 'b' was given -3; sizes start at 1"),
     ({"at": {"c": 3}}, "give each a number to tune at, such as at={'b': 8}; missing: none, unknown: c"),
-    ({"seed": "a"}, "seed= takes a whole number; found 'a', a str"),
-    ({"seed": 1.5}, "seed= takes a whole number; found 1.5, a float"),
+    ({"seed": "a"}, "seed= takes a whole number from 0; found 'a', a str"),
+    ({"seed": -1}, "seed= takes a whole number from 0; found -1"),
+    ({"seed": 1.5}, "seed= takes a whole number from 0; found 1.5, a float"),
     (
         {"budget": 5},
         "budget= takes a px.Budget, such as px.Budget(trials=64, seconds=60), or 'quick' or 'thorough'; found 5, a int",

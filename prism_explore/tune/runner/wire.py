@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any
 
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.dims import dim
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Candidate, Family, Kernel, Parameters, Proof, Verified
+from prism_explore.support.plain_data import named_numbers
 from prism_explore.targets import Target
 
 
@@ -48,7 +49,11 @@ def kernel_to_plain(kernel: Kernel) -> dict[str, Any]:
 
 
 def kernel_from_plain(data: Mapping[str, Any]) -> Kernel:
-    """The inverse of `kernel_to_plain`."""
+    """The inverse of `kernel_to_plain`.
+
+    Raises:
+        ValueError, KeyError, TypeError, IndexError, PrismError: the data are damaged.
+    """
     family = Family(data["family"][0], parse_program(data["program"]), parse(data["family"][1]))
     uses = tuple(tuple(AxisUse(axis, grid, looped) for axis, grid, looped in block) for block in data["uses"])
     conditions = tuple(dim(text) for text in data["conditions"])
@@ -56,12 +61,15 @@ def kernel_from_plain(data: Mapping[str, Any]) -> Kernel:
     method, claim, needs = data["proof"]
     return Kernel(
         Verified(candidate, Proof(method, claim, tuple(needs)), ()),
-        Parameters(_pairs(data["sizes"]), _pairs(data["schedule"])),
-        _pairs(data["shapes"]),
+        Parameters(_sizes(data["sizes"]), named_numbers(data["schedule"])),
+        _sizes(data["shapes"]),
         data["backend"],
         data["source"],
     )
 
 
-def _pairs(data: Any) -> tuple[tuple[str, int], ...]:
-    return tuple((str(name), int(number)) for name, number in cast("list[list[Any]]", data))
+def _sizes(data: Any) -> tuple[tuple[str, int], ...]:
+    sizes = named_numbers(data)
+    if wrong := [f"{symbol}={number}" for symbol, number in sizes if number < 1]:
+        raise ValueError(f"sizes are 1 or more, found {', '.join(wrong)}")
+    return sizes
