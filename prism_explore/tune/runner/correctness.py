@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
-from prism_explore.tune.runner.inputs import in_layout, random_inputs
+from prism_explore.tune.runner.inputs import ALIGNMENT, InputRing, empty_inputs, random_inputs
 
 TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7, "bool": 0.0}
 """Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
@@ -48,7 +48,7 @@ class ReferenceCase:
 
 
 def reference_cases(
-    program: TensorProgram, shapes: Mapping[str, int], seed: int, drawn: Mapping[str, Array] | None = None
+    program: TensorProgram, shapes: Mapping[str, int], seed: int, ring: InputRing | None = None
 ) -> tuple[ReferenceCase, ...]:
     """Random inputs, rows of very different magnitude, and rows of zeros.
 
@@ -59,49 +59,78 @@ def reference_cases(
         program: the program.
         shapes: values of its symbols.
         seed: of the inputs.
-        drawn: what `random_inputs` draws with this seed, if it is known.
+        ring: inputs of this program, shapes and seed, whose copies are not made yet. Its memory is used: to write
+            memory for the first time takes most of the time here.
     """
-    plain = random_inputs(program, shapes, seed) if drawn is None else drawn
-    variants: tuple[tuple[str, Callable[[Array], Array]], ...] = (
-        ("random", lambda array: array),
-        ("rows of very different magnitude", lambda array: _scaled_rows(array, np.random.default_rng(seed + 1))),
-        ("rows of zeros", _with_zero_rows),
+    plain = laid_out(program, random_inputs(program, shapes, seed), shapes) if ring is None else ring.drawn
+    wide = _float64_arrays(plain, np.zeros(0, np.uint8) if ring is None else ring.unfilled)
+
+    def scale_rows(out: Array, array: Array) -> None:
+        _scale_rows(out, array, np.random.default_rng(seed + 1))
+
+    variants: tuple[tuple[str, Mapping[str, Array]], ...] = (
+        ("random", plain),
+        ("rows of very different magnitude", laid_out(program, plain, shapes, scale_rows)),
+        ("rows of zeros", laid_out(program, plain, shapes, _zero_rows)),
     )
-    return tuple(_case(name, program, laid_out(program, plain, shapes, changed)) for name, changed in variants)
+    return tuple(_case(name, program, inputs, wide) for name, inputs in variants)
 
 
 def laid_out(
     program: TensorProgram,
     inputs: Mapping[str, Array],
     shapes: Mapping[str, int],
-    changed: Callable[[Array], Array] = lambda array: array,
+    write: Callable[[Array, Array], None] = np.copyto,
 ) -> dict[str, Array]:
-    """The inputs in the memory layout of their types, each changed; elements that share memory get one value."""
-    return {i.name: in_layout(changed(inputs[i.name]), i.type.strides_at(shapes)) for i in program.inputs}
+    """The inputs in the memory layout of their types; elements that share memory get one value.
 
-
-def _scaled_rows(array: Array, rng: np.random.Generator) -> Array:
-    if array.ndim < 2 or array.dtype == np.bool_:
-        return array
-    powers = rng.uniform(-4, 3, size=(array.shape[0],) + (1,) * (array.ndim - 1))
-    scales = (10.0**powers).astype(np.result_type(array.dtype, np.float32))  # weights in float64 take twice the memory
-    return (array * scales).astype(array.dtype, copy=False)
-
-
-def _with_zero_rows(array: Array) -> Array:
-    if array.ndim < 2 or array.dtype == np.bool_:
-        return array
-    found = array.copy()
-    found[::2] = 0
+    Args:
+        program: the program.
+        inputs: an array per input.
+        shapes: values of its symbols.
+        write: writes an input, or a change of it, into new memory: its first argument.
+    """
+    found = empty_inputs(program, shapes)
+    for name, out in found.items():
+        write(out, inputs[name])
     return found
 
 
-def _case(name: str, program: TensorProgram, inputs: Mapping[str, Array]) -> ReferenceCase:
+def _scale_rows(out: Array, array: Array, rng: np.random.Generator) -> None:
+    if array.ndim < 2 or array.dtype == np.bool_:
+        out[...] = array
+        return
+    powers = rng.uniform(-4, 3, size=(array.shape[0],) + (1,) * (array.ndim - 1))
+    scales = (10.0**powers).astype(np.result_type(array.dtype, np.float32))  # weights in float64 take twice the memory
+    np.multiply(array, scales, out=out, casting="unsafe")
+
+
+def _zero_rows(out: Array, array: Array) -> None:
+    out[...] = array
+    if array.ndim >= 2 and array.dtype != np.bool_:
+        out[::2] = 0
+
+
+def _float64_arrays(inputs: Mapping[str, Array], memory: npt.NDArray[np.uint8]) -> dict[str, Array]:
+    """A float64 array per input, stored in the same order of dims, in this memory as far as it goes."""
+    found: dict[str, Array] = {}
+    for name, array in inputs.items():
+        order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
+        own, memory = memory[: 8 * array.size], memory[ceil(8 * array.size / ALIGNMENT) * ALIGNMENT :]
+        flat = own.view(np.float64) if own.size == 8 * array.size else np.empty(array.size)
+        found[name] = flat.reshape([array.shape[d] for d in order]).transpose(np.argsort(order))
+    return found
+
+
+def _case(name: str, program: TensorProgram, inputs: Mapping[str, Array], wide: Mapping[str, Array]) -> ReferenceCase:
+    """A case with these inputs; `wide` is overwritten with them in float64."""
     results: list[ReferenceResult] = []
     with np.errstate(all="ignore"):
-        exact = evaluate_results(program, {k: a.astype(np.float64) for k, a in inputs.items()})
+        for key, array in inputs.items():
+            wide[key][...] = array
+        exact = evaluate_results(program, wide)
         for wanted, plain, t in zip(exact, _plain_numpy(program, inputs), program.graph.output_types, strict=True):
-            expected = np.asarray(wanted, dtype=np.float64)
+            expected = np.array(wanted, dtype=np.float64)  # a copy: it may be a view of an input
             comparable = np.isfinite(expected) & np.isfinite(plain.astype(numpy_dtype(t.dtype)))
             tolerance = TOLERANCE[t.dtype] + PLAIN_FACTOR * row_error(plain, expected, comparable)
             results.append(ReferenceResult(expected, comparable, tolerance))

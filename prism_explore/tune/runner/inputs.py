@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import numpy_dtype
+from prism_explore.ir.tensors import TensorType, numpy_dtype
 from prism_explore.targets.cpus import cores
 
 RING_BYTES = 2 << 30
@@ -30,35 +31,41 @@ ALIGNMENT = 64
 class InputRing:
     """Copies of a program's inputs, read in turn; enough copies that none is still in a cache when its turn comes.
 
-    The copies are made at the first use, or in the background after `start_filling`: writing memory for the first time
-    can take seconds per GB on a virtual machine.
+    The inputs are drawn into the first copy. The others are made at the first use, or in the background after
+    `start_filling`: writing memory for the first time can take seconds per GB on a virtual machine.
     """
 
     def __init__(
         self,
         program: TensorProgram,
         shapes: Mapping[str, int],
-        inputs: Mapping[str, Array],
+        seed: int,
         cold_bytes: int,
         most_bytes: int = RING_BYTES,
     ) -> None:
-        """Allocate the ring.
+        """Allocate the ring, and draw the inputs; see `random_inputs`.
 
         Args:
-            program: whose inputs to copy.
+            program: whose inputs to draw.
             shapes: values of its symbols.
-            inputs: an array per input.
+            seed: of the inputs.
             cold_bytes: least size of all copies together.
             most_bytes: their largest size.
+
+        Raises:
+            ShapeError: a symbol has no value in `shapes`.
         """
-        self._arrays = [(inputs[i.name], i.type.strides_at(shapes)) for i in program.inputs]
+        self._layouts = [_Layout.of(i.type, shapes) for i in program.inputs]
         read_bytes = sum(i.type.bytes.value(shapes) for i in program.inputs)
-        copy_bytes = sum(_span_bytes(*array) for array in self._arrays)
+        copy_bytes = sum(layout.span_bytes for layout in self._layouts)
         wanted = max(3, ceil(cold_bytes / read_bytes) + 1)
         self.slots = max(1, min(wanted, most_bytes // copy_bytes, MOST_SLOTS))
         self.is_cold = self.slots * read_bytes >= cold_bytes and self.slots > 1
-        self._slot_bytes = sum(_aligned_bytes(*array) for array in self._arrays)
+        self._slot_bytes = sum(layout.aligned_bytes for layout in self._layouts)
         self._memory = _zeros(self.slots * self._slot_bytes)
+        names = [i.name for i in program.inputs]
+        self.drawn = random_inputs(program, shapes, seed, dict(zip(names, self._slot(0), strict=True)))
+        """The first copy, by the names of the inputs."""
         self._inputs: list[tuple[Any, ...]] = []
         self._filling: tuple[Future[list[tuple[Array, ...]]], ...] = ()
         self._position = 0
@@ -72,16 +79,29 @@ class InputRing:
         self._filling = tuple(pool.submit(self._copies, range(n, self.slots, threads)) for n in range(threads))
         pool.shutdown(wait=False)
 
-    def _copies(self, slots: range) -> list[tuple[Array, ...]]:
-        return [self._copy(slot * self._slot_bytes) for slot in slots]
+    @property
+    def unfilled(self) -> npt.NDArray[np.uint8]:
+        """The memory of the copies that are made after the first one, to be used until `start_filling`."""
+        return self._memory[self._slot_bytes :]
 
-    def _copy(self, offset: int) -> tuple[Array, ...]:
-        """A copy of the inputs at an offset in the memory."""
-        found: list[Array] = []
-        for array, strides in self._arrays:
-            found.append(_view_in_layout(self._memory[offset:], array, strides))
-            found[-1][...] = array
-            offset += _aligned_bytes(array, strides)
+    def _copies(self, slots: range) -> list[tuple[Array, ...]]:
+        return [self._copy(slot) for slot in slots]
+
+    def _copy(self, slot: int) -> tuple[Array, ...]:
+        first = tuple(self.drawn.values())
+        if slot == 0:
+            return first
+        found = self._slot(slot)
+        for copy, array in zip(found, first, strict=True):
+            copy[...] = array
+        return found
+
+    def _slot(self, slot: int) -> tuple[Array, ...]:
+        """The arrays of a copy, as they are in the memory."""
+        offset, found = slot * self._slot_bytes, list[Array]()
+        for layout in self._layouts:
+            found.append(layout.view(self._memory[offset:]))
+            offset += layout.aligned_bytes
         return tuple(found)
 
     def next(self) -> tuple[Any, ...]:
@@ -106,7 +126,7 @@ class InputRing:
     @property
     def as_floats(self) -> npt.NDArray[np.float32]:
         """The memory of all copies, as float32; empty if there are bool inputs, which would be subnormal numbers."""
-        if any(array.dtype == np.bool_ for array, _ in self._arrays):
+        if any(layout.dtype == np.bool_ for layout in self._layouts):
             return np.zeros(0, dtype=np.float32)
         assert self.all, "filled by reading them"
         return self._memory.view(np.float32)
@@ -117,14 +137,41 @@ class InputRing:
         return self._position
 
 
-def in_layout(array: Array, strides: Sequence[int]) -> Array:
-    """An aligned copy of an array with these strides in elements.
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How an input lies in memory."""
 
-    Elements that share memory, such as those along an expanded dim, have the value of the last of them.
-    """
-    copy = _view_in_layout(_zeros(_aligned_bytes(array, strides)), array, strides)
-    copy[...] = array
-    return copy
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In elements."""
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, given: TensorType, shapes: Mapping[str, int]) -> _Layout:
+        """That of a type, with these values of its symbols."""
+        shape = tuple(d.value(shapes) for d in given.dims)
+        return cls(shape, given.strides_at(shapes), np.dtype(numpy_dtype(given.dtype)))
+
+    @property
+    def span_bytes(self) -> int:
+        """The memory from the first to the last element."""
+        return (1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))) * self.dtype.itemsize
+
+    @property
+    def aligned_bytes(self) -> int:
+        """The memory that it takes if the next array is aligned."""
+        return ceil(self.span_bytes / ALIGNMENT) * ALIGNMENT
+
+    def view(self, memory: npt.NDArray[np.uint8]) -> Array:
+        """The beginning of the memory as an array in this layout."""
+        own = memory[: self.span_bytes].view(self.dtype)
+        return as_strided(own, self.shape, [s * self.dtype.itemsize for s in self.strides])
+
+
+def empty_inputs(program: TensorProgram, shapes: Mapping[str, int]) -> dict[str, Array]:
+    """Aligned memory for every input in the layout of its type; elements along an expanded dim share it."""
+    layouts = {i.name: _Layout.of(i.type, shapes) for i in program.inputs}
+    return {name: layout.view(_zeros(layout.aligned_bytes)) for name, layout in layouts.items()}
 
 
 def _zeros(size: int) -> npt.NDArray[np.uint8]:
@@ -133,25 +180,19 @@ def _zeros(size: int) -> npt.NDArray[np.uint8]:
     return buffer[-buffer.ctypes.data % ALIGNMENT :][:size]
 
 
-def _view_in_layout(memory: npt.NDArray[np.uint8], array: Array, strides: Sequence[int]) -> Array:
-    """The beginning of the memory as an array of the same shape and dtype, with these strides in elements."""
-    own = memory[: _span_bytes(array, strides)].view(array.dtype)
-    return as_strided(own, array.shape, [s * array.itemsize for s in strides])
-
-
-def _span_bytes(array: Array, strides: Sequence[int]) -> int:
-    """The memory from the first to the last element of an array with these strides."""
-    return (1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True))) * array.itemsize
-
-
-def _aligned_bytes(array: Array, strides: Sequence[int]) -> int:
-    return ceil(_span_bytes(array, strides) / ALIGNMENT) * ALIGNMENT
-
-
 def random_inputs(
-    program: TensorProgram, shapes: Mapping[str, int], seed: int | np.random.Generator
+    program: TensorProgram,
+    shapes: Mapping[str, int],
+    seed: int | np.random.Generator,
+    into: Mapping[str, Array] | None = None,
 ) -> dict[str, Array]:
     """Normally distributed random values for every input; random bits for a bool one.
+
+    Args:
+        program: the program.
+        shapes: values of its symbols.
+        seed: a seed, or a generator that continues.
+        into: where to write them, an array per input; new memory if None.
 
     Raises:
         ShapeError: a symbol has no value in `shapes`.
@@ -160,8 +201,20 @@ def random_inputs(
     inputs: dict[str, Array] = {}
     for i in program.inputs:
         shape = tuple(d.value(shapes) for d in i.type.dims)
+        place = None if into is None else into[i.name]
         if i.type.dtype == "bool":
-            inputs[i.name] = draw_bits(rng, shape)
-            continue
-        inputs[i.name] = rng.standard_normal(shape, dtype=np.float32).astype(numpy_dtype(i.type.dtype), copy=False)
+            drawn = draw_bits(rng, shape)
+        else:
+            drawn = _normal(rng, shape, i.type.storage_order, place).astype(numpy_dtype(i.type.dtype), copy=False)
+        if place is not None and drawn is not place:
+            place[...] = drawn
+        inputs[i.name] = drawn if place is None else place
     return inputs
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, ...], order: tuple[int, ...], place: Array | None) -> Array:
+    """Random float32 values, drawn in the order in which they are stored; into `place` where that is possible."""
+    if place is not None and place.dtype == np.float32 and (stored := place.transpose(order)).flags.c_contiguous:
+        rng.standard_normal(dtype=np.float32, out=stored)
+        return place
+    return rng.standard_normal([shape[d] for d in order], dtype=np.float32).transpose(np.argsort(order))

@@ -16,7 +16,7 @@ from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import check_results, reference_cases
-from prism_explore.tune.runner.inputs import RING_BYTES, InputRing, random_inputs
+from prism_explore.tune.runner.inputs import RING_BYTES, InputRing
 from prism_explore.tune.runner.timing import InterleavedTimer
 
 
@@ -50,11 +50,10 @@ class LocalBench:
         self._load = load
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
-        drawn = random_inputs(program, shapes, seed)
-        self.ring = InputRing(program, shapes, drawn, target.cold_bytes, most_bytes)
+        self.ring = InputRing(program, shapes, seed, target.cold_bytes, most_bytes)
+        self.cases = reference_cases(program, shapes, seed, self.ring)
         if fill:
             self.ring.start_filling()
-        self.cases = reference_cases(program, shapes, seed, drawn)
         is_16_bit = any(t.dtype in ("f16", "bf16") for t in program.graph.output_types)
         self.roundings = 1 + len(program.graph.nodes) if is_16_bit else 1
         """How often a baseline may round: torch rounds each intermediate value to 16 bits, a kernel its result only."""

@@ -69,12 +69,12 @@ def bench(clock: Clock | None = None) -> LocalBench:
 
 
 def ring_of_one_row() -> InputRing:
-    return InputRing(PROGRAM, {"b": 1}, random_inputs(PROGRAM, {"b": 1}, 0), 1)
+    return InputRing(PROGRAM, {"b": 1}, 0, cold_bytes=1)
 
 
 # ---------------------------------------------------------------- the ring
 def test_the_ring_is_larger_than_the_cache_and_turns() -> None:
-    ring = InputRing(PROGRAM, {"b": 4}, random_inputs(PROGRAM, {"b": 4}, 0), cold_bytes=50_000)
+    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
     each = 4 * (4 * 16 + 16 + 16 * 24)
     seen = [ring.next()[2].ctypes.data for _ in range(ring.slots)]
 
@@ -85,7 +85,7 @@ def test_the_ring_is_larger_than_the_cache_and_turns() -> None:
 
 
 def test_a_ring_without_memory_for_a_cold_cache_is_not_cold() -> None:
-    ring = InputRing(PROGRAM, {"b": 4}, random_inputs(PROGRAM, {"b": 4}, 0), cold_bytes=50_000, most_bytes=10_000)
+    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000, most_bytes=10_000)
 
     assert not ring.is_cold
     assert 5 == ring.slots
@@ -96,7 +96,7 @@ def test_copies_are_equal_aligned_and_lie_in_their_storage_order() -> None:
     x, w = b.input("x", "b", 16), b.input("w", 16, 24, order=(1, 0))
     program = b.build(b.matmul(x, w))
     wanted = random_inputs(program, {"b": 3}, 7)
-    ring = InputRing(program, {"b": 3}, random_inputs(program, {"b": 3}, 7), cold_bytes=1)
+    ring = InputRing(program, {"b": 3}, 7, cold_bytes=1)
     for found in ring.all:
         np.testing.assert_array_equal(wanted["x"], found[0])
         np.testing.assert_array_equal(wanted["w"], found[1])
@@ -104,6 +104,36 @@ def test_copies_are_equal_aligned_and_lie_in_their_storage_order() -> None:
         assert found[0].flags.c_contiguous
         assert found[1].flags.f_contiguous
         assert [0, 0] == [a.ctypes.data % 64 for a in found]
+
+
+def laid_out_inputs() -> TensorProgram:
+    """A program whose inputs are stored in another order, with gaps, expanded, in 16 bits, and as bits."""
+    b = ProgramBuilder("layouts")
+    x, w, g = b.input("x", "b", 16), b.input("w", 16, 24, order=(1, 0)), b.input("g", 16, 24, strides=(32, 1))
+    h = b.input("h", 16, 24, dtype="bf16", strides=(0, 1))
+    return b.build(b.matmul(x, b.binary("add", b.binary("mul", w, g), h)))
+
+
+def test_reference_cases_are_the_same_in_the_memory_of_a_ring() -> None:
+    program, shapes = laid_out_inputs(), {"b": 3}
+    ring = InputRing(program, shapes, 7, cold_bytes=1)
+    in_ring, alone = reference_cases(program, shapes, 7, ring), reference_cases(program, shapes, 7)
+
+    for found, wanted in zip(in_ring, alone, strict=True):
+        assert all(map(np.array_equal, wanted.inputs, found.inputs))
+        assert [a.strides for a in wanted.inputs] == [a.strides for a in found.inputs]
+        assert np.array_equal(wanted.results[0].expected, found.results[0].expected)
+        assert wanted.results[0].tolerance == found.results[0].tolerance
+    assert ring.slots >= 3
+    for inputs in ring.all:
+        assert all(map(np.array_equal, alone[0].inputs, inputs))
+
+
+def test_a_result_that_is_a_view_of_an_input_is_kept_when_the_next_case_is_computed() -> None:
+    b = ProgramBuilder("view")
+    program = b.build(b.permute(b.input("x", "b", 4), 1, 0))
+    for case in reference_cases(program, {"b": 3}, 0, InputRing(program, {"b": 3}, 0, cold_bytes=1)):
+        np.testing.assert_array_equal(case.inputs[0].T, case.results[0].expected)
 
 
 def test_bfloat16_inputs_are_drawn_like_others() -> None:
@@ -181,7 +211,7 @@ def test_the_tolerance_includes_the_float32_error_of_the_program() -> None:
 # ---------------------------------------------------------------- timing
 def test_every_round_times_everybody_once_after_an_untimed_call() -> None:
     clock = Clock()
-    ring = InputRing(PROGRAM, {"b": 4}, random_inputs(PROGRAM, {"b": 4}, 0), cold_bytes=50_000)
+    ring = InputRing(PROGRAM, {"b": 4}, 0, cold_bytes=50_000)
     found = InterleavedTimer(clock, clock.sleep, gap_s=0.004).time(
         {"slow": clock.work(3.0), "fast": clock.work(2.0)}, ring, 5, random.Random(0)
     )
