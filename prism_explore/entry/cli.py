@@ -239,27 +239,17 @@ def _cache_command(what: str) -> None:
 def _run(args: argparse.Namespace) -> None:
     with gc_paused():
         from prism_explore.runtime.best import Best
-        from prism_explore.search.early_start import start_fork_servers_early
-        from prism_explore.session.search_cache import cache_folder
         from prism_explore.session.session import Session
-        from prism_explore.session.trace_cache import TraceCache
-        from prism_explore.targets import target
         from prism_explore.tune.budget import BUDGETS
-        from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
 
     row = workload(args.workload)
     at = {**row.at, **_sizes(args.at)}
     options = {"trials": args.trials, "seconds": args.seconds, "strategy": args.strategy}
     limits = {k: v for k, v in options.items() if v is not None}
     budget = replace(BUDGETS[args.budget or ("thorough" if args.strategy else "quick")], **limits)
-    folder = None if args.no_cache else cache_folder()
-    stored = None if folder is None else TraceCache(folder).find(row.code, row.inputs, row.name)
-    if stored is None and args.target == "cpu" and min(budget.trials, budget.seconds) > 0:
-        target(args.target)  # a new machine is measured first, because the imports would disturb that
-        start_fork_servers_early(DEFAULT_BASELINES)
     with gc_paused():
         session = Session(
-            stored or row.code,
+            row.code,
             name=row.name,
             target=args.target,
             at=at,

@@ -2,30 +2,28 @@
 
 A search that runs to its end will need both, and each takes seconds to start. They do not touch the journal, so the
 events are the same without them. While a kernel is timed, the worker with the baselines is stopped. With two cores it
-starts when tuning begins: before that, the search and the first worker need both.
+starts after the first timing: before that, the search and the first worker need both.
 """
 
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prism_explore.frontend import Traced
 from prism_explore.ir.program import TensorProgram
 from prism_explore.targets import Target
-from prism_explore.tune.runner.backend import backend_of
+from prism_explore.tune.budget import Budget
+from prism_explore.tune.runner import fork_server
+from prism_explore.tune.runner.backend import backend_of, why_untimed
 from prism_explore.tune.runner.baseline_table import BASELINES
 from prism_explore.tune.runner.baseline_worker import BaselineWorker, slow_imports
 from prism_explore.tune.runner.baselines import baseline_worker
 from prism_explore.tune.runner.worker import Worker, start_fork_servers
 
-_EXPORT = "torch.export._trace"
-"""The module of torch that exports code, and imports most of torch."""
-
 BUSY_CORES = 2
-"""So many cores are busy until tuning begins."""
+"""So many cores are busy until the first kernel is timed."""
 
 
 @dataclass(slots=True)
@@ -37,7 +35,7 @@ class EarlyStart:
     baselines: BaselineWorker | None
     """None where there is no torch code."""
     waits: bool
-    """Whether the baselines start when tuning begins."""
+    """Whether the baselines start after the first timing."""
     rests: bool = True
     """Whether no process was started, or all were ended because the search is paused."""
 
@@ -47,21 +45,19 @@ class EarlyStart:
             return
         self.rests = False
         self.bench.start()
-        if self.baselines is not None and not self.waits:
+        if self.baselines is not None and self.waits:
+            fork_server.hold()
+        elif self.baselines is not None:
             self.baselines.start()
 
-    def tuning_begins(self) -> None:
-        """Start the worker with the baselines, unless it was started: the search needs no core any more.
-
-        Where torch's export is still to be imported, as after a stored trace, it starts after the first timing, which
-        would wait for that.
-        """
-        if self.baselines is not None and not self.rests and _EXPORT in sys.modules:
-            self.baselines.start()
+    def _release(self) -> None:
+        if self.baselines is not None and self.waits:
+            fork_server.release()
 
     def rest(self) -> None:
         """End the processes; `start` or the next request starts them again."""
         self.rests = True
+        self._release()
         self.bench.close()
         if self.baselines is not None:
             self.baselines.rest()
@@ -72,25 +68,35 @@ class EarlyStart:
         Both fill memory with copies of the inputs, the second one in the race.
         """
         self.rests = False
+        self._release()
         self.bench.close()
         return self.baselines
 
     def close(self) -> None:
         """End the processes."""
+        self._release()
         self.bench.close()
         if self.baselines is not None:
             self.baselines.close()
 
 
-def start_fork_servers_early(baselines: Sequence[str]) -> None:
+def times_here(target: Target, budget: Budget) -> bool:
+    """Whether a search with this budget times kernels on this machine's CPU."""
+    return target.kind == "cpu" and not why_untimed(target) and min(budget.trials, budget.seconds) > 0
+
+
+def start_fork_servers_early(target: Target, budget: Budget, baselines: Sequence[str]) -> None:
     """Start what the workers of a search are forked from, while its program is not known yet.
 
     Tracing a program imports torch, on one core; meanwhile the others import what the workers need.
 
     Args:
+        target: the machine.
+        budget: of tuning; nothing is started where nothing will be timed.
         baselines: names of baselines.
     """
-    start_fork_servers(slow_imports([b for b in BASELINES if b.name in baselines]))
+    if times_here(target, budget):
+        start_fork_servers(slow_imports([b for b in BASELINES if b.name in baselines]))
 
 
 def start_early(

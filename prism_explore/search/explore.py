@@ -45,7 +45,7 @@ from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, KernelSequence, Outcome, Timed, Verified
 from prism_explore.search import replay
-from prism_explore.search.early_start import EarlyStart, start_early
+from prism_explore.search.early_start import EarlyStart, start_early, times_here
 from prism_explore.search.kernel_sequence import SequenceTimeToBeat, kernel_sequences
 from prism_explore.search.library_calls import Library
 from prism_explore.search.worker_pool import WorkerPool, adopt_verdict
@@ -179,7 +179,7 @@ def _start_early(task: Task, journal: Journal, progress: Progress, stop: Callabl
     if progress.early is not None:
         progress.early.start()
         return
-    if task.target.kind == "cpu" and not why_untimed(task.target) and min(task.budget.trials, task.budget.seconds) > 0:
+    if times_here(task.target, task.budget):
         progress.early = start_early(
             task.program,
             task.shapes,
@@ -339,8 +339,6 @@ def _trials(
     stop: Callable[[], bool],
 ) -> Iterator[Outcome]:
     """The trials of one run of tuning."""
-    if progress.early is not None:
-        progress.early.tuning_begins()
     return tune(
         TuneRequest(
             verifieds,

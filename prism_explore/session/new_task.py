@@ -14,6 +14,7 @@ from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
 from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.search.early_start import start_fork_servers_early
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import version_of
 from prism_explore.session.constraints import ranges_from_text
@@ -82,6 +83,7 @@ def new_task(
     if executor is not None and limits.at_once > 1:
         open_machine_lock()  # an error here comes before the search, not after it
     names = baseline_names(baselines)
+    machine = machine_of(target)  # where it is measured, nothing else runs yet
     if dominated not in get_args(Dominated):
         raise ShapeError(f"dominated= is one of {', '.join(map(repr, get_args(Dominated)))}; found {dominated!r}")
     match code:
@@ -90,11 +92,11 @@ def new_task(
         case Traced():
             traced = code
         case _:
-            traced = _traced(code, {**(inputs or {}), **more_inputs}, name, traces)
+            given = {**(inputs or {}), **more_inputs}
+            traced = _traced(code, given, name, traces, lambda: start_fork_servers_early(machine, limits, names))
     program = traced.program if traced is not None else cast(TensorProgram, code)
     if reason := why_too_large(program):
         raise ShapeError(reason)
-    machine = machine_of(target)
     if machine.kind == "cpu" and (wide := [i.name for i in program.inputs if i.type.dtype == "f64"]):
         raise ShapeError(
             f"{', '.join(wide)} is float64, and CPU kernels compute in float32, so half of the digits would be lost; "
@@ -131,11 +133,18 @@ def new_task(
     )
 
 
-def _traced(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None, traces: TraceCache | None) -> Traced:
-    """The stored trace of a function, or a new one, which is stored."""
+def _traced(
+    code: Callable[..., Any],
+    inputs: Mapping[str, Any],
+    name: str | None,
+    traces: TraceCache | None,
+    before: Callable[[], None],
+) -> Traced:
+    """The stored trace of a function, or a new one, which is stored; `before` is called before a new one is made."""
     stored = None if traces is None else traces.find(code, inputs, name)
     if stored is not None:
         return stored
+    before()
     with gc_paused():  # it imports most of torch, and collecting among the modules takes a fifth of the time
         traced = trace(code, inputs, name)
     if traces is not None:

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from prism_explore import targets
 from prism_explore.entry import cli
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import workloads
@@ -55,9 +56,10 @@ def test_a_machine_is_measured_before_imports_of_workers_disturb_that(capsys, ti
         calls.append("trace")
         raise ShapeError("made up")
 
-    monkeypatch.setattr("prism_explore.targets.target", calls.append)
+    measured = targets.target("cpu")
+    monkeypatch.setattr("prism_explore.session.options.target", lambda name: calls.append(name) or measured)
     monkeypatch.setattr(early_start, "start_fork_servers", lambda _: calls.append("imports"))
-    monkeypatch.setattr("prism_explore.session.session.Session", traced)
+    monkeypatch.setattr("prism_explore.session.new_task.trace", traced)
 
     assert 2 == cli.main(["run", "rmsnorm_linear", "--no-cache"])
     assert ["cpu", "imports", "trace"] == calls

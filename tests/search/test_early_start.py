@@ -16,10 +16,12 @@ from prism_explore.events.fastest import COMPILED, EAGER, NOT_WAITED_FOR, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, TrialMeasured, TuningEnded
 from prism_explore.frontend import trace
+from prism_explore.search import early_start
 from prism_explore.search import explore as search
 from prism_explore.search.early_start import start_early
-from prism_explore.session import engine
+from prism_explore.session import engine, new_task
 from prism_explore.session.session import Session
+from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner.baseline_worker import BaselineWorker
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.worker import Worker
@@ -28,9 +30,9 @@ from tests.session.test_session import machine, rmsnorm_linear
 INPUTS = {"x": px.T("b", 64), "g": px.T(64), "w": px.T(64, 32)}
 
 
-def session(**more: Any) -> Session:
+def session(code: Any = rmsnorm_linear, **more: Any) -> Session:
     options: dict[str, Any] = {"target": machine(), "at": {"b": 4}, "budget": px.Budget(trials=3, seconds=8.0)}
-    return px.Session(rmsnorm_linear, inputs=INPUTS, baselines=(EAGER, COMPILED), **{**options, **more})
+    return px.Session(code, inputs=INPUTS, baselines=(EAGER, COMPILED), **{**options, **more})
 
 
 @pytest.fixture
@@ -91,10 +93,12 @@ def test_a_paused_search_ends_its_worker_and_starts_it_again_when_it_goes_on(
 
 
 @pytest.mark.parametrize(("cores", "at_once"), [(2, False), (64, True)])
-def test_on_two_cores_the_rivals_start_when_tuning_begins(
+def test_on_two_cores_the_rivals_start_after_the_first_timing_and_import_nothing_before(
     monkeypatch: pytest.MonkeyPatch, cores: int, at_once: bool
 ) -> None:
     calls: list[str] = []
+    monkeypatch.setattr(fork_server, "hold", lambda: calls.append("hold"))
+    monkeypatch.setattr(fork_server, "release", lambda: calls.append("release"))
     monkeypatch.setattr(BaselineWorker, "start", lambda _: calls.append("rivals"))
     monkeypatch.setattr(Worker, "start", lambda _: calls.append("bench"))
     monkeypatch.setattr(Worker, "request", lambda *_: calls.append("time") or Failure("tune.hang", "made up"))
@@ -108,26 +112,21 @@ def test_on_two_cores_the_rivals_start_when_tuning_begins(
         seed=0,
         stop=lambda: False,
     )
-    calls.append("tuning")
-    early.tuning_begins()
     early.bench.time([], 1)
     early.close()
 
-    at_first = ["rivals"] if at_once else []
-    assert ["bench", *at_first, "tuning", "rivals", "time", "rivals"] == calls  # a second start does nothing
+    if at_once:
+        assert ["bench", "rivals", "time", "rivals"] == calls  # a second start does nothing
+    else:
+        assert ["bench", "hold", "time", "rivals", "release"] == calls
 
 
-def test_the_rivals_of_a_run_start_before_its_first_timing(
-    started: list[search.EarlyStart], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_workers_need_is_imported_while_the_program_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    time = Worker.time
-    monkeypatch.setattr(search.EarlyStart, "tuning_begins", lambda _: calls.append("rivals"))
-    monkeypatch.setattr(Worker, "time", lambda self, *args: calls.append("time") or time(self, *args))
-    with session(budget=px.Budget(trials=1)) as sess:
-        sess.run()
-
-    assert ["rivals", "time"] == calls[:2]
+    monkeypatch.setattr(early_start, "start_fork_servers", lambda imports: calls.extend(imports))
+    monkeypatch.setattr(new_task, "trace", lambda *args: calls.append("trace") or trace(*args))
+    with session(cache=False), session(trace(rmsnorm_linear, INPUTS)), session(budget=px.Budget(trials=0)):
+        assert ["torch.export.pt2_archive", "torch._inductor.compile_fx", "trace", "trace"] == calls
 
 
 def test_steps_start_nothing(started: list[search.EarlyStart]) -> None:

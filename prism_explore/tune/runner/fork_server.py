@@ -11,9 +11,9 @@ The server reaps a worker only when the parent requests it, so the process id of
 reused. The server ends with its parent, when their socket closes. It is used on Linux only: elsewhere a fork is unsafe
 with system libraries, and for a GPU the driver does not survive a fork; workers are then started as new processes.
 
-There are two: one for workers that import nothing, which are forked at once, and one for the others. The second and its
-workers can be stopped for a moment (`stopped`) while a kernel is timed. If the parent dies meanwhile, the first server
-lets them continue, so that they notice it and end.
+There are two: one for workers that import nothing more and are forked at once, and one for the others. The second and
+its workers can be stopped for a moment (`stopped`) while a kernel is timed, and it can be held (`hold`) until the first
+kernel was. If the parent dies meanwhile, the first server lets them continue, so that they notice it and end.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ POLL_S = 0.05
 _MESSAGE_BYTES = 1 << 16
 """Largest size of a message."""
 
+_NEEDED_BY_ALL = ("prism_explore.codegen.load",)
+"""What every worker imports, to load kernels."""
+
 
 # ---------------------------------------------------------------- in the parent
 class Child:
@@ -72,12 +75,20 @@ class Child:
 class ForkServer:
     """The connection to a process that forks workers with one environment."""
 
-    def __init__(self, environment: Mapping[str, str], imports: Sequence[str] = ()) -> None:
-        """Start the process, which imports these modules at once, and others when they are first requested."""
+    def __init__(
+        self, environment: Mapping[str, str], imports: Sequence[str] = (), to_continue: Sequence[int] = ()
+    ) -> None:
+        """Start the process.
+
+        Args:
+            environment: of the process and its workers.
+            imports: modules that it imports at once; it imports others when they are first requested.
+            to_continue: process groups that continue when this process has ended.
+        """
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._socket, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(POLL_S)
-        call = f"main({server_end.fileno()}, {list(imports)!r})"
+        call = f"main({server_end.fileno()}, {list(imports)!r}, {list(to_continue)!r})"
         with server_end:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", f"from prism_explore.tune.runner.fork_server import main; {call}"],
@@ -152,7 +163,7 @@ class ForkServer:
 
 
 _lock = threading.Lock()
-_key: object = None
+_key: tuple[int, Path, dict[str, str]] | None = None
 """The process, folder and environment that the fork servers of this process were started for."""
 _servers: dict[bool, ForkServer] = {}
 """The fork servers: whether they import anything."""
@@ -194,18 +205,20 @@ def fork(
 
 
 def start(environment: Mapping[str, str], imports: Sequence[str]) -> None:
-    """Start both fork servers, and return while they import; workers are forked from them later.
+    """Start both fork servers unless there are some, and return while they import; workers are forked from them later.
 
     Args:
         environment: of the workers.
         imports: modules that the second server imports; there is no second one without any.
     """
-    for names in ((), imports) if imports else ((),):
-        with contextlib.suppress(OSError):  # the first worker reports it
-            _server(environment, names)
+    if _servers and _key is not None and _key[0] == os.getpid():
+        return
+    with contextlib.suppress(OSError):  # the first worker reports it
+        importing = [_server(environment, imports).pid] if imports else []
+        _server(environment, (), importing)
 
 
-def _server(environment: Mapping[str, str], imports: Sequence[str]) -> ForkServer:
+def _server(environment: Mapping[str, str], imports: Sequence[str], to_continue: Sequence[int] = ()) -> ForkServer:
     global _key
     key = os.getpid(), Path.cwd(), dict(environment)  # a forked process does not use its parent's socket
     with _lock:
@@ -216,7 +229,7 @@ def _server(environment: Mapping[str, str], imports: Sequence[str]) -> ForkServe
             _key = key
         with_imports = bool(imports)
         if with_imports not in _servers:
-            _servers[with_imports] = ForkServer(environment, imports)
+            _servers[with_imports] = ForkServer(environment, imports, to_continue)
         return _servers[with_imports]
 
 
@@ -224,6 +237,23 @@ def _continue_at_the_end(environment: Mapping[str, str], pid: int) -> None:
     """Let the first server continue this process group when this process has ended."""
     with contextlib.suppress(OSError):  # it has ended; the group is then not stopped in the moment that this one dies
         _server(environment, ()).request({"do": "continue at the end", "pid": pid})
+
+
+def hold() -> None:
+    """Stop the server that imports, if there is one, until `release`, or until the end of a `stopped` block."""
+    _signal_importing(signal.SIGSTOP)
+
+
+def release() -> None:
+    """Let the server that imports continue."""
+    _signal_importing(signal.SIGCONT)
+
+
+def _signal_importing(number: signal.Signals) -> None:
+    with _lock:
+        server = _servers.get(True)
+    if server is not None:
+        signal_group(server.pid, number)
 
 
 @contextlib.contextmanager
@@ -261,11 +291,17 @@ def end() -> None:
 
 
 # ---------------------------------------------------------------- in the fork server
-def main(descriptor: int, imports: Sequence[str] = ()) -> None:
-    """Import these modules, then fork and reap for the parent until it closes the socket."""
+def main(descriptor: int, imports: Sequence[str] = (), at_the_end: Sequence[int] = ()) -> None:
+    """Import these modules, then fork and reap for the parent until it closes the socket.
+
+    Args:
+        descriptor: of the socket.
+        imports: names of modules.
+        at_the_end: process groups that continue then.
+    """
     gc.disable()  # modules are kept, and collecting among them takes a third of the time of importing torch
-    _import(imports)
-    to_continue: set[int] = set()
+    _import((*_NEEDED_BY_ALL, *imports))
+    to_continue = set(at_the_end)
     with socket.socket(fileno=descriptor) as parent:
         while True:
             text, files, _, _ = socket.recv_fds(parent, _MESSAGE_BYTES, 3)

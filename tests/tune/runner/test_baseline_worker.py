@@ -113,6 +113,35 @@ def test_a_stopped_worker_gets_no_processor_time() -> None:
         assert wait_until(lambda: "T" != state_of(pid))
 
 
+def test_a_server_that_is_held_continues_when_it_is_released_or_a_timing_ends() -> None:
+    with made(BASELINES[0]) as started:
+        started.prepare({})
+        server = fork_server._servers[True].pid
+        for stopped in (started.stopped, contextlib.nullcontext):
+            fork_server.hold()
+            assert wait_until(lambda: "T" == state_of(server))
+            with stopped():
+                pass
+            if stopped is contextlib.nullcontext:
+                fork_server.release()
+            assert wait_until(lambda: "T" != state_of(server))
+
+
+def test_a_server_that_was_held_when_its_parent_died_ends() -> None:
+    code = (
+        "import os, signal\n"
+        "from prism_explore.tune.runner import fork_server, worker\n"
+        "worker.start_fork_servers(('json',))\n"
+        "fork_server.hold()\n"
+        "print(fork_server._servers[True].pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
+    pid = int(found.stdout)
+
+    assert wait_until(lambda: not is_alive(pid))
+
+
 def test_a_worker_that_was_stopped_when_its_parent_died_ends() -> None:
     code = (
         "import os, signal\n"
