@@ -385,7 +385,7 @@ CHECKS: tuple[Check, ...] = (
         "state folder",
         check_state_folder,
         "figures of this machine from run to run",
-        "set XDG_CACHE_HOME to a folder that can be written",
+        "make the folder one that can be written; on Linux XDG_CACHE_HOME names another, on Windows LOCALAPPDATA",
     ),
 )
 """The parts, in the order of the table."""

@@ -23,6 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from prism_explore.support.plain_data import PlainData
+from prism_explore.support.user_folders import user_folder
 from prism_explore.targets.ceilings import (
     ROW_FLOATS,
     bf16_loop,
@@ -63,8 +64,7 @@ CPUS = Path("/sys/devices/system/cpu")
 
 def cache_file() -> Path:
     """The file with this user's measurements."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "prism_explore" / "host.json"
+    return user_folder("cache") / "host.json"
 
 
 def load_or_measure(path: Path, measure: Callable[[], Target]) -> Target:
