@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from math import prod
 
-from prism_explore.codegen.triton.emit import header, triton_module, write_triton
+from prism_explore.codegen.triton.emit import header, triton_module
 from prism_explore.codegen.triton.heuristics import rank_sizes
 from prism_explore.codegen.triton.launcher_text import LauncherWriter
 from prism_explore.codegen.triton.plan import BlockPlan, Obstacle, plan_kernels, schedule_of
@@ -179,11 +179,14 @@ def _same_text(kernel: Kernel, target: Target, text: KernelText) -> Iterator[Siz
     for modelled_s, choice in choices:
         parameters = Parameters(choice.sizes, given.schedule)
         sizes = {**shapes, **choice.numbers}
-        plans, written = plan_kernels(graph, sizes, parameters), write_triton(graph, sizes, parameters, title=title)
-        if isinstance(plans, Obstacle) or isinstance(written, Obstacle):
+        plans = plan_kernels(graph, sizes, parameters)
+        if isinstance(plans, Obstacle):
             continue
-        plan = next(p for p in plans if p.position == text.position)
-        other = next(k for k in written.kernels if k.position == text.position)
+        by_position = {p.position: p for p in plans}
+        launcher = LauncherWriter(graph, sizes, by_position, schedule_of(parameters), title)
+        launcher.write()
+        plan = by_position[text.position]
+        other = next(k for k in launcher.kernels if k.position == text.position)
         constants = tuple((a.name, a.value) for a in other.arguments if a.kind == "constant")
         if _code(other) == _code(text) and constants not in seen:
             seen.add(constants)
