@@ -36,6 +36,7 @@ ChoicesOf: TypeAlias = Callable[[Verified, Sizes, Mapping[str, int], Target], Ch
 """The choices that a code generator offers for a candidate at given sizes and shapes."""
 
 _Condition: TypeAlias = Callable[[Sequence[int]], bool]
+_Loops: TypeAlias = Callable[[list[int], Sequence[Sequence[int]]], Iterator[tuple[int, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,20 +159,13 @@ def _enumerate_sizes(limits: Limits, target: Target, domains: Sequence[tuple[int
         for d in dims:
             depth = max((1 + limits.symbols.index(s) for s in d.symbols), default=0)
             conditions[depth].append(condition_text(d, limits.symbols, most))
-    tests = [compiled_condition(texts) for texts in conditions]
-    values = [0] * len(domains)
-
-    def choose(depth: int) -> Iterator[Sizes]:
-        if depth == len(domains):
-            yield tuple(zip(limits.symbols, values, strict=True))
-            return
-        is_legal = tests[depth + 1]
-        for number in domains[depth]:
-            values[depth] = number
-            if is_legal(values):
-                yield from choose(depth + 1)
-
-    return choose(0) if tests[0](values) else iter(())
+    of_no_symbol, *of_symbols = map(_joined, conditions)
+    if not _compiled(of_no_symbol)([]):
+        return iter(())
+    if not domains:
+        return iter(((),))
+    found = _compiled_loops(tuple(of_symbols))([0] * len(domains), domains)
+    return (tuple(zip(limits.symbols, values, strict=True)) for values in found)
 
 
 def condition_text(d: Dim, symbols: Sequence[str], most: int | None) -> str:
@@ -205,6 +199,25 @@ def condition_text(d: Dim, symbols: Sequence[str], most: int | None) -> str:
     return f"{above} <= {below}" if most is not None else f"{above} >= {below} and ({above}) % ({below}) == 0"
 
 
+def _joined(texts: Sequence[str]) -> str:
+    """The condition that all of these hold."""
+    return " and ".join(dict.fromkeys(texts)) or "True"
+
+
+@memoize(1024)
+def _compiled_loops(conditions: tuple[str, ...]) -> _Loops:
+    """Nested loops, one per condition, each over the values of a symbol for which its condition holds.
+
+    A function that calls itself per symbol takes three times as long.
+
+    Returns:
+        A generator function of a list for the values, which the conditions read, and of the values to try per symbol.
+    """
+    loops = (f"for v[{n}] in domains[{n}] if {condition}" for n, condition in enumerate(conditions))
+    found: _Loops = eval(f"lambda v, domains: (tuple(v) {' '.join(loops)})", {"__builtins__": {"tuple": tuple}})
+    return found
+
+
 @memoize(1024)
 def _compiled(text: str) -> _Condition:
     test: _Condition = eval(f"lambda v: {text}", {"__builtins__": {}})  # of numbers and places alone
@@ -220,7 +233,7 @@ def compiled_condition(texts: Sequence[str]) -> _Condition:
     Returns:
         A function of the list of the symbols' values.
     """
-    return _compiled(" and ".join(dict.fromkeys(texts)) or "True")
+    return _compiled(_joined(texts))
 
 
 def schedules(choices: Choices) -> Iterator[Schedule]:

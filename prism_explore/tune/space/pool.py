@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import TypeAlias
 
 from prism_explore.cost.roofline import TimeBound, time_bound_of
@@ -145,16 +146,8 @@ class Pool:
         a kernel that takes almost no time, or equal blocks along another dim.
         """
         candidates = tuple(c for c in self.candidates if family in (None, c.family))
-        ranked = sorted((s, c.deferred, n, sizes) for n, c in enumerate(candidates) for s, sizes in c.sizes)
-        distinct, equal = list[_RankedSizes](), list[_RankedSizes]()
-        last: dict[int, float] = {}
-        for row in ranked:
-            modelled_s, _, n, _ = row
-            is_distinct = modelled_s >= last.get(n, 0.0) * DISTINCT_RATIO
-            (distinct if is_distinct else equal).append(row)
-            last[n] = modelled_s if is_distinct else last[n]
         remaining: list[tuple[float, PoolCandidate, Sizes, Iterator[Schedule]]] = []
-        for modelled_s, _, n, sizes in (*distinct, *equal):
+        for modelled_s, _, n, sizes in _distinct_first(candidates):
             offered = schedules(self.choices_of(candidates[n], sizes))
             yield _point(candidates[n], modelled_s, sizes, next(offered))
             remaining.append((modelled_s, candidates[n], sizes, offered))
@@ -205,6 +198,26 @@ class Pool:
         if [n for n, _ in offered] == list(chosen) and all(chosen[n] in values for n, values in offered):
             return schedule
         return next(schedules(offered))
+
+
+def _distinct_first(candidates: Sequence[PoolCandidate]) -> Iterator[_RankedSizes]:
+    """The sizes of all candidates, fastest first; those of a modelled time that an earlier one has come last.
+
+    A search reads a few of tens of thousands, so they are merged as far as they are read.
+    """
+
+    def of(n: int, candidate: PoolCandidate) -> Iterator[_RankedSizes]:
+        return ((modelled_s, candidate.deferred, n, sizes) for modelled_s, sizes in candidate.sizes)
+
+    equal, last = list[_RankedSizes](), dict[int, float]()
+    for row in merge(*(of(n, candidate) for n, candidate in enumerate(candidates))):
+        modelled_s, _, n, _ = row
+        if modelled_s >= last.get(n, 0.0) * DISTINCT_RATIO:
+            last[n] = modelled_s
+            yield row
+        else:
+            equal.append(row)
+    yield from equal
 
 
 def within(values: Iterable[tuple[str, int]], ranges: Mapping[str, tuple[int, int]]) -> bool:
