@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ from prism_explore.frontend import LibraryCall, trace
 from prism_explore.ir.tensors import tensor as T
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
-from prism_explore.tune.runner import baseline_serve
+from prism_explore.tune.runner import baseline_serve, baselines
 from prism_explore.tune.runner.baseline_serve import prepare_baseline
 from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, ROOFLINE, Baseline
 from prism_explore.tune.runner.baselines import compare_with_baselines
-from prism_explore.tune.runner.bench import CheckPassed, Failure
+from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.local_bench import LocalBench
 from prism_explore.tune.runner.torch_code import on_program_inputs
+from prism_explore.tune.runner.worker import Worker
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
 LOADER = "tests.tune.toys:load"
@@ -61,6 +62,22 @@ def rows() -> Iterator[list[BaselineMeasured]]:
 def test_rows_are_the_kernel_then_the_baselines_then_the_limit(rows: list[BaselineMeasured]) -> None:
     assert [OURS, EAGER, ROOFLINE] == [r.name for r in rows]
     assert {3} == {r.samples for r in rows}
+
+
+def test_only_the_fastest_pattern_of_reading_is_timed_to_the_end() -> None:
+    requests: list[tuple[tuple[str, ...], int]] = []
+    takes_s = {OURS: 4.0, "wide": 3.0, "narrow": 2.0, "prefetched": 5.0}
+
+    class Timed(Worker):
+        def time(self, keys: Sequence[str], rounds: int) -> Samples:
+            requests.append((tuple(keys), rounds))
+            return Samples({key: (takes_s[key],) * rounds for key in keys}, (0.0,) * rounds)
+
+    worker = Timed(KERNEL.verified.candidate.family.program, {"b": 4}, HERE, LOADER)
+    samples = baselines._time(worker, tuple(takes_s), 20, ("wide", "narrow", "prefetched"))
+
+    assert [(tuple(takes_s), 8), ((OURS, "narrow"), 8), ((OURS, "narrow"), 4)] == requests
+    assert Samples({OURS: (4.0,) * 20, "narrow": (2.0,) * 20}, (0.0,) * 20) == samples
 
 
 def test_ours_is_once_as_slow_as_ours(rows: list[BaselineMeasured]) -> None:
