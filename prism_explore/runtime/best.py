@@ -27,7 +27,6 @@ from prism_explore.pipeline.stages import Timed, Verified
 from prism_explore.runtime.masked_rows import EXCLUDED
 from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.targets import target
-from prism_explore.tune.gpu_preview import GpuKernel, write_gpu_kernel
 from prism_explore.tune.runner.baseline_table import AUTOTUNED
 from prism_explore.tune.runner.torch_code import on_program_inputs, torch_compiled
 from prism_explore.verify.certificate.certify import derivation
@@ -35,6 +34,8 @@ from prism_explore.verify.normal_form.equalities import Equalities, of_verified
 
 if TYPE_CHECKING:
     from networkx import MultiDiGraph
+
+    from prism_explore.tune.gpu_preview import GpuKernel
 
 _AUTOTUNED_NOTE = "faster, but a call does not run it: it is tuned and packs its weights beforehand"
 
@@ -224,6 +225,8 @@ class Best:
         Raises:
             TargetUnavailable: no such GPU, or Triton does not compile for it.
         """
+        from prism_explore.tune.gpu_preview import write_gpu_kernel  # a search on a CPU does not import it
+
         return write_gpu_kernel(self.proved, dict(self.timed.kernel.shapes), target(name))
 
     @property

@@ -19,7 +19,6 @@ import numpy as np
 
 from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
-from prism_explore.codegen.triton.emit import emit_triton
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.journal import Journal
@@ -223,11 +222,10 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
     verified = _verify_again(path, saved, seed)
     parameters, note = _parameters(module, signature, path) | constants, ""
-    emit = emit_triton if saved.backend == "triton" else emit_cpu
-    kernel = emit(verified, saved.parameters, dict(saved.shapes))
+    kernel = _emitted(verified, saved, saved.parameters)
     if isinstance(kernel, Infeasible):
         note = f"tuned for another machine, and not possible here: {kernel.reason}; it runs with the default schedule"
-        kernel = emit(verified, Parameters(saved.parameters.sizes), dict(saved.shapes))
+        kernel = _emitted(verified, saved, Parameters(saved.parameters.sizes))
     if isinstance(kernel, Infeasible):
         raise ShapeError(f"{path} cannot be compiled here: {kernel.reason}")
     if not note and kernel.source != saved.source:
@@ -239,6 +237,15 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
     if isinstance(checked, Failure):
         raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")
     return loaded
+
+
+def _emitted(verified: Verified, saved: Kernel, parameters: Parameters) -> Kernel | Infeasible:
+    """The saved kernel with these parameters, by the code generator that made it."""
+    if saved.backend == "cpu":
+        return emit_cpu(verified, parameters, dict(saved.shapes))
+    from prism_explore.codegen.triton.emit import emit_triton  # a kernel for a CPU does not import it
+
+    return emit_triton(verified, parameters, dict(saved.shapes))
 
 
 def _verify_again(path: str | Path, saved: Kernel, seed: int) -> Verified:
