@@ -33,7 +33,6 @@ from prism_explore.errors import PrismError
 from prism_explore.events.format import seconds_text
 from prism_explore.events.ledger import Ledger, best_first, ledger, outcome
 from prism_explore.events.phases import phase_of, seconds_per_stage
-from prism_explore.floats import explain
 from prism_explore.frontend.workloads import WORKLOADS, workload
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.support.terminal_text import terminal_text
@@ -342,10 +341,16 @@ def _print_report(session: Session, best: Best | None) -> None:
             + ", ".join(f"{t.relative_error:.0e}" for t in best.verified.trials)
             + f"; float error against float64 {best.error:.1e}"
         )
-        if best.floats is not None:
-            out.print(explain(best.floats), markup=False)
+        if floats := _floats_text(best, book):
+            out.print(floats, markup=False)
         out.print(f"\n{best.source}", markup=False)
     out.print(f"\n{session.claim}", markup=False)
+
+
+def _floats_text(best: Best, book: Ledger) -> str:
+    """The assessment of the best kernel's family in floating point, as the search reported it."""
+    assessed = book.floats.get(best.verified.candidate.family.id)
+    return assessed.detail if assessed is not None else ""
 
 
 def _print_triton(best: Best) -> None:
@@ -448,7 +453,7 @@ def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
             "why": best.why,
             "rivals": [asdict(r) for r in best.baselines],
             "times_faster_than": best.ratios,
-            "floats": explain(best.floats) if best.floats is not None else "",
+            "floats": _floats_text(best, book),
             "proof": best.proof,
             "source": best.source,
         }

@@ -75,8 +75,8 @@ class Best:
     """The name of the target on which it was timed."""
     versions: tuple[tuple[str, str], ...]
     """Package names and versions."""
-    floats: Assessment | None = None
-    """The assessment of its family in floating point, with hostile inputs; the proof is over the real numbers."""
+    assess: Callable[[], Assessment]
+    """Assesses its family in floating point."""
     ranges: Ranges = UNBOUNDED
     """The declared ranges of the program's symbols."""
     library_call: LibraryCall | None = None
@@ -104,6 +104,11 @@ class Best:
             return self.kernel(*args, **kwargs)
         self.compiled.check(*inputs)
         return code(*traced.signature.in_order(args, kwargs))
+
+    @cached_property
+    def floats(self) -> Assessment:
+        """The assessment of its family in floating point, with hostile inputs; the proof is over the real numbers."""
+        return self.assess()
 
     @property
     def faster_baseline(self) -> FasterBaseline | None:
@@ -297,7 +302,7 @@ class Best:
             f"  {self.verified.proof.claim}",
             *([f"  {EXCLUDED}; a call with one runs torch"] if self.kernel.masked_rows.has_arguments else []),
             *([f"  with these sizes {legal}"] if legal is not None else []),
-            *([f"  {explain(self.floats)}"] if self.floats is not None else []),
+            f"  {explain(self.floats)}",
         ]
         for r in self.baselines:
             ratio = f"  ours is {self.ratios[r.name]:.2f}x as fast" if r.name in self.ratios else ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from prism_explore.codegen.load import load
 from prism_explore.errors import ShapeError
@@ -35,7 +36,6 @@ def best_of(task: Task, journal: Journal, progress: Progress, steering: Steering
     with ThreadPoolExecutor(1) as pool:
         compiled = pool.submit(load, fastest.kernel)  # LLVM needs no lock of Python while the proof is checked
         verified = _certified(fastest, task, journal, progress)
-        floats = _assessment(verified, task, progress)
     return Best(
         fastest,
         verified,
@@ -45,7 +45,7 @@ def best_of(task: Task, journal: Journal, progress: Progress, steering: Steering
         compiled.result(),
         task.target.name,
         task.versions,
-        floats,
+        _assessment(verified, task, progress),
         task.ranges,
         task.library.call,
     )
@@ -113,8 +113,7 @@ def _certified(fastest: Timed, task: Task, journal: Journal, progress: Progress)
     return verified
 
 
-def _assessment(verified: Verified, task: Task, progress: Progress) -> Assessment:
-    family = verified.candidate.family.id
-    if family not in progress.assessed:
-        progress.assessed[family] = Assessor(task.program, seed=task.seed).assess(verified)
-    return progress.assessed[family]
+def _assessment(verified: Verified, task: Task, progress: Progress) -> Callable[[], Assessment]:
+    """What assesses a family in floating point, or returns what the search found; it keeps no more of the search."""
+    found = progress.assessed.get(verified.candidate.family.id)
+    return partial(Assessor(task.program, seed=task.seed).assess, verified) if found is None else lambda: found
