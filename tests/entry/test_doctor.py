@@ -146,6 +146,31 @@ def test_what_was_found_is_text_in_a_terminal_and_in_a_notebook() -> None:
     assert "&lt;img" in found._repr_html_()
 
 
+@pytest.mark.parametrize(
+    ("setting", "requested", "state", "advised"),
+    [
+        ("always [madvise] never", "", "limited", "set THP_MEM_ALLOC_ENABLE=1"),
+        ("always [madvise] never", "1", "works", ""),
+        ("[always] madvise never", "", "works", ""),
+        ("always madvise [never]", "1", "limited", "echo madvise"),
+        ("something else", "", "limited", "echo madvise"),
+        (None, "", "not here", "nothing"),
+    ],
+)
+def test_pages_of_4_kib_are_a_limit_with_advice(setting, requested, state, advised, monkeypatch, tmp_path) -> None:
+    path = tmp_path / "enabled"
+    if setting is not None:
+        path.write_text(setting)
+    monkeypatch.setattr(doctor_checks, "HUGE_PAGES", path)
+    monkeypatch.setenv("THP_MEM_ALLOC_ENABLE", requested)
+    found = doctor(only("huge pages"))
+
+    assert state == found["huge pages"].state
+    assert advised in found["huge pages"].advice
+    assert bool(advised) == bool(found["huge pages"].advice)
+    assert found.ok
+
+
 def test_a_missing_part_that_is_optional_leaves_it_ok() -> None:
     found = doctor([Check("GPU", lambda: NotHere("none"), "timing", "rent one")])
     assert found.ok
