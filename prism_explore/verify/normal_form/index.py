@@ -11,7 +11,7 @@ partition and combination are arithmetic on indices, and cancel.
 Terms are compared by their `key`, a string. The rules assume that every extent is a positive integer, which holds
 wherever the programs have a meaning. A `Moved` index may lie outside of its dim; there a factor `Interval` is 0.
 
-Source: mixed-radix positional notation. The rules I1 to I9 are listed in `tests/verify/normal_form/index_rules.py`.
+Source: mixed-radix positional notation. The rules I1 to I11 are listed in `tests/verify/normal_form/index_rules.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias, assert_never
 
-from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.dims import ZERO as NOTHING
 from prism_explore.support.caches import memoize
 from prism_explore.verify.normal_form.size_facts import at_most, divides, is_integer, is_whole, quotient
@@ -238,6 +238,8 @@ def digit(base: Index, before: Dim, size: Dim, after: Dim, known: Sequence[Dim] 
 
 def _row(i: Moved) -> tuple[Index, ...]:
     """A slice that is one of several rows of its dim, as the row's number and what is in it; empty for others (I10)."""
+    if i.base == ZERO:  # a constant is a row of itself
+        return ()
     row, rows = quotient(i.by, extent(i.base)), quotient(i.size, extent(i.base))
     if row is None or rows is None or not is_whole(row) or not is_whole(rows):
         return ()
@@ -245,8 +247,10 @@ def _row(i: Moved) -> tuple[Index, ...]:
 
 
 def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim, known: Sequence[Dim]) -> Index | None:
-    """Rule I9."""
+    """Rules I9 and I11."""
     reach = extent(inner)
+    if inner == ZERO and (place := _constant_digit(by, size, after)) is not None:
+        return moved(ZERO, place, size)
     if before == ONE and reach == after and (row := quotient(by, after)) is not None and is_whole(row):
         return moved(ZERO, row, size)
     if after == ONE and reach == size and divides(size, by):
@@ -254,6 +258,12 @@ def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim, k
     if before != ONE and at_most(NOTHING, by) and at_most(by + reach, size * after):
         return digit(moved(inner, by, size * after), ONE, size, after, known)
     return None
+
+
+def _constant_digit(number: Dim, size: Dim, after: Dim) -> Dim | None:
+    """A digit of a constant, where it does not depend on symbols (I11)."""
+    n, wide, below = number.constant, size.constant, after.constant
+    return None if n is None or wide is None or below is None else dim(n // below % wide)
 
 
 def moved(i: Index, by: Dim, size: Dim) -> Index:
@@ -379,8 +389,8 @@ def digit_borders(digits: Iterable[Digit], extent: Dim) -> tuple[Dim, ...]:
     """
     borders = {str(d): d for digit in digits for d in (digit.before, digit.before * digit.size)}
     inner = [d for d in borders.values() if d not in (ONE, extent)]
-    inner.sort(key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
-    chain = (ONE, *inner, extent)
+    by_divisors = sorted(inner, key=lambda d: (-sum(divides(d, other) for other in inner), str(d)))
+    chain = (ONE, *by_divisors, extent)
     return chain if all(divides(x, y) for x, y in pairwise(chain[:-1])) else ()
 
 

@@ -1,4 +1,4 @@
-"""Indicators (0/1 values): intervals of an index, bands of two indices, and their rules C1 to C4, D1 to D6 and F5.
+"""Indicators (0/1 values): intervals of an index, bands of two indices, and their rules C1 to C4, D1 to D6, F5 and S11.
 
 A comparison of sizes is used only where it holds for all positive integers.
 """
@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import prod
 from typing import Literal, TypeAlias
 
-from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.verify.normal_form.forms import UNIT, Bottom, Factor, InBand, Interval, NormalForm, Number, Term
 from prism_explore.verify.normal_form.index import ZERO as INDEX_ZERO
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, digit, extent, moved, radix
@@ -108,6 +108,8 @@ def band(low: Dim | None, high: Dim | None, row: Index, column: Index) -> InBand
         return 1
     if (low is not None and at_most(most + ONE, low)) or (high is not None and at_most(high + ONE, least)):
         return 0
+    if low is not None and high is not None and at_most(high + ONE, low):
+        return 0
     return canonical_band(low, high, row, column)
 
 
@@ -176,7 +178,13 @@ def _union(a: InBand, b: InBand) -> InBand | Constant | None:
         low, high = map(_negated, (b.high, b.low))
         b = InBand(low, high, a.row, a.column)
     for first, second in ((a, b), (b, a)):
-        if first.high is not None and second.low == first.high + ONE:
+        border = second.low
+        if first.high is None or border is None or border != first.high + ONE:
+            continue
+        # A band whose bounds are the wrong way round is 0, and does not end where the other one begins.
+        if (first.low is None or at_most(first.low, border)) and (
+            second.high is None or at_most(first.high, second.high)
+        ):
             return band(first.low, second.high, a.row, a.column) or None
     return None
 
@@ -193,6 +201,24 @@ def fixed_by(i: Interval) -> dict[str, Index] | None:
             return {name: radix((above, moved(INDEX_ZERO, i.low, size), below))}
         case _:
             return None
+
+
+def digits_fixed_by(i: Index, low: Dim, high: Dim) -> list[tuple[Index, Dim, Dim]]:
+    """One value of a number in mixed radix, as an interval of one value of each digit (rule S11).
+
+    Empty for other intervals, and where the value or an extent is no number.
+    """
+    found: list[tuple[Index, Dim, Dim]] = []
+    if not isinstance(i, Radix) or high - low != ONE:
+        return found
+    value = low.constant
+    for part in reversed(i.parts):
+        size = extent(part).constant
+        if size is None or value is None:
+            return []
+        found.insert(0, (part, dim(value % size), dim(value % size + 1)))
+        value //= size
+    return found if value == 0 else []
 
 
 def _common_band(old: InBand, new: InBand) -> InBand | Constant | None:

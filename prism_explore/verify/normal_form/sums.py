@@ -1,4 +1,4 @@
-"""Sums over indices: rules S3 to S8, S10 and D5, and the analysis of index occurrences that decides where they apply.
+"""Sums over indices: rules S3 to S8, S10, S11 and D5, and the analysis of index occurrences that says where they apply.
 
 Rules S3 (fuse indices) and S4 (split an index) replace bound indices by others that correspond to them one to one, so
 they hold for every summand.
@@ -51,7 +51,7 @@ from prism_explore.verify.normal_form.index import (
     moved,
     radix,
 )
-from prism_explore.verify.normal_form.indicators import band, interval, is_part
+from prism_explore.verify.normal_form.indicators import band, digits_fixed_by, interval, is_part
 from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.size_facts import quotient
 
@@ -295,10 +295,15 @@ def canonical_sum(ring: Ring, bound: Sequence[Var], factors: list[Factor], coeff
         return ring.mul(rest, ring.size(prod(unused, start=ONE)))
     names = {v.name: v for v in bound}
     for a, _ in factors:
-        if not isinstance(a, Interval) or not isinstance(a.index, Var) or a.index.name not in names:
-            continue
-        if is_part(a.low, a.high, a.index.extent, ring.integers):
-            return _sum_over_interval(ring, bound, factors, coefficient, a, a.index)
+        match a:
+            case Interval(Var(name) as v, low, high) if name in names and is_part(low, high, v.extent, ring.integers):
+                return _sum_over_interval(ring, bound, factors, coefficient, a, v)
+            case Interval(Radix(parts) as i, low, high) if any(isinstance(p, Var) and p.name in names for p in parts):
+                if digits := digits_fixed_by(i, low, high):
+                    left = [f for f in factors if f[0] is not a]
+                    return ring.term(bound, [*left, *((Interval(*d), 1) for d in digits)], coefficient)
+            case _:
+                pass
     if ring.by_order:
         spelled = spell_band(ring, bound, factors)
         if spelled is not None:

@@ -56,6 +56,12 @@ def convolution_with_norm_folded(x, w, mean, deviation, gain):
     return F.conv1d(x, w * scale[:, None, None], -mean * scale, padding=1)
 
 
+def over_windows(x, w):
+    """A 3x3 convolution as one product with the windows side by side."""
+    return (w.flatten(1) @ F.unfold(x, 3, padding=1)).unflatten(2, x.shape[2:])
+
+
+IMAGES = {"x": px.T("b", 2, 4, 4), "w": px.T(3, 2, 3, 3)}
 QKV = {"q": px.T("s", 64), "k": px.T("s", 64), "v": px.T("s", 64)}
 EQUAL = {
     "online softmax": (lambda x, v: torch.softmax(x, -1) @ v, online_softmax, {"x": X, "v": px.T(64, 16)}),
@@ -75,6 +81,7 @@ EQUAL = {
         lambda x, w: x.reshape(x.shape[0], 3, 2, 4).transpose(1, 2).flatten(2) @ w.reshape(5, 12).T,
         {"x": px.T("b", 3, 8), "w": px.T(5, 3, 4)},
     ),
+    "windows as a product": (lambda x, w: F.conv2d(x, w, padding=1), over_windows, IMAGES),
     "read in two orders": (lambda x: (x @ x.T).sum(0), lambda x: (x @ x.T).sum(1), {"x": px.T("b", "n")}),
 }
 
@@ -107,6 +114,7 @@ DIFFERENT = {
         lambda x, w: F.conv1d(x, w.flip(2), padding=1),
         {"x": px.T("b", 3, 8), "w": px.T(4, 3, 3)},
     ),
+    "windows of a turned kernel": (lambda x, w: F.conv2d(x, w.mT, padding=1), over_windows, IMAGES),
     "no translation": (lambda x: torch.sort(x, -1).values, lambda x: x * 1, {"x": X}),
 }
 

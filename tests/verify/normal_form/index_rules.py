@@ -1,4 +1,4 @@
-"""The rules of index terms, I1 to I10: rows with side condition, source and argument.
+"""The rules of index terms, I1 to I11: rows with side condition, source and argument.
 
 `verify/normal_form/index.py` applies them; `test_rules.py` demands goals and counterexamples for each row.
 """
@@ -106,5 +106,13 @@ RULES: tuple[Rule, ...] = (
         "q is a number; i is all that follows the first digit",
         _POSITIONAL,
         "Positional notation: the first digit counts |i| each.",
+    ),
+    Rule(
+        "I11",
+        "Digit(c;P,Q,R) = c div R mod Q",
+        "A digit of a constant is a constant.",
+        "c, Q and R are numbers",
+        _POSITIONAL,
+        "This is what a digit is.",
     ),
 )

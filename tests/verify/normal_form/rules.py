@@ -93,6 +93,14 @@ RULES: tuple[Rule, ...] = (
         _SUMS,
         "k = i + c is the only k at which the band is 1, if that is in the dim.",
     ),
+    Rule(
+        "S11",
+        "Σ_{a<A} Σ_{b<B} [c <= (a, b) < c + 1] * E = E[a := c div B, b := c mod B]",
+        "A sum with one value of a number has one value of each of its digits.",
+        "c, A and B are numbers",
+        "positional notation",
+        "(a, b) is c exactly where a is c div B and b is c mod B, each of which S6 then takes.",
+    ),
     Rule("R1", "a + b = b + a, a*b = b*a, a*(b + c) = a*b + a*c, ..", "Real arithmetic.", "-", _FIELD, "Axioms."),
     Rule(
         "P1",
@@ -335,7 +343,7 @@ RULES: tuple[Rule, ...] = (
         "D4",
         "band(l, m)[i, j] * a + band(m + 1, h)[i, j] * a = band(l, h)[i, j] * a",
         "Two bands side by side are one.",
-        "only with functions spelled out by their order",
+        "only with functions spelled out by their order; l <= m + 1 <= h + 1 for all sizes",
         "integer arithmetic",
         "Each j - i from l to h is in one of them.",
     ),

@@ -19,6 +19,7 @@ from prism_explore.verify.normal_form.index import (
     Var,
     Zero,
     digit,
+    digit_borders,
     extent,
     moved,
     radix,
@@ -179,6 +180,7 @@ GOALS = [
     ("I9", digit(moved(TILE, N / G * 2, N), G, N / G, ONE), "p"),
     ("I10", radix([moved(ZERO, A, N), TILE]), show_index(moved(TILE, A * N / G, N * N / G))),
     ("I10", digit(moved(radix([Var("u", dim("c")), K]), N * dim("c"), N * dim("2*c")), dim(2), dim("c"), N), "u"),
+    ("I11", digit(moved(ZERO, dim(7), dim(12)), dim(3), dim(2), dim(2)), "1"),
 ]
 
 
@@ -186,6 +188,13 @@ GOALS = [
 def test_each_rule_reaches_its_goal(rule, term, shown):
     assert rule in {r.name for r in RULES}
     assert shown == show_index(term)
+
+
+def test_borders_are_in_the_order_of_their_values_not_of_their_texts():
+    whole = Var("k", dim(36))
+    digits = [digit(whole, *map(dim, cut)) for cut in ((12, 3, 1), (4, 3, 3), (1, 4, 9))]
+
+    assert tuple(map(dim, (1, 4, 12, 36))) == digit_borders(digits, dim(36))
 
 
 TWINS = [
