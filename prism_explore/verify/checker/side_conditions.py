@@ -38,8 +38,18 @@ def holds_by_indices(table: TermTable, name: str, a: int, b: int) -> bool:
             return _are_disjoint(table, a, b)
         case "interval of everything":
             return _covers_dim(table, a, b)
+        case "one value by digits":
+            return _has_digits_of_value(table, a, b)
         case "bands meet":
             return _is_band_intersection(table, a, b)
+        case "band cut":
+            return _is_band_cut(table, a, b)
+        case "band of a constant":
+            return _is_band_of_constant(table, a, b)
+        case "index of one value":
+            return _has_index_of_one_value(table, a, b)
+        case "sum over a diagonal":
+            return _is_diagonal_sum(table, a, b)
         case "sum in pieces":
             return _is_split_range(table, a, b, "sum", "add")
         case "maximum in pieces":
@@ -103,6 +113,31 @@ def _are_disjoint(table: TermTable, a: int, b: int) -> bool:
             return False
 
 
+def _has_digits_of_value(table: TermTable, a: int, b: int) -> bool:
+    """Whether a says that a number has one value, and b that each of its digits has the digit of that value."""
+    whole, parts = _interval(table, a), [_interval(table, x) for x in _factors(table, b)]
+    match whole:
+        case (("radix", *digits), low, high) if high - low == ONE and len(digits) == len(parts):
+            value = 0
+            for i, part in zip(digits, parts, strict=True):
+                size = table.lemma.extent_of(i).constant
+                digit = None if part is None else part[1].constant
+                if part is None or size is None or digit is None or not 0 <= digit < size:
+                    return False
+                if show(part[0]) != show(i) or part[2] - part[1] != ONE:
+                    return False
+                value = value * size + digit
+            return low.constant == value
+        case _:
+            return False
+
+
+def _factors(table: TermTable, e: int) -> tuple[int, ...]:
+    """The factors of a product, in order."""
+    parts = _arguments(table, e, "mul")
+    return tuple(f for x in parts for f in _factors(table, x)) if parts else (e,)
+
+
 def _is_band_intersection(table: TermTable, a: int, b: int) -> bool:
     """Whether b is the intersection of the two bands of a."""
     parts = _arguments(table, a, "mul")
@@ -119,6 +154,75 @@ def _is_band_intersection(table: TermTable, a: int, b: int) -> bool:
     if len(others) != 2:
         return False
     return _is_bound(others[1].low, lows, lambda x, y: at_most(y, x)) and _is_bound(others[1].high, highs, at_most)
+
+
+def _bands(table: TermTable, e: int) -> Iterator[tuple[Dim | None, Dim | None, Tree, Tree]]:
+    """The bounds, row and column of a band, and of the same band with row and column exchanged; none for others."""
+    term = table.operators[e]
+    if term.op == "near":
+        low, high = (None if x == '"-"' else size_of(x) for x in term.label.split("|"))
+        row, column = term.indices
+        yield low, high, row, column
+        yield None if high is None else ZERO - high, None if low is None else ZERO - low, column, row
+
+
+def _is_band_cut(table: TermTable, a: int, b: int) -> bool:
+    """Whether b is a band up to l - 1 and one from l to h, and a the band up to h."""
+    parts = _arguments(table, b, "add")
+    if len(parts) != 2:
+        return False
+    for low, high, row, column in _bands(table, parts[1]):
+        if low is None or not (high is None or at_most(low, high + ONE)):
+            continue
+        whole, before = (_band_form((row, column), None, d, table.lemma) for d in (high, low - ONE))
+        if (whole, before) == (_indicator_form_of(table, a), _indicator_form_of(table, parts[0])):
+            return True
+    return False
+
+
+def _is_band_of_constant(table: TermTable, a: int, b: int) -> bool:
+    """Whether a is a band of which an index is a constant, and b the interval of the other index."""
+    for low, high, row, column in _bands(table, a):
+        constant, at = _unshifted(simplified(row, table.lemma))
+        if constant == "0":
+            first = ZERO if low is None else at + low
+            end = table.lemma.extent_of(column) if high is None else at + high + ONE
+            return _interval_form(simplified(column, table.lemma), first, end, table.lemma) == _indicator_form_of(
+                table, b
+            )
+    return False
+
+
+def _has_index_of_one_value(table: TermTable, a: int, b: int) -> bool:
+    """Whether a and b are products with an interval of one value, and b has this value in place of the index."""
+    left, right = _arguments(table, a, "mul"), _arguments(table, b, "mul")
+    if len(left) != 2 or len(right) != 2 or left[1] != right[1]:
+        return False
+    match _interval(table, left[1]):
+        case (str(axis), low, high) if axis != "0" and high - low == ONE:
+            place = ("moved", "0", f'"{low}"', f'"{table.lemma.extents[axis]}"')
+            return is_substituted(table, left[0], right[0], axis, place)
+        case _:
+            return False
+
+
+def _is_diagonal_sum(table: TermTable, a: int, b: int) -> bool:
+    """Whether a is a sum of a product with a diagonal, and b an interval times the summand at the diagonal."""
+    axis, right = table.operators[a].axis, _arguments(table, b, "mul")
+    left = _arguments(table, table.terms[a][2][0], "mul") if table.operators[a].op == "sum" else ()
+    if len(left) != 2 or len(right) != 2:
+        return False
+    own = frozenset(table.lemma.coordinates(axis))
+    for low, high, row, column in _bands(table, left[1]):
+        if column != axis or low is None or low != high:
+            continue
+        if any(not own.isdisjoint(table.lemma.coordinates(w)) for w in index_axes(row)):
+            continue
+        size = table.lemma.extents[axis]
+        inside = _interval_form(simplified(row, table.lemma), ZERO - low, size - low, table.lemma)
+        place = ("moved", row, f'"{low}"', f'"{size}"')
+        return inside == _indicator_form_of(table, right[0]) and is_substituted(table, left[0], right[1], axis, place)
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,31 +439,38 @@ def _indicator_form_of(table: TermTable, e: int) -> object:
 def _indicator_form(term: Term, indices: tuple[Tree, ...], lemma: ParsedLemma) -> object:
     """A canonical form of an interval or a band, without offsets; 0 or 1 where it is constant."""
     low, high = (None if x == '"-"' else size_of(x) for x in term.label.split("|"))
-    bare: list[Tree] = []
-    offsets: list[Dim] = []
-    for i in indices:
-        i, by = _unshifted(i)
-        bare.append(i)
-        offsets.append(by)
-    if term.op == "within":
-        assert low is not None and high is not None, "an interval has two borders"
-        low, high, size = low - offsets[0], high - offsets[0], lemma.extent_of(bare[0])
-        if at_most(high, ZERO) or at_most(size, low):
-            return Fraction(0)
-        if at_most(low, ZERO) and at_most(size, high):
-            return Fraction(1)
-        return show(bare[0]), str(ZERO if at_most(low, ZERO) else low), str(size if at_most(size, high) else high)
-    shift = offsets[0] - offsets[1]
-    low, high = (None if d is None else d + shift for d in (low, high))
-    least, most = ONE - lemma.extent_of(bare[0]), lemma.extent_of(bare[1]) - ONE
+    match indices:
+        case (i,):
+            assert low is not None and high is not None, "an interval has two borders"
+            return _interval_form(i, low, high, lemma)
+        case (row, column):
+            return _band_form((row, column), low, high, lemma)
+        case _:
+            raise AssertionError("an indicator has one index or two")
+
+
+def _interval_form(i: Tree, low: Dim, high: Dim, lemma: ParsedLemma) -> object:
+    bare, by = _unshifted(i)
+    low, high, size = low - by, high - by, lemma.extent_of(bare)
+    if at_most(high, ZERO) or at_most(size, low):
+        return Fraction(0)
+    if at_most(low, ZERO) and at_most(size, high):
+        return Fraction(1)
+    return show(bare), str(ZERO if at_most(low, ZERO) else low), str(size if at_most(size, high) else high)
+
+
+def _band_form(indices: tuple[Tree, Tree], low: Dim | None, high: Dim | None, lemma: ParsedLemma) -> object:
+    (row, before), (column, after) = (_unshifted(i) for i in indices)
+    low, high = (None if d is None else d + before - after for d in (low, high))
+    least, most = ONE - lemma.extent_of(row), lemma.extent_of(column) - ONE
     if (low is not None and at_most(most + ONE, low)) or (high is not None and at_most(high + ONE, least)):
         return Fraction(0)
     low = None if low is None or at_most(low, least) else low
     high = None if high is None or at_most(most, high) else high
     if low is None and high is None:
         return Fraction(1)
-    one = (str(low), str(high), show(bare[0]), show(bare[1]))
-    other = (*("None" if d is None else str(ZERO - d) for d in (high, low)), show(bare[1]), show(bare[0]))
+    one = (str(low), str(high), show(row), show(column))
+    other = (*("None" if d is None else str(ZERO - d) for d in (high, low)), show(column), show(row))
     return min(one, other)
 
 

@@ -97,6 +97,7 @@ class Pair:
 
 LEFT_OF, RIGHT_OF = Within(K, dim(0), dim("m")), Within(K, dim("m"), dim("n"))
 BIT, NEAR = LEFT_OF, Near(J, K, None, dim(0))
+FIRST_OF, AT_FIRST = Within(K, dim(0), dim(1)), At("b", (Moved(Zero(), dim(0), dim("n")),))
 LOW = Bottom(NEAR)
 SO_FAR = Upto(K, J, BK)
 OPPOSITE = Add(ONE, Mul(MINUS, BIT))
@@ -214,6 +215,21 @@ PAIRS: dict[str, Pair] = {
         Mul(Num(Fraction(1, 2)), Mul(A, Add(ONE, named("erf", Mul(A, Inv(Sqrt(TWO))))))),
         (named("gelu", A), Mul(Num(Fraction(1, 2)), Mul(A, Add(ONE, named("erf", A))))),
     ),
+    "log of an exponential": Pair(named("log", E), A, (named("log", Mul(TWO, E)), A)),
+    "exp of a logarithm": Pair(Exp(named("log", E)), E, (Exp(named("log", A)), A)),
+    "log of a product": Pair(
+        named("log", Mul(E, F)),
+        Add(named("log", E), named("log", F)),
+        (named("log", Mul(A, B)), Add(named("log", A), named("log", B))),
+    ),
+    "log of an inverse": Pair(
+        named("log", Inv(E)), Mul(MINUS, named("log", E)), (named("log", Inv(A)), Mul(MINUS, named("log", A)))
+    ),
+    "log of a root": Pair(
+        named("log", Sqrt(E)),
+        Mul(Num(Fraction(1, 2)), named("log", E)),
+        (named("log", Sqrt(A)), Mul(Num(Fraction(1, 2)), named("log", A))),
+    ),
     **generated(),
     "a bit twice": Pair(Mul(BIT, BIT), BIT, (Mul(A, A), A)),
     "inverse of a bit": Pair(Inv(NEAR), NEAR, (Inv(A), A)),
@@ -238,7 +254,37 @@ PAIRS: dict[str, Pair] = {
         (Mul(NEAR, Near(K, J, None, dim(0))), NEAR),
         stated="bands meet",
     ),
+    "band cut": Pair(
+        Near(J, K, None, dim(2)),
+        Add(Near(J, K, None, dim(0)), Near(J, K, dim(1), dim(2))),
+        (Near(J, K, None, dim(2)), Add(NEAR, Near(J, K, dim(0), dim(2)))),
+        stated="band cut",
+    ),
+    "band of a constant": Pair(
+        Near(Zero(), K, dim(0), dim(1)),
+        Within(K, dim(0), dim(2)),
+        (Near(Zero(), K, dim(0), dim(1)), Within(K, dim(0), dim(1))),
+        stated="band of a constant",
+    ),
+    "index of one value": Pair(
+        Mul(BK, FIRST_OF),
+        Mul(AT_FIRST, FIRST_OF),
+        (Mul(BK, LEFT_OF), Mul(AT_FIRST, LEFT_OF)),
+        stated="index of one value",
+    ),
+    "sum over a diagonal": Pair(
+        Sum(K, Mul(BK, Near(J, K, dim(0), dim(0)))),
+        Mul(ONE, BJ),
+        (Sum(K, Mul(BK, NEAR)), BJ),
+        stated="sum over a diagonal",
+    ),
     "interval of everything": Pair(Within(K, dim(0), dim("n")), ONE, (LEFT_OF, ONE), stated="interval of everything"),
+    "one value by digits": Pair(
+        Within(Radix((OUTER, INNER)), dim(4), dim(5)),
+        Mul(Within(OUTER, dim(1), dim(2)), Within(INNER, dim(1), dim(2))),
+        (Within(Radix((OUTER, INNER)), dim(4), dim(5)), Within(OUTER, dim(1), dim(2))),
+        stated="one value by digits",
+    ),
     "sum in pieces": Pair(
         Sum(K, BK),
         Add(Sum(OUTER, BK), Sum(INNER, BK)),

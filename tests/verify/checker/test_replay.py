@@ -18,7 +18,7 @@ from prism_explore.verify.normal_form import size_facts
 
 AXES = (
     '(axis p "n") (axis k "n") (axis j "n") (axis a "m") (axis b "n - m") (axis w "n" o i) (axis o "f") (axis i "n/f")'
-    ' (axis q "r") (axis s "t") (axis v "r*t") (axis z "2*m")'
+    ' (axis q "r") (axis s "t") (axis v "r*t") (axis z "2*m") (axis c "3") (axis d "2") (axis e "4")'
 )
 
 
@@ -41,7 +41,21 @@ RIGHT: dict[str, tuple[str, str]] = {
     "interval cut": ('(within z "0" "2*m")', '(add (within z "0" "m") (within z "m" "2*m"))'),
     "intervals apart": ('(mul (within k "m" "n") (within k "0" "m"))', "(num 0)"),
     "interval of everything": ('(within k "0" "n")', "(num 1)"),
+    "one value by digits": (
+        '(within (radix c d e) "13" "14")',
+        '(mul (mul (within c "1" "2") (within d "1" "2")) (within e "1" "2"))',
+    ),
     "bands meet": ('(mul (near p k "-" "0") (near p k "1-m" "-"))', '(near p k "1-m" "0")'),
+    "band cut": ('(near p k "-" "2")', '(add (near p k "-" "0") (near p k "1" "2"))'),
+    "band of a constant": ('(near p (moved 0 "1" "n") "-1" "2")', '(within p "0" "3")'),
+    "index of one value": (
+        '(mul (at x k p) (within k "2" "3"))',
+        '(mul (at x (moved 0 "2" "n") p) (within k "2" "3"))',
+    ),
+    "sum over a diagonal": (
+        '(sum k (mul (at x k p) (near p k "1" "1")))',
+        '(mul (within p "0" "n - 1") (at x (moved p "1" "n") p))',
+    ),
     "sum in pieces": ("(sum k (at x k))", f"(add (sum a {PIECES[0]}) (sum b {PIECES[1]}))"),
     "maximum in pieces": ("(most k (at x k))", f"(greater (most a {PIECES[0]}) (most b {PIECES[1]}))"),
     "sum over digits": ("(sum v (at x v))", "(sum q (sum s (at x (radix q s))))"),
@@ -105,6 +119,77 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "intervals that overlap": ("intervals apart", '(mul (within k "0" "m") (within k "0" "n"))', "(num 0)"),
     "intervals of two indices": ("intervals apart", '(mul (within k "m" "n") (within j "0" "m"))', "(num 0)"),
     "most of it": ("interval of everything", '(within k "1" "n")', "(num 1)"),
+    "digits in another order": (
+        "one value by digits",
+        '(within (radix c e) "6" "7")',
+        '(mul (within e "1" "2") (within c "2" "3"))',
+    ),
+    "another value of a digit": (
+        "one value by digits",
+        '(within (radix c e) "6" "7")',
+        '(mul (within c "2" "3") (within e "1" "2"))',
+    ),
+    "a digit beyond its extent": (
+        "one value by digits",
+        '(within (radix c e) "6" "7")',
+        '(mul (within c "0" "1") (within e "6" "7"))',
+    ),
+    "two values by digits": (
+        "one value by digits",
+        '(within (radix c e) "6" "8")',
+        '(mul (within c "1" "2") (within e "2" "3"))',
+    ),
+    "a digit of two values": (
+        "one value by digits",
+        '(within (radix c e) "6" "7")',
+        '(mul (within c "1" "2") (within e "2" "4"))',
+    ),
+    "a digit is left out": ("one value by digits", '(within (radix c e) "6" "7")', '(within c "1" "2")'),
+    "a cut with a gap between bands": ("band cut", '(near p k "-" "2")', '(add (near p k "-" "0") (near p k "2" "2"))'),
+    "a cut of an empty band": ("band cut", '(near p k "-" "-1")', '(add (near p k "-" "1") (near p k "2" "-1"))'),
+    "a cut of another band": ("band cut", '(near p k "-" "2")', '(add (near k p "-" "0") (near p k "1" "2"))'),
+    "a cut that is not everything": ("band cut", "(num 1)", '(add (near p k "-" "0") (near p k "1" "2"))'),
+    "an interval of the constant's other side": (
+        "band of a constant",
+        '(near p (moved 0 "1" "n") "-1" "2")',
+        '(within p "0" "4")',
+    ),
+    "a band of no constant": ("band of a constant", '(near p k "0" "0")', '(within p "0" "1")'),
+    "another value of the index": (
+        "index of one value",
+        '(mul (at x k p) (within k "2" "3"))',
+        '(mul (at x (moved 0 "1" "n") p) (within k "2" "3"))',
+    ),
+    "an index of two values": (
+        "index of one value",
+        '(mul (at x k p) (within k "2" "4"))',
+        '(mul (at x (moved 0 "2" "n") p) (within k "2" "4"))',
+    ),
+    "a value of another index": (
+        "index of one value",
+        '(mul (at x k p) (within k "2" "3"))',
+        '(mul (at x k (moved 0 "2" "n")) (within k "2" "3"))',
+    ),
+    "a sum over more than a diagonal": (
+        "sum over a diagonal",
+        '(sum k (mul (at x k p) (near p k "1" "2")))',
+        '(mul (within p "0" "n - 1") (at x (moved p "1" "n") p))',
+    ),
+    "the diagonal on the other side": (
+        "sum over a diagonal",
+        '(sum k (mul (at x k p) (near p k "1" "1")))',
+        '(mul (within p "1" "n") (at x (moved p "-1" "n") p))',
+    ),
+    "a diagonal that leaves the dim": (
+        "sum over a diagonal",
+        '(sum k (mul (at x k p) (near p k "1" "1")))',
+        '(mul (num 1) (at x (moved p "1" "n") p))',
+    ),
+    "a diagonal of the summed index alone": (
+        "sum over a diagonal",
+        '(sum k (mul (at x k p) (near k k "0" "0")))',
+        "(mul (num 1) (at x k p))",
+    ),
     "bands that meet in less": ("bands meet", '(mul (near p k "-" "0") (near p k "1-m" "-"))', '(near p k "0" "0")'),
     "bands of other places": ("bands meet", '(mul (near p k "-" "0") (near p j "1-m" "-"))', '(near p k "1-m" "0")'),
     "bands turned the wrong way": ("bands meet", '(mul (near p k "-" "0") (near k p "-" "0"))', '(near p k "-" "0")'),

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from prism_explore.verify.certificate.derivation.congruence import needed_steps
 from prism_explore.verify.certificate.derivation.functions import EXPANSIONS
+from prism_explore.verify.certificate.derivation.intervals import CUTS
 from prism_explore.verify.certificate.derivation.minimize import minimize_axioms
 from prism_explore.verify.certificate.derivation.normalize import Normalizer
 from prism_explore.verify.certificate.derivation.polynomials import DerivationFailed
@@ -24,19 +25,17 @@ from prism_explore.verify.certificate.lemma import CannotState, Statement
 def derive(statement: Statement) -> Derivation | None:
     """Steps from the left side to the right side, with a minimal set of axioms; None where none were found.
 
-    Attempts, in order: functions are first symbols, then replaced by their definitions; sums are first split at the
-    borders of their own intervals, then at those of all intervals. Where two forms differ, denominators are cleared. If
-    all attempts fail, they are repeated for the next merge order of digits (`Statement.next_variant`).
+    Attempts, in order: functions are first symbols, then replaced by their definitions; from one of `CUTS` to the next,
+    more is split. Where two forms differ, denominators are cleared. If all attempts fail, they are repeated for the
+    next merge order of digits (`Statement.next_variant`).
     """
     for expansion in EXPANSIONS:
-        for cut_everywhere in (False, True):
-            normalizer = Normalizer(
-                statement.axes, statement.integers, expansion=expansion, split_everywhere=cut_everywhere
-            )
+        for cuts in CUTS:
+            normalizer = Normalizer(statement.axes, statement.integers, expansion=expansion, cuts=cuts)
             graph = normalizer.graph
             try:
                 left, right = graph.intern(statement.left), graph.intern(statement.right)
-                if not normalizer.collect_borders() and cut_everywhere:
+                if not normalizer.collect_borders() and cuts != "own":
                     continue
                 if normalizer.normal(left) == normalizer.normal(right) or normalizer.clear_denominators(left, right):
                     return _extract(normalizer, left, right)

@@ -62,6 +62,12 @@ class Functions:
         if not p:
             self._graph.record_step("exp of zero", self._graph.make("exp", self._graph.zero), self._graph.one)
             return self._polynomials.constant(ONE)
+        inverse = self._argument_of_log(p)
+        if inverse is not None:
+            self._graph.record_step(
+                "exp of a logarithm", self._graph.make("exp", self._polynomials.to_term(p)), inverse
+            )
+            return self._polynomials.normal(inverse)
         factors: list[Power] = [(self._graph.make("exp", self._monomials.to_term(m)), c) for m, c in p]
         so_far: Monomial = (factors[0],)
         for n, factor in enumerate(factors[1:], start=1):
@@ -70,6 +76,37 @@ class Functions:
             self._graph.record_step("exp of a sum", self._graph.make("exp", self._graph.add(a, b)), product)
             so_far = self._monomials.insert(so_far, factor)
         return self._polynomials.simplify(so_far)
+
+    def _argument_of_log(self, p: Poly) -> Id | None:
+        """a, if a polynomial is log(a) of a positive term."""
+        e = self._polynomials.to_term(p)
+        node = self._graph.nodes[e]
+        if node.op != "call" or node.label != "log" or not self._signs.is_positive(node.arguments[0]):
+            return None
+        return node.arguments[0]
+
+    def _log(self, e: Id) -> Poly:
+        """The logarithm of a term, of whose factors each is positive."""
+        node, call = self._graph.nodes[e], self._graph.make("call", e, label="log")
+        logs = [self._graph.make("call", x, label="log") for x in node.arguments]
+        match node.op:
+            case "exp":
+                self._graph.record_step("log of an exponential", call, node.arguments[0])
+                return self._polynomials.normal(node.arguments[0])
+            case "num" if node.label == "1":
+                one = self._graph.make("exp", self._graph.zero)
+                self._graph.record_step("exp of zero", one, e)
+                return self._log(one)
+            case "mul" if all(map(self._signs.is_positive, node.arguments)):
+                self._graph.record_step("log of a product", call, self._graph.add(*logs))
+                return self._polynomials.add(*map(self._log, node.arguments))
+            case "inv" | "sqrt" if self._signs.is_positive(node.arguments[0]):
+                factor = -ONE if node.op == "inv" else HALF
+                law = "log of an inverse" if node.op == "inv" else "log of a root"
+                self._graph.record_step(law, call, self._graph.mul(self._graph.number(factor), *logs))
+                return self._polynomials.multiply(self._polynomials.constant(factor), self._log(node.arguments[0]))
+            case _:
+                return self._polynomials.atom(call)
 
     def apply(self, fn: str, p: Poly) -> Poly:
         """A named function of a polynomial."""
@@ -86,6 +123,10 @@ class Functions:
             return self._polynomials.normal(by)
         if fn == "relu":
             return self.relu(p)
+        if fn == "log":
+            common, rest = self._polynomials.factor_out(p, roots=True) if len(p) > 1 else (None, p)
+            whole = a if common is None else self._graph.mul(*map(self._polynomials.to_term, ((common,), rest)))
+            return self._log(whole)
         if fn == "abs" and self._signs.is_nonnegative(a):
             self._graph.record_step("abs of a nonnegative", call, a)
             return p

@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cmp_to_key
+from functools import cmp_to_key, reduce
 from itertools import pairwise
+from typing import Literal, TypeAlias, get_args
 
 from prism_explore.ir.dims import ONE as ONE_DIM
-from prism_explore.ir.dims import ZERO, Dim
+from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
-from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials
+from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials, Power
 from prism_explore.verify.certificate.derivation.polynomials import ONE, DerivationFailed, Poly, Polynomials
-from prism_explore.verify.certificate.derivation.term_graph import FULL_INTERVAL, INTERVAL_SPLIT, Id, TermGraph
-from prism_explore.verify.certificate.expressions import Within, indices_of
+from prism_explore.verify.certificate.derivation.term_graph import (
+    BAND_CUT,
+    BAND_OF_CONSTANT,
+    FULL_INTERVAL,
+    INTERVAL_SPLIT,
+    SUM_OVER_DIAGONAL,
+    VALUE_BY_DIGITS,
+    VALUE_OF_INDEX,
+    Id,
+    TermGraph,
+)
+from prism_explore.verify.certificate.expressions import Near, Within, indices_of
 from prism_explore.verify.certificate.lemma import digit_sizes
-from prism_explore.verify.normal_form.index import Digit, Moved, Var, Zero, collect_digits, extent, moved, radix
+from prism_explore.verify.normal_form.forms import Atom, InBand, Interval
+from prism_explore.verify.normal_form.index import Digit, Index, Moved, Var, Zero, collect_digits, extent, moved, radix
+from prism_explore.verify.normal_form.indicators import band, digits_fixed_by, interval, pin_bands
 from prism_explore.verify.normal_form.size_facts import at_most, is_count
+
+Cuts: TypeAlias = Literal["own", "all", "values", "bands"]
+"""What is split: sums and maxima at the borders of their own intervals; at those of all intervals of dims of the same
+size; there and, over at most `FEW_VALUES` values, between any two; or the same and also bands, into diagonals, while an
+index is replaced by its value where an interval leaves it one."""
+CUTS: tuple[Cuts, ...] = get_args(Cuts)
+FEW_VALUES = 16
 
 
 class Intervals:
@@ -28,7 +48,7 @@ class Intervals:
         monomials: Monomials,
         polynomials: Polynomials,
         axes: BoundAxes,
-        split_everywhere: bool,
+        cuts: Cuts,
     ) -> None:
         """Begin with no borders.
 
@@ -37,37 +57,59 @@ class Intervals:
             monomials: their products.
             polynomials: their sums.
             axes: the bound ones.
-            split_everywhere: whether sums are split at the borders of all intervals of dims of the same size.
+            cuts: what is split.
         """
         self._graph = graph
         self._monomials = monomials
         self._polynomials = polynomials
         self._axes = axes
-        self._split_everywhere = split_everywhere
+        self._cuts: Cuts = cuts
         self._borders: dict[str, list[Dim]] = {}
 
     def collect_borders(self) -> bool:
-        """Collect the borders at which intervals are split; whether there are any."""
+        """Collect the borders at which intervals are split; whether there are any, or bands that are split."""
         borders_of: dict[str, dict[str, Dim]] = {}
         for e, node in enumerate(self._graph.nodes):
-            if node.op == "within":
-                shell = self._graph.shell(e)
-                assert isinstance(shell, Within), "an interval"
-                size = extent(shell.index)
-                borders = borders_of.setdefault(str(size), {str(d): d for d in (ZERO, size)})
-                borders |= {str(d): d for d in (shell.low, shell.high)}
-            elif self._split_everywhere and node.op == "at":
+            found = self._interval_of(e)
+            if found is not None:
+                for i, low, high in digits_fixed_by(*found) or [found]:
+                    borders = borders_of.setdefault(str(extent(i)), {str(d): d for d in (ZERO, extent(i))})
+                    borders |= {str(d): d for d in (low, high)}
+            elif self._cuts != "own" and node.op == "at":
                 for i in indices_of(self._graph.shell(e)):
                     if isinstance(i, Moved) and isinstance(i.base, Var):
                         ends = (i.by, i.by + i.base.extent)
                         if all(self._is_at_most(ZERO, end) and self._is_at_most(end, i.size) for end in ends):
                             borders = borders_of.setdefault(str(i.size), {str(d): d for d in (ZERO, i.size)})
                             borders |= {str(end): end for end in ends}
+        few = {d.constant for d in self._graph.extents.values() if d.constant is not None and d.constant <= FEW_VALUES}
+        if self._cuts in ("values", "bands"):
+            borders_of |= {str(size): {str(n): dim(n) for n in range(size + 1)} for size in few}
         for size, borders in borders_of.items():
             chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if self._is_at_most(a, b) else 1))
             if all(self._is_at_most(a, b) for a, b in pairwise(chain)):
                 self._borders[size] = chain
-        return bool(self._borders)
+        has_band = any(node.op == "near" for node in self._graph.nodes)
+        return bool(self._borders) or (self._cuts == "bands" and has_band)
+
+    def _interval_of(self, e: Id) -> tuple[Index, Dim, Dim] | None:
+        """The index and borders of an interval, also of a band with a constant index; None for any other term."""
+        shell = self._graph.shell(e) if self._graph.nodes[e].op in ("within", "near") else None
+        match shell:
+            case Within(i, low, high):
+                return i, low, high
+            case Near() if self._cuts == "bands":
+                pinned = self._pinned(shell)
+                return (pinned.index, pinned.low, pinned.high) if isinstance(pinned, Interval) else None
+            case _:
+                return None
+
+    def _pinned(self, shell: Near) -> Atom | int | None:
+        """A band with a constant index as an interval or a number; None for any other band."""
+        if not isinstance(shell.row, Zero) and not isinstance(shell.column, Zero):
+            return None
+        found = pin_bands([(InBand(shell.low, shell.high, shell.row, shell.column), 1)])
+        return 0 if found is None else next((a for a, _ in found), 1)
 
     def _interval(self, shell: Within, low: Dim, high: Dim) -> Id:
         return self._graph.intern(Within(shell.index, low, high))
@@ -80,6 +122,10 @@ class Intervals:
         """An interval as the sum of those between adjacent borders; the last of a dim is 1 minus the others."""
         shell = self._graph.shell(e)
         assert isinstance(shell, Within), "an interval"
+        if digits := digits_fixed_by(shell.index, shell.low, shell.high):
+            parts = reduce(self._graph.mul, (self._graph.intern(Within(*d)) for d in digits))
+            self._graph.record_step(VALUE_BY_DIGITS, e, parts)
+            return self._polynomials.normal(parts)
         chain = self._borders.get(str(extent(shell.index)), [])
         if shell.low not in chain or shell.high not in chain:
             return self._polynomials.atom(e)
@@ -96,15 +142,130 @@ class Intervals:
         everything = self._interval(shell, ZERO, shell.high)
         self._graph.record_step(INTERVAL_SPLIT, everything, self._graph.add(before, e))
         self._graph.record_step(FULL_INTERVAL, everything, self._graph.one)
+        return self._difference(self._graph.one, before, e)
+
+    def _difference(self, whole: Id, before: Id, e: Id) -> Poly:
+        """A term that is whole - before, where it is recorded that before + e is the whole."""
         opposite = self._polynomials.multiply(self._polynomials.constant(-ONE), self._polynomials.normal(before))
         #  e = (b + e) - b
-        total = self._polynomials.add(self._polynomials.constant(ONE), opposite)
+        total = self._polynomials.add(self._polynomials.normal(whole), opposite)
         minus = self._graph.mul(self._graph.number(-ONE), before)
         self._polynomials.regroup_sum(minus, before, e)
-        self._graph.record_step("add commutes", self._graph.add(minus, everything), self._graph.add(everything, minus))
+        self._graph.record_step("add commutes", self._graph.add(minus, whole), self._graph.add(whole, minus))
         self._monomials.collect(before, -ONE, ONE)
         self._graph.record_step("add zero", self._graph.add(self._graph.zero, e), e)
         return total
+
+    # ------------------------------------------------------------ bands and single values
+    def split_band(self, e: Id) -> Poly:
+        """A band as bands `[column - row <= 0]` and diagonals; one with a constant index as an interval."""
+        shell = self._graph.shell(e)
+        assert isinstance(shell, Near), "a band"
+        low, high, row, column = shell.low, shell.high, shell.row, shell.column
+        if self._cuts != "bands":
+            return self._polynomials.atom(e)
+        pinned = self._pinned(shell)
+        if pinned is not None:
+            within = self._indicator(pinned)
+            self._graph.record_step(BAND_OF_CONSTANT, e, within)
+            return self._polynomials.normal(within)
+        if low is not None:
+            if low == high or high is None or not self._is_at_most(low, high + ONE_DIM):
+                return self._polynomials.atom(e)
+            whole, before = (self._indicator(band(None, d, row, column)) for d in (high, low - ONE_DIM))
+            self._graph.record_step(BAND_CUT, whole, self._graph.add(before, e))
+            return self._difference(whole, before, e)
+        assert high is not None, "a band has a bound"
+        if column.key < row.key:
+            before = self._indicator(band(None, ZERO - high - 1, column, row))
+            self._graph.record_step(BAND_CUT, self._graph.one, self._graph.add(before, e))
+            return self._difference(self._graph.one, before, e)
+        last = high.constant
+        if not last or abs(last) > FEW_VALUES:
+            return self._polynomials.atom(e)
+        border = high if last > 0 else high + 1
+        diagonal = self._indicator(band(border, border, row, column))
+        if last > 0:
+            parts = self._graph.add(self._indicator(band(None, high - 1, row, column)), diagonal)
+            self._graph.record_step(BAND_CUT, e, parts)
+            return self._polynomials.normal(parts)
+        whole = self._indicator(band(None, border, row, column))
+        self._graph.record_step(BAND_CUT, whole, self._graph.add(e, diagonal))
+        self._graph.record_step("add commutes", self._graph.add(e, diagonal), self._graph.add(diagonal, e))
+        return self._difference(whole, diagonal, e)
+
+    def _indicator(self, made: Atom | int) -> Id:
+        match made:
+            case InBand(low, high, row, column):
+                return self._graph.intern(Near(row, column, low, high))
+            case Interval(i, low, high):
+                return self._graph.intern(Within(i, low, high))
+            case int():
+                return self._graph.number(Fraction(made))
+            case _:
+                raise AssertionError("an indicator")
+
+    def sum_over_diagonal(self, axis: str, m: Monomial) -> Poly | None:
+        """A sum of a product with a diagonal, which has one term; None for any other sum."""
+        if self._cuts != "bands":
+            return None
+        own, size = self._graph.coordinates(axis), self._graph.extents[axis]
+        for factor in m:
+            e, exponent = factor
+            if self._graph.nodes[e].op != "near" or exponent != 1 or not self._is_diagonal(e, axis):
+                continue
+            shell = self._graph.shell(e)
+            assert isinstance(shell, Near) and shell.low is not None, "a diagonal"
+            is_column = isinstance(shell.column, Var) and shell.column.name == axis
+            other, by = (shell.row, shell.low) if is_column else (shell.column, ZERO - shell.low)
+            if any(not own.isdisjoint(self._graph.coordinates(w)) for w in other.free):
+                continue
+            rest = self._split_off(m, factor)
+            placed = self._graph.substitute(rest, axis, moved(other, by, size))
+            if placed is None:
+                continue
+            inside = self._indicator(interval(other, ZERO - by, size - by))
+            one_term = self._graph.mul(inside, placed)
+            whole = self._graph.make("sum", self._graph.mul(rest, e), label=axis)
+            self._graph.record_step(SUM_OVER_DIAGONAL, whole, one_term)
+            return self._polynomials.normal(one_term)
+        return None
+
+    def _is_diagonal(self, e: Id, axis: str) -> bool:
+        shell = self._graph.shell(e)
+        return (
+            isinstance(shell, Near)
+            and shell.low is not None
+            and shell.low == shell.high
+            and any(isinstance(i, Var) and i.name == axis for i in (shell.row, shell.column))
+        )
+
+    def replace_by_value(self, m: Monomial) -> Poly | None:
+        """A product with an interval of one value, in which the index is that value; None where there is none."""
+        if self._cuts != "bands":
+            return None
+        for factor in m:
+            e, exponent = factor
+            shell = self._graph.shell(e) if self._graph.nodes[e].op == "within" else None
+            if not isinstance(shell, Within) or exponent != 1 or shell.high - shell.low != ONE_DIM:
+                continue
+            if len(m) == 1 or not isinstance(shell.index, Var):
+                continue
+            rest = self._split_off(m, factor)
+            value = moved(Zero(), shell.low, shell.index.extent)
+            placed = self._graph.substitute(rest, shell.index.name, value)
+            if placed is None or placed == rest:
+                continue
+            self._graph.record_step(VALUE_OF_INDEX, self._graph.mul(rest, e), self._graph.mul(placed, e))
+            return self._polynomials.multiply(self._polynomials.normal(placed), self._polynomials.atom(e))
+        return None
+
+    def _split_off(self, m: Monomial, factor: Power) -> Id:
+        """The term of a product without a factor, times which it is recorded to be the product."""
+        rest = tuple(f for f in m if f != factor)
+        back = self._monomials.insert(rest, factor)
+        assert back == m, "removing a factor and inserting it again gives the term"
+        return self._monomials.to_term(rest)
 
     def by_cases(self, op: str, label: str, p: Poly, f: Callable[[Poly], Poly]) -> Poly:
         """A function of a polynomial with intervals, as a sum over the cases inside and outside of each."""
@@ -163,7 +324,9 @@ class Intervals:
         """A body split at the first border of an axis: the new axes and bodies before and after it."""
         size = self._graph.extents[axis]
         chain = self._borders.get(str(size), [])
-        if len(chain) < 3 or not (self._split_everywhere or self._has_interval(axis, body)):
+        if len(chain) < 3 or not (self._cuts != "own" or self._has_interval(axis, body)):
+            return None
+        if self._cuts == "bands" and any(self._is_diagonal(e, axis) for e in self._graph.indexed_terms(body)):
             return None
         out: list[tuple[str, Id]] = []
         if not all(is_count(d, self._graph.integers) for d in (chain[1], size - chain[1])):

@@ -9,7 +9,7 @@ from typing import Literal
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
 from prism_explore.verify.certificate.derivation.functions import Expansion, Functions
-from prism_explore.verify.certificate.derivation.intervals import Intervals
+from prism_explore.verify.certificate.derivation.intervals import Cuts, Intervals
 from prism_explore.verify.certificate.derivation.max_bounds import MaxBounds, Piece
 from prism_explore.verify.certificate.derivation.max_forms import MaxForms
 from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials
@@ -35,7 +35,7 @@ class Normalizer:
         integers: Sequence[Dim] = (),
         *,
         expansion: Expansion = "",
-        split_everywhere: bool = False,
+        cuts: Cuts = "own",
     ) -> None:
         """Begin with these axes.
 
@@ -43,7 +43,7 @@ class Normalizer:
             axes: those of the statement.
             integers: sizes that are positive integers by the conditions of the proof.
             expansion: which functions are replaced by their definitions.
-            split_everywhere: whether sums are split at the borders of all intervals of dims of the same size.
+            cuts: what is split.
         """
         self.graph = TermGraph(axes, integers)
         self.signs = Signs(self.graph)
@@ -51,7 +51,7 @@ class Normalizer:
         self._polynomials = Polynomials(self.graph, self.signs, monomials, self._normalize, self._simplify_product)
         bound_axes = BoundAxes(self.graph, monomials, self._polynomials)
         self._weighted_sums = WeightedSums(self.graph, self.signs, monomials, self._polynomials, bound_axes)
-        self._intervals = Intervals(self.graph, monomials, self._polynomials, bound_axes, split_everywhere)
+        self._intervals = Intervals(self.graph, monomials, self._polynomials, bound_axes, cuts)
         bounds = MaxBounds(self.graph, self.signs, self._polynomials, bound_axes)
         self._functions = Functions(
             self.graph,
@@ -89,7 +89,8 @@ class Normalizer:
         return self._intervals.collect_borders()
 
     def _simplify_product(self, m: Monomial) -> Poly | None:
-        return self._weighted_sums.simplify(m)
+        found = self._weighted_sums.simplify(m)
+        return self._intervals.replace_by_value(m) if found is None else found
 
     def _maximum(self, pieces: Sequence[Piece]) -> Poly:
         return self._maxima.maximum(pieces)
@@ -98,8 +99,10 @@ class Normalizer:
         node = self.graph.nodes[e]
         inside = [self._polynomials.normal(x) for x in node.arguments]
         match node.op:
-            case "at" | "size" | "near":
+            case "at" | "size":
                 return self._polynomials.atom(e)
+            case "near":
+                return self._intervals.split_band(e)
             case "within":
                 return self._intervals.split_interval(e)
             case "num":

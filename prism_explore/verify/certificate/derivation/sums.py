@@ -87,6 +87,9 @@ class Sums:
 
     def _sum_of_product(self, axis: str, m: Monomial) -> Poly:
         """The sum of a product whose factors all depend on the axis; sums among them are opened."""
+        one_term = self._intervals.sum_over_diagonal(axis, m)
+        if one_term is not None:
+            return one_term
         binders, body = [axis], m
         while True:
             whole = (f for f in body if self._graph.nodes[f[0]].op == "sum" and f[1] >= 1 and f[1].denominator == 1)

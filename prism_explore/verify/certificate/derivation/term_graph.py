@@ -37,6 +37,8 @@ RESCALED, LAST_RUNNING, AS_LOW = "rescaled sum", "last running maximum", "as low
 MAXIMUM_AND_ENTRY = "maximum and an entry"
 INTERVAL_SPLIT, FULL_INTERVAL = "interval cut", "interval of everything"
 DISJOINT_INTERVALS, BAND_INTERSECTION = "intervals apart", "bands meet"
+VALUE_BY_DIGITS, VALUE_OF_INDEX = "one value by digits", "index of one value"
+BAND_CUT, BAND_OF_CONSTANT, SUM_OVER_DIAGONAL = "band cut", "band of a constant", "sum over a diagonal"
 STATED = frozenset(a.name for a in AXIOMS if any(fact.startswith("(stated ") for fact in a.conditions))
 """Axioms with conditions about indices and extents: egglog gets instances as facts, which the checker verifies."""
 BINDERS = frozenset({"sum", "most", "upto", "rescaled"})
