@@ -167,7 +167,7 @@ def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]
             )
     if not modelled:
         return ()
-    share = f"{modelled / best_s:.0%}"
+    share = f"{modelled / best_s:.0%}" if modelled >= 0.005 * best_s else "<1%"
     if modelled / best_s > DISTURBED:
         share = "over 100%"
         how += (
