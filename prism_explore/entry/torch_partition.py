@@ -56,7 +56,8 @@ MOST_REPEATED = 1.25
 """A region whose traffic or arithmetic is modelled as more than this many times the least is not considered: where
 products are chained at the cost of recomputation, searches are long and kernels were slower than the model says."""
 LEAST_SHARE = 0.01
-"""A region whose nodes in torch take less than this share of the modelled time of all regions is not searched."""
+"""A region is not searched if its nodes and those of all equal regions, for which one search is made, take less than
+this share of the modelled time of all regions when torch runs them."""
 PASSES = 3
 """How often readers are counted again from the last partition."""
 MOST_CUTS = 8
@@ -192,8 +193,11 @@ class _Partitioner:
                     used[leaf] += 1.0
             readers = {n: max(1.0, (readers[n] + 2 * used[n]) / 3) for n in self.cells}
         total_s = sum(self._cost(core).seconds for core in chosen.values())
-        worth = {root: core for root, core in chosen.items() if self._torch_s(*core) >= LEAST_SHARE * total_s}
-        return chosen, [worth[root] for root in sorted(worth)]
+        texts = {root: Region.of(core).text for root, core in chosen.items()}
+        torch_s: dict[str, float] = defaultdict(float)
+        for root, core in chosen.items():
+            torch_s[texts[root]] += self._torch_s(*core)
+        return chosen, [chosen[root] for root in sorted(chosen) if torch_s[texts[root]] >= LEAST_SHARE * total_s]
 
     def _refuse(self, cores: Collection[frozenset[Any]]) -> bool:
         """Note which sets no kernel can compute; sets that contain one of them are assumed to be no better."""
@@ -368,7 +372,7 @@ class _Partitioner:
         if obstacle := self.found[node].translation.obstacle:
             return obstacle
         if any(node in core for core in chosen.values()):
-            return f"its region takes less than {LEAST_SHARE:.0%} of the modelled time"
+            return f"its region, with all equal ones, takes less than {LEAST_SHARE:.0%} of the modelled time"
         alone = self._cost(self._with_views(node)).obstacle
         return alone or "nothing that is computed needs it"
 

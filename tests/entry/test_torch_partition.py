@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from prism_explore.entry.torch_nodes import translation_of
-from prism_explore.entry.torch_partition import LEAST_SHARE, partition
+from prism_explore.entry.torch_partition import CALL_S, LEAST_SHARE, partition
 from prism_explore.entry.torch_regions import Region
 from prism_explore.targets import target
 
@@ -170,7 +170,19 @@ def test_a_region_that_cannot_matter_is_not_searched():
 
     found = cut(lambda x, w, small: ((x @ w), small.cos()), x, w, small, machine=slow)
 
-    assert [f"its region takes less than {LEAST_SHARE:.0%} of the modelled time"] == list(found.left.values())
+    why = f"its region, with all equal ones, takes less than {LEAST_SHARE:.0%} of the modelled time"
+    assert [why] == list(found.left.values())
+
+
+def test_equal_regions_are_searched_if_together_they_matter():
+    x, w, *small = torch.randn(64, D), torch.randn(D, D), *(torch.randn(4) for _ in range(9))
+    work_s = CALL_S / LEAST_SHARE
+    slow = H100.replace(peak_flops_per_s=2 * 64 * D * D / work_s / 4)
+
+    one = cut(lambda x, w, a: ((x @ w), a.cos()), x, w, small[0], machine=slow)
+    nine = cut(lambda x, w, *some: ((x @ w), *(a.cos() for a in some)), x, w, *small, machine=slow)
+
+    assert (1, 10) == (len(one.regions), len(nine.regions))
 
 
 def test_equal_regions_have_equal_texts_and_other_strides_another():
