@@ -191,6 +191,12 @@ class Call:
             found = code(**arguments)
         return found.logits if hasattr(found, "logits") else found.last_hidden_state
 
+    def exact(self) -> torch.Tensor:
+        """The result in float64, to which the model is changed."""
+        if hasattr(self.model, "set_experts_implementation"):
+            self.model.set_experts_implementation("eager")  # torch's grouped product takes no float64
+        return self.run(self.model.double(), self.arguments(torch.float64))
+
 
 def call_of(name: str, phase: Phase, size: Size, dtype: torch.dtype, batch: int = 1, seed: int = 0) -> Call:
     """One row: the model with random weights, and its arguments.

@@ -113,7 +113,7 @@ def measure(name: str, phase: Phase, size: Size, dtype: torch.dtype, seconds: fl
             if round_ >= 2:
                 times[way].append(time.perf_counter() - begin)
     plain = call.run(call.model, call.arguments(dtype))
-    exact = call.run(call.model.double(), call.arguments(torch.float64))
+    exact = call.exact()
     scale = float(exact.abs().max())
     return Row(
         name,

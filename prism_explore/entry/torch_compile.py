@@ -5,7 +5,8 @@
 Input: the graph of a module, from torch. It is cut into regions by cost (`entry/torch_partition.py`). Each region is
 searched like any program, for tensors of the sizes and strides of the call. In one interleaved run its kernel is timed
 beside torch eager and the default compiler, and the fastest runs (`events/fastest.py`). At the end the whole graph is
-timed beside both, too (`entry/torch_race.py`). Everything outside of regions is unchanged. The report says what runs:
+timed beside both (`entry/torch_race.py`), and its error is compared with that of torch eager (`entry/torch_errors.py`).
+Everything outside of regions is unchanged. The report says what runs:
 
     compiler = px.TorchCompiler()
     fast = torch.compile(model, backend=compiler)
@@ -250,7 +251,7 @@ class TorchCompiler:
         }
         if has_kernels and rest is not None:
             ways |= {KERNELS: module.forward, KERNELS_AND_COMPILED: rest}
-        race = race_whole(original.graph, examples, ways, seed=self.seed)
+        race = race_whole(original, examples, ways, seed=self.seed)
         return _at_these_sizes(ways[race.winner], ways[COMPILED], original.graph), race
 
 

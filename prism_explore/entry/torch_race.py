@@ -11,9 +11,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
+from prism_explore.entry.torch_errors import Errors, errors_of
 from prism_explore.entry.torch_nodes import has_side_effect
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
@@ -31,7 +33,7 @@ SECONDS = 2.0
 
 
 def race_whole(
-    graph: Any,
+    module: Any,
     examples: Sequence[Any],
     ways: Mapping[str, Callable[..., Any]],
     clock: Callable[[], float] = time.perf_counter,
@@ -39,14 +41,20 @@ def race_whole(
 ) -> WholeRace:
     """Time all ways to run a graph, and choose: torch's fastest, unless another is faster by more than the noise.
 
+    A way with kernels that is much less exact than torch eager does not take part (`entry/torch_errors.py`).
+
     Args:
-        graph: torch's graph.
+        module: torch's graph, as a module.
         examples: tensors and numbers of a call.
         ways: functions by name, `torch eager` and possibly `torch.compile` among them.
         clock: seconds.
         seed: of the order.
     """
-    return race(_Restored(graph, examples).fresh, ways, clock, seed)
+    arguments = _Restored(module.graph, examples).fresh
+    errors = Errors() if _why_not(arguments()) else errors_of(module, arguments, ways)
+    refused = {name: why for name in ways if (why := errors.why_refused(name))}
+    found = race(arguments, {name: run for name, run in ways.items() if name not in refused}, clock, seed)
+    return replace(found, errors=errors.of, note="; ".join(filter(None, (found.note, *refused.values(), errors.note))))
 
 
 def race(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from prism_explore.errors import ShapeError
+from prism_explore.events.fastest import EAGER
 from prism_explore.events.format import seconds_text
 from prism_explore.session.session import Session
 
@@ -77,10 +78,21 @@ class WholeRace:
     """Median time per way to run the graph; empty where there was no race."""
     note: str = ""
     """Why there was no race, or how much faster the winner is."""
+    errors: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Per way, the largest deviation of a result from float64, relative to the result's largest value."""
 
     def __str__(self) -> str:
         timed = ", ".join(f"{name} {seconds_text(s)}" for name, s in self.seconds.items())
-        return f"a call runs {self.winner}" + (f": {timed}" if timed else "") + (f"; {self.note}" if self.note else "")
+        said = f"a call runs {self.winner}" + (f": {timed}" if timed else "")
+        return "; ".join(filter(None, (said, self.note, self._error_text)))
+
+    @property
+    def _error_text(self) -> str:
+        own, eager = self.errors.get(self.winner), self.errors.get(EAGER)
+        if own is None or eager is None or self.winner == EAGER:
+            return ""
+        times = f", {own / eager:.2f} times torch eager's" if eager else ""
+        return f"its error against float64 is {own:.1e}{times}"
 
 
 @dataclass(frozen=True, slots=True)

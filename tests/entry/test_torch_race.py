@@ -1,5 +1,7 @@
 """The race of a whole graph: who wins, and that what a graph writes is restored between calls."""
 
+import html as html_lib
+
 import pytest
 import torch
 
@@ -29,17 +31,17 @@ def graph_that_writes():
     graph = torch.fx.Graph()
     x = graph.placeholder("x")
     graph.output(graph.call_method("add_", (x, 1.0)))
-    return graph
+    return torch.fx.GraphModule(torch.nn.Module(), graph)
 
 
 def test_tensors_that_a_graph_writes_are_restored_before_every_call():
-    graph, seen, x = graph_that_writes(), [], torch.zeros(3)
+    module, seen, x = graph_that_writes(), [], torch.zeros(3)
 
     def run(x):
         seen.append(float(x[0]))
         return x.add_(1.0)
 
-    race_whole(graph, (x,), {EAGER: run, "kernels": run})
+    race_whole(module, (x,), {EAGER: run, "kernels": run})
 
     assert len(seen) > 10
     assert {0.0} == set(seen)
@@ -56,12 +58,24 @@ def test_a_way_that_fails_is_left_out_and_named():
     assert "torch.compile failed: no compiler here" in found.note
 
 
+def test_a_way_that_is_less_exact_than_twice_torch_eager_takes_no_part_and_is_named():
+    module = torch.fx.symbolic_trace(lambda x: (x / 3.0) * 3.0)
+    worse = {"kernels": lambda x: module(x) * (1 + 2.0**-20)}
+
+    found = race_whole(module, (torch.rand(64),), {EAGER: module, **worse})
+
+    assert [EAGER] == list(found.seconds)
+    assert "kernels has an error of" in found.note
+    assert "2 times that is allowed" in str(found)
+
+
 def outcome(**more):
     return RegionOutcome("linear silu", True, "f1.c1 is 2.00x as fast as torch eager", "program", "f1.c1", 2.0, **more)
 
 
 def test_a_report_is_a_table_as_text_and_as_html():
-    race = WholeRace("kernels", {EAGER: 2e-3, "kernels": 1e-3}, "2.00x as fast as torch eager")
+    errors = {EAGER: 2e-7, "kernels": 1e-7}
+    race = WholeRace("kernels", {EAGER: 2e-3, "kernels": 1e-3}, "2.00x as fast as torch eager", errors)
     left = (("sort", "operator sort is not supported"),) * 2
     rows = (outcome(kernel_s=1e-3, torch_s={EAGER: 2e-3}, proof="proved over the reals", cut="cut at a modelled 1 ms"),)
     report = Report((GraphOutcome(rows, left, 4, 2, race, 12.0),))
@@ -72,6 +86,7 @@ def test_a_report_is_a_table_as_text_and_as_html():
         assert "2 of 4 computing nodes in 1 searched regions; a call runs kernels" in text
         assert "2 sort: operator sort is not supported" in text
         assert "cut at a modelled 1 ms" in text
+        assert "its error against float64 is 1.0e-07, 0.50 times torch eager's" in html_lib.unescape(text)
     assert html.count("<tr>") == 2
     assert "proved over the reals" in html
 
