@@ -6,7 +6,8 @@ Input: the graph of a module, from torch. It is cut into regions by cost (`entry
 searched like any program, for tensors of the sizes and strides of the call. In one interleaved run its kernel is timed
 beside torch eager and the default compiler, and the fastest runs (`events/fastest.py`). At the end the whole graph is
 timed beside both (`entry/torch_race.py`), and its error is compared with that of torch eager (`entry/torch_errors.py`).
-Everything outside of regions is unchanged. The report says what runs:
+Everything outside of regions is unchanged. Weights are moved to huge pages before, in place, for all ways to run the
+graph. The report says what runs:
 
     compiler = px.TorchCompiler()
     fast = torch.compile(model, backend=compiler)
@@ -43,6 +44,7 @@ from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
 from prism_explore.session.session import Session
+from prism_explore.support.huge_pages import move_to_huge_pages
 from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.runner.torch_code import torch_compiled
@@ -134,9 +136,13 @@ class TorchCompiler:
                 _insert(module, region, _compiled_region(region))
         module.graph.lint()
         module.recompile()
+        has_kernels = any(row.replaced for _, row, _ in searched)
+        moved = move_to_huge_pages(_weights(original, examples)) if has_kernels else 0
         _show_progress("prism: the whole graph beside torch")
         with tracing(strict=False):  # it compiles
-            chosen, race = self._choose(module, original, examples, any(row.replaced for _, row, _ in searched))
+            chosen, race = self._choose(module, original, examples, has_kernels)
+        pages = f"{moved / 1e6:.0f} MB of weights are on huge pages" if moved else ""
+        race = replace(race, note="; ".join(filter(None, (race.note, pages))))
         _show_progress("")
         self.graphs.append(replace(graph_outcome, race=race, build_s=time.perf_counter() - start))
         return chosen
@@ -295,6 +301,20 @@ def _of_graph(cut: Partition, rows: Sequence[RegionOutcome]) -> GraphOutcome:
     left = {n: (called_name(n), why) for n, why in {**cut.left, **untraced}.items()}
     covered = len(cut.computing) - len(left)
     return GraphOutcome(tuple(rows), tuple(left.values()), len(cut.computing), covered, WholeRace(EAGER, {}), 0.0)
+
+
+def _weights(module: Any, examples: Sequence[Any]) -> list[tuple[int, int]]:
+    """Address and bytes of each parameter on the CPU that a graph reads."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    own = (getattr(module, n.target, None) for n in module.graph.nodes if n.op == "get_attr" and "." not in n.target)
+    storages = {
+        x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()
+        for x in (*examples, *own)
+        if isinstance(x, torch.nn.Parameter) and not isinstance(x, FakeTensor) and x.device.type == "cpu"
+    }
+    return list(storages.items())
 
 
 def _show_progress(line: str) -> None:

@@ -432,3 +432,16 @@ def test_other_sizes_of_a_symbolic_graph_run_the_default_compiler_without_a_reco
     assert 1 == len(backend.graphs)
     (row,) = backend.outcomes
     assert (2, 0) == (row.calls.accepted, row.calls.refused), backend.report()
+
+
+def test_the_weights_that_are_moved_to_huge_pages_are_the_parameters_that_the_graph_reads():
+    module, seen = Gated().eval(), []
+
+    def backend(graph, examples):
+        seen.extend(torch_compile._weights(graph, examples))
+        return graph.forward
+
+    with torch.no_grad():
+        compiled(module, backend)(torch.randn(3, D))
+
+    assert {(p.data_ptr(), p.numel() * 4) for p in module.parameters()} == set(seen)
