@@ -186,7 +186,7 @@ def _margin(longer: float, by: str) -> tuple[str, str]:
     """How much longer the fastest kernel took than the best one, in two words and as a sentence."""
     if longer >= 1:
         times = factor_text(longer + 1)
-        return f"took {times} as long", f"Its fastest kernel took {times} as long as {by}."
+        return f"{times} as long", f"Its fastest kernel took {times} as long as {by}."
     percent = f"{longer:.1%}" if longer < 0.1 else f"{longer:.0%}"
     return f"lost by {percent}", f"Its fastest kernel took {percent} longer than {by}."
 
