@@ -17,7 +17,7 @@ from typing import Any
 from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm, argument_form
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import MaskedConstant
+from prism_explore.frontend.aten.constants import ConstantTensor, Ramp
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import decomposed, is_known
 from prism_explore.frontend.lower_aten import GUARDS, TORCH_DTYPES, Translation, Unused, Value, valid_name
@@ -28,7 +28,7 @@ from prism_explore.frontend.traced_program import Binding, Traced
 from prism_explore.ir.dims import dim
 from prism_explore.ir.ops import Node
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name, layout_of
+from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.gc_pause import full_collections_postponed
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
@@ -129,7 +129,7 @@ def _placeholders(
     fixed: dict[str, Value] = {}
     sources, held = dict(given.sources), dict[str, Any]()
     for placeholder, tensor in given.constants.items():
-        known = uniform_constant(tensor)
+        known = known_constant(tensor)
         if known is None and tensor is not None and dtype_name(tensor.dtype) in TORCH_DTYPES:
             sources[placeholder] = (placeholder, tensor_type(tensor, placeholder))
             held[placeholder] = tensor
@@ -240,15 +240,24 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
     )
 
 
-def uniform_constant(tensor: Any) -> MaskedConstant | None:
-    """A tensor that is part of the code, if all of its elements are the same finite number."""
+def known_constant(tensor: Any) -> ConstantTensor | None:
+    """A tensor that is part of the code, if all of its elements are the same number, or evenly spaced integers."""
     if tensor is None or not tensor.numel() or tensor.is_complex():
         return None
     first = tensor.reshape(-1)[0].item()
-    if not isfinite(first) or not bool((tensor == first).all()):
-        return None
     dims = tuple(dim(int(n)) for n in tensor.shape)
-    return constants.constant(dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True)
+    if isfinite(first) and bool((tensor == first).all()):
+        return constants.constant(
+            dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True
+        )
+    if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in INTEGERS:
+        return None
+    evenly, steps = tensor.new_full(tensor.shape, first), list[int]()
+    for d, size in enumerate(tensor.shape):
+        next_one = tensor.select(d, min(1, size - 1)).reshape(-1)[0].item()
+        steps.append(int(next_one - first))
+        evenly = evenly + steps[-1] * tensor.new_tensor(range(size)).reshape(-1, *[1] * (tensor.dim() - d - 1))
+    return Ramp(dims, tuple(steps), constants.integer_dim(int(first))) if bool((tensor == evenly).all()) else None
 
 
 def declare_symbols(

@@ -19,7 +19,7 @@ from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.table import BY_NAME
-from prism_explore.frontend.export import Exported, exported, translate, uniform_constant
+from prism_explore.frontend.export import Exported, exported, known_constant, translate
 from prism_explore.frontend.lower_aten import Translation, Unused, Value, View, operator_name, valid_name
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, ProgramInput, Step
 from prism_explore.frontend.opaque import (
@@ -109,7 +109,7 @@ class _Reader(Translation):
         self._symbols = _symbols_of(given)
         infinite: set[str] = set()
         for placeholder, tensor in given.constants.items():
-            known = uniform_constant(tensor)
+            known = known_constant(tensor)
             if known is not None:
                 fixed[placeholder] = known
             elif tensor is not None and not bool(tensor.isfinite().all()):

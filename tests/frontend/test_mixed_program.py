@@ -57,7 +57,7 @@ def minus_infinity(x, keep):
 r, indices = torch.randn, torch.randint
 CELL = torch.nn.LSTMCell(3, 4).requires_grad_(False)
 PROGRAMS = {
-    "embedding": (Embedded(), (indices(0, 20, (2, 5)),), "embedding arange embedding"),
+    "embedding": (Embedded(), (indices(0, 20, (2, 5)),), "embedding"),
     "convolution": (Convolved(torch.nn.Conv1d(3, 8, 3, padding=1)).eval(), (r(2, 3, 9),), ""),
     "depthwise": (Convolved(torch.nn.Conv1d(8, 8, 3, groups=8)).eval(), (r(2, 8, 9),), ""),
     "transposed": (Convolved(torch.nn.ConvTranspose1d(3, 8, 3, 2)).eval(), (r(2, 3, 9),), ""),

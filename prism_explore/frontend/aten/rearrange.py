@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, cast
 
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
+from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
 from prism_explore.frontend.lower_aten import Flipped, Row, Translation, Unwritten, Value, operator_name
 from prism_explore.ir.dims import ONE, ZERO, Dim
@@ -66,6 +66,38 @@ def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = No
     along = t.axis(x, d)
     first, end = slice_bound(t, x, along, start, ZERO), slice_bound(t, x, along, stop, t.dims(x)[along])
     return stepped(t, t.value(x), along, first, steps_in(t, end - first, int(step)), int(step))
+
+
+# ---------------------------------------------------------------- reads at known positions
+def _at_positions(t: Translation, x: Any, along: int, index: Any, what: str) -> Value:
+    """The parts of one dim at evenly spaced positions, which have dims of their own."""
+    positions = t.value(index)
+    match positions:
+        case Ramp(dims, steps, offset):
+            pass
+        case MaskedConstant(dims, _, Fraction() as number) if positions.is_uniform:
+            steps, offset = (0,) * len(dims), constants.integer_dim(int(number))
+        case _:
+            raise t.unsupported(f"{what} at positions that depend on data", "evenly spaced numbers are supported")
+    moving = [d for d, step in enumerate(steps) if step and not dims[d].is_one]
+    if len(moving) > 1 or any(steps[d] < 0 for d in moving):
+        raise t.unsupported(
+            f"{what} at positions in several directions", "positions that rise along one dim are supported"
+        )
+    count, step = (dims[moving[0]], steps[moving[0]]) if moving else (ONE, 1)
+    rows = stepped(t, t.value(x), along, offset, count, step)
+    sizes = t.dims(x)
+    shape = tuple(size if d in moving else ONE for d, size in enumerate(dims))
+    rows = t.reshaped(rows, (*sizes[:along], *shape, *sizes[along + 1 :]))
+    return t.expanded(rows, (*sizes[:along], *dims, *sizes[along + 1 :]))
+
+
+def _embedding(t: Translation, table: Any, index: Any, *_: Any, **__: Any) -> Value:
+    return _at_positions(t, table, 0, index, "embedding")
+
+
+def _index_select(t: Translation, x: Any, d: Any, index: Any) -> Value:
+    return _at_positions(t, x, t.axis(x, d), index, "index_select")
 
 
 # ---------------------------------------------------------------- flips and rolls
@@ -374,6 +406,8 @@ def _rows(lower: Callable[..., Value], torch: str, *aten: str) -> tuple[Row, ...
 
 REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_slice, "x[a:b]", "slice"),
+    *_rows(_embedding, "nn.functional.embedding", "embedding"),
+    *_rows(_index_select, "index_select"),
     *_rows(_flip, "flip"),
     *_rows(_roll, "roll"),
     *_rows(_pad, "nn.functional.pad", "pad"),

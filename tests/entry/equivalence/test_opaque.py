@@ -67,8 +67,8 @@ def test_constants_of_the_code_are_equal_by_content():
         index = torch.tensor(rows)
         return lambda x: torch.index_select(x, 1, index)
 
-    assert px.check(pick(0, 3), pick(0, 3), x=px.T("b", 16)).outcome == "proved"
-    assert px.check(pick(0, 3), pick(0, 2), x=px.T("b", 16)).outcome == "refuted"
+    assert px.check(pick(0, 3, 1), pick(0, 3, 1), x=px.T("b", 16)).outcome == "proved"
+    assert px.check(pick(0, 3, 1), pick(0, 3, 2), x=px.T("b", 16)).outcome == "refuted"
 
 
 def test_a_result_that_no_opaque_operator_reaches_assumes_nothing_of_one():

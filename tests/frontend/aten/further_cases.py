@@ -19,7 +19,21 @@ def in_place(x):
     return (x * 2).relu_().add_(y)
 
 
+POSITIONS = torch.arange(8).view(1, 8)
+"""As models keep them, to take those of the tokens at hand."""
+
+
 FURTHER_CASES = {
+    # reads at known positions
+    "embedding of positions": (
+        lambda x: F.embedding(POSITIONS[:, 1:4], x[0]) + F.embedding(torch.arange(3), x[0]) * x[:, 1:],
+        ("b 4 6",),
+    ),
+    "embedding of one kind": (lambda x: x * F.embedding(torch.ones(4, dtype=torch.int64), x[0]), ("b 4 6",)),
+    "index_select at even positions": (
+        lambda x: torch.index_select(x * 2, 2, torch.tensor([0, 2, 4])) + x.index_select(2, torch.arange(3)),
+        ("b 4 6",),
+    ),
     # formulas
     "lerp, addcmul, addcdiv": (
         lambda x, y: torch.lerp(x, y, 0.3) + torch.addcmul(x, x, y, value=2) + torch.addcdiv(x, y, y + 2),
