@@ -58,23 +58,24 @@ def errors_of(module: Any, arguments: Callable[[], Sequence[Any]], ways: Mapping
     """
     import torch
 
-    with torch.no_grad():
-        try:
+    try:
+        with torch.no_grad():
             exact = _in_float64(module, arguments())
-        except Exception as failure:  # an operator may lack float64, or run out of memory
-            return Errors(note=f"{type(failure).__name__} in float64: {(str(failure).splitlines() or [''])[0]}")
-        found: dict[str, float] = {}
-        roundoff = 0.0
-        for name, run in ways.items():
-            try:
-                results = _float_tensors(run(*arguments()))
-                error = max((_error(r, e) for r, e in zip(results, exact, strict=True)), default=0.0)
-            except Exception:  # a way that fails is left out of the race, which says so
-                continue
-            if any(r.dtype == torch.float64 for r in results):
-                return Errors(note="its results are float64, and there is no wider arithmetic")
-            roundoff = max([roundoff, *(torch.finfo(r.dtype).eps / 2 for r in results)])
-            found[name] = error
+    except Exception as failure:  # an operator may lack float64, or run out of memory
+        return Errors(note=f"{type(failure).__name__} in float64: {(str(failure).splitlines() or [''])[0]}")
+    found: dict[str, float] = {}
+    roundoff = 0.0
+    for name, run in ways.items():
+        try:
+            # In the caller's gradient mode: compiled code is compiled again for another one.
+            results = [r.detach() for r in _float_tensors(run(*arguments()))]
+            error = max((_error(r, e) for r, e in zip(results, exact, strict=True)), default=0.0)
+        except Exception:  # a way that fails is left out of the race, which says so
+            continue
+        if any(r.dtype == torch.float64 for r in results):
+            return Errors(note="its results are float64, and there is no wider arithmetic")
+        roundoff = max([roundoff, *(torch.finfo(r.dtype).eps / 2 for r in results)])
+        found[name] = error
     return Errors(found, roundoff)
 
 
