@@ -5,11 +5,11 @@
 
 The rows are those of `kernel_workloads.py` and regions of Hugging Face models. Each runs twice in processes of its own,
 with an empty cache and with the cache that the first run filled. Times are seconds of wall time from the start of the
-search; `session_s` is that of `px.Session(...)` after torch was imported, during which what workers need is imported in
-other processes, and `cpu_s` is the CPU time of the process,
-its workers included. With `--replay` a third run makes 64 trials, and the rule of the default budget is replayed on
-them: after how many it would have stopped, and how much slower its best kernel is than the best of all. A run that
-fails or takes longer than `--limit` becomes an `error`, and the next row follows.
+search. `session_s` is that of `px.Session(...)` after torch was imported; other processes import meanwhile what workers
+need. `cpu_s` is the CPU time of the process, its workers included. With `--replay` a third run makes 64 trials, and the
+rule of the default budget is replayed on them: after how many it would have stopped, and how much slower its best
+kernel is than the best of all. A run that fails or takes longer than `--limit` becomes an `error`, and the next row
+follows.
 
 Nothing else should run on the machine: kernels are timed on all cores. `load` is the load average at the start.
 """
