@@ -25,13 +25,17 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, TypeAlias, get_args
 
-from prism_explore.entry.torch_nodes import called_name, number_of, value_of
-from prism_explore.entry.torch_partition import Cost, Partition, partition
+from prism_explore.entry.torch_answers import Answer, AnswerFiles, answer_of, race_question, traced_text
+from prism_explore.entry.torch_effort import Effort, efforts
+from prism_explore.entry.torch_nodes import called_name, graph_text, number_of, value_of
+from prism_explore.entry.torch_partition import Cost, Partition, is_casting, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region, flat_rows
 from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
@@ -39,14 +43,20 @@ from prism_explore.entry.torch_simplify import simplify
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
 from prism_explore.events.format import seconds_text
+from prism_explore.events.phases import phase_of
+from prism_explore.frontend import Traced, trace
 from prism_explore.frontend.torch_tracing import open_to_other_threads, tracing
+from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
+from prism_explore.runtime.saved_kernel import SavedKernel
+from prism_explore.session.new_task import package_versions
 from prism_explore.session.session import Session
 from prism_explore.support.huge_pages import move_to_huge_pages
 from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
+from prism_explore.tune.database import machine_name
 from prism_explore.tune.runner.torch_code import torch_compiled
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
@@ -57,7 +67,36 @@ class _Found:
     """The result of one search, for all regions with its text."""
 
     outcome: RegionOutcome
-    best: Best | None
+    kernel: SavedKernel | None
+
+
+@dataclass(slots=True)
+class _Search:
+    """A search of a build."""
+
+    name: str
+    """Of the first region with its program."""
+    traced: Traced
+    effort: Effort
+    session: Session
+    seconds: float = 0.0
+    """What it took so far."""
+
+
+class _Clock:
+    """Where the time of a build went."""
+
+    def __init__(self, start: float) -> None:
+        self._last = start
+        self.spent: dict[str, float] = {}
+        """Seconds by phase, in order."""
+
+    def note(self, phase: str) -> float:
+        """Count the time since the last note for a phase; returns it, in seconds."""
+        now = time.perf_counter()
+        seconds, self._last = now - self._last, now
+        self.spent[phase] = self.spent.get(phase, 0.0) + seconds
+        return seconds
 
 
 @dataclass(slots=True)
@@ -66,7 +105,7 @@ class TorchCompiler:
 
     Args:
         target: the machine; this CPU by default.
-        budget: of tuning, per region.
+        budget: of tuning, for the regions that take most of the time; others get less, see `entry/torch_effort.py`.
         rest: what runs the code that is not replaced: "eager", "inductor", or "fastest", which is decided by a race of
             the whole graph. The race also decides whether kernels run at all.
         at_least: the required speed-up of a region over the fastest baseline, within the noise of the run.
@@ -88,10 +127,10 @@ class TorchCompiler:
     seed: int = 0
     graphs: list[GraphOutcome] = field(default_factory=list[GraphOutcome])
     """One per graph that torch passed."""
-    _sessions: dict[str, Session | str] = field(default_factory=dict[str, "Session | str"], repr=False)
-    """By the text of a region: its search, or why there is none."""
+    _traced: dict[str, Traced | str] = field(default_factory=dict[str, "Traced | str"], repr=False)
+    """By the text of a region: its program, or why it has none."""
     _found: dict[str, _Found] = field(default_factory=dict[str, _Found], repr=False)
-    """By the text of a program."""
+    """By the text of a program and the bindings of its inputs."""
     _measured: dict[str, float] = field(default_factory=dict[str, float], repr=False)
     """By the text of a region: the time of what runs it, in seconds."""
 
@@ -119,19 +158,22 @@ class TorchCompiler:
             return self._compile(module, original, examples, start)
 
     def _compile(self, module: Any, original: Any, examples: Sequence[Any], start: float) -> Callable[..., Any]:
+        clock = _Clock(start)
         simplify(module.graph)
-        cut = partition(module.graph, self._machine, self._measured, self._refused)
-        searched: list[tuple[Region, RegionOutcome, Best | None]] = []
-        for number, (region, cost) in enumerate(zip(cut.regions, cut.costs, strict=True), 1):
-            _show_progress(f"prism: region {number} of {len(cut.regions)}, {region.name[:60]}")
-            found = self._search(region)
-            searched.append((region, _of_region(found.outcome, region, cost), found.best))
-        self._close_unsearched()
+        question = (machine_name(self._machine), self._measured, is_casting(), package_versions())
+        cut = AnswerFiles().cut(
+            module.graph, question, lambda: partition(module.graph, self._machine, self._measured, self._refused)
+        )
+        clock.note("partition")
+        compiled = cache(lambda: _inductor(_copy(original), examples))
+        found = self._answers(cut, clock, compiled if self.rest == "fastest" else lambda: None)
+        cuts = zip(cut.regions, cut.costs, found, strict=True)
+        searched = [(region, _of_region(f.outcome, region, cost), f.kernel) for region, cost, f in cuts]
         graph_outcome = _of_graph(cut, [row for _, row, _ in searched])
         # Backwards: the nodes before a region are then still those that it names as its inputs.
-        for region, outcome, best in reversed(searched):
-            if best is not None and outcome.replaced:
-                _replace_region(module, region, best, outcome.calls)
+        for region, outcome, kernel in reversed(searched):
+            if kernel is not None and outcome.replaced:
+                _replace_region(module, region, kernel, outcome.calls)
             elif outcome.is_compiled and self.rest == "eager":
                 _insert(module, region, _compiled_region(region))
         module.graph.lint()
@@ -140,12 +182,28 @@ class TorchCompiler:
         moved = move_to_huge_pages(_weights(original, examples)) if has_kernels else 0
         _show_progress("prism: the whole graph beside torch")
         with tracing(strict=False):  # it compiles
-            chosen, race = self._choose(module, original, examples, has_kernels)
+            chosen, race = self._choose(module, original, examples, [row for _, row, _ in searched], compiled)
         pages = f"{moved / 1e6:.0f} MB of weights are on huge pages" if moved else ""
         race = replace(race, note="; ".join(filter(None, (race.note, pages))))
+        clock.note("whole graph")
         _show_progress("")
-        self.graphs.append(replace(graph_outcome, race=race, build_s=time.perf_counter() - start))
+        self.graphs.append(replace(graph_outcome, race=race, build_s=sum(clock.spent.values()), spent=clock.spent))
         return chosen
+
+    def _answers(self, cut: Partition, clock: _Clock, compile_whole: Callable[[], Any]) -> list[_Found]:
+        """The answer of each region: those of earlier builds first, then those of the searches."""
+        effort = efforts([r.text for r in cut.regions], [c.seconds for c in cut.costs])
+        searches: dict[str, _Search] = {}
+        for region in {r.text: r for r in cut.regions}.values():
+            traced = self._program(region)
+            if isinstance(traced, Traced) and (text := traced_text(traced)) not in self._found | searches:
+                session = self._find(traced, effort[region.text])
+                if session is not None:
+                    searches[text] = _Search(region.name[:60], traced, effort[region.text], session)
+        clock.note("stored answers")
+        if searches:
+            self._run(searches, clock, compile_whole)
+        return [self._found_for(r) for r in cut.regions]
 
     @property
     def outcomes(self) -> list[RegionOutcome]:
@@ -167,98 +225,147 @@ class TorchCompiler:
     # ------------------------------------------------------------ regions
     def _refused(self, region: Region) -> str:
         """Why no kernel can compute a region; empty where one can be searched."""
-        found = self._session(region)
+        found = self._program(region)
         return found if isinstance(found, str) else ""
 
-    def _session(self, region: Region) -> Session | str:
+    def _program(self, region: Region) -> Traced | str:
         text = region.text
-        if text not in self._sessions:
-            self._sessions[text] = self._new_session(region)
-        return self._sessions[text]
-
-    def _new_session(self, region: Region) -> Session | str:
-        try:
-            sess = Session(
-                region.module(at_hints=True),
-                inputs=region.example_inputs(),
-                target=self.target,
-                budget=self.budget,
-                seed=self.seed,
-                baselines=tuple(dict.fromkeys((EAGER, *self.baselines))),
-                name="region",
-            )
-        except PrismError as error:
-            return str(error).splitlines()[0]
-        reason = why_no_single_kernel(sess.program)
-        if not reason:
-            return sess
-        sess.close()
-        return reason
-
-    def _close_unsearched(self) -> None:
-        """Close the sessions of regions that the partition asked about and did not choose."""
-        for text, sess in [*self._sessions.items()]:
-            if isinstance(sess, Session) and not len(sess.journal):
-                sess.close()
-                del self._sessions[text]
-
-    def _search(self, region: Region) -> _Found:
-        sess = self._session(region)
-        if isinstance(sess, str):
-            return _Found(RegionOutcome(region.name, False, sess), None)
-        text = show(sess.program)
-        if text not in self._found:
+        if text not in self._traced:
             try:
-                best = sess.best()
-            finally:
-                sess.close()
-            self._found[text] = self._outcome(text, sess, best if isinstance(best, Best) else None)
-        found = self._found[text]
+                traced = trace(region.module(at_hints=True), region.example_inputs(), "region")
+            except PrismError as error:
+                self._traced[text] = str(error).splitlines()[0]
+            else:
+                why = why_too_large(traced.program) or why_no_single_kernel(traced.program)
+                self._traced[text] = why or traced
+        return self._traced[text]
+
+    def _session(self, traced: Traced, effort: Effort, cache: bool) -> Session:
+        return Session(
+            traced,
+            target=self.target,
+            budget=effort.budget(self.budget),
+            space=effort.space(traced.program),
+            seed=self.seed,
+            baselines=effort.baselines(tuple(dict.fromkeys((EAGER, *self.baselines)))),
+            cache=cache,
+        )
+
+    def _find(self, traced: Traced, effort: Effort) -> Session | None:
+        """Take the answer of an earlier build; where there is none, return the session of a search."""
+        text = traced_text(traced)
+        try:
+            with self._session(traced, effort, cache=False) as asked:
+                kept = AnswerFiles().find(asked.task)
+            if kept is None:
+                return self._session(traced, effort, cache=True)
+        except PrismError as error:  # such as a dtype that has no kernels
+            self._found[text] = _Found(RegionOutcome("", False, str(error).splitlines()[0]), None)
+        else:
+            search = cache(lambda: self._session(traced, effort, cache=True))
+            self._found[text] = self._outcome(kept, traced, effort, search)
+        return None
+
+    def _run(self, searches: Mapping[str, _Search], clock: _Clock, compile_whole: Callable[[], Any]) -> None:
+        """Enumerate and prove all, and then tune all.
+
+        Enumeration needs one core. Beside it the default compiler, which the last race needs, compiles the whole graph.
+        """
+        with ThreadPoolExecutor(1) as pool, ExitStack() as opened:
+            for search in searches.values():
+                opened.enter_context(search.session)
+            proved = pool.submit(self._prove, searches.values(), clock)
+            with tracing(strict=False):
+                compile_whole()
+            proved.result()
+            clock.note("waiting for torch.compile")
+            for number, (text, search) in enumerate(searches.items(), 1):
+                _show_progress(f"prism: tuning {number} of {len(searches)}, {search.name}")
+                session = search.session
+                found = session.best()
+                session.close()
+                best = found if isinstance(found, Best) else None
+                answer = answer_of(session.claim, best)
+                AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
+                made = self._outcome(answer, search.traced, search.effort, lambda own=session: own)
+                search.seconds += clock.note("tuning and races of regions")
+                self._found[text] = replace(made, outcome=replace(made.outcome, spent_s=search.seconds))
+
+    def _prove(self, searches: Collection[_Search], clock: _Clock) -> None:
+        for number, search in enumerate(searches, 1):
+            _show_progress(f"prism: search {number} of {len(searches)}, {search.name}")
+            search.session.run(until=_is_proved)
+            search.seconds += clock.note("search and proof")
+
+    def _found_for(self, region: Region) -> _Found:
+        traced = self._program(region)
+        if isinstance(traced, str):
+            return _Found(RegionOutcome(region.name, False, traced), None)
+        found = self._found[traced_text(traced)]
         times = [s for s in (found.outcome.kernel_s, *found.outcome.torch_s.values()) if s is not None]
         if times:
             self._measured[region.text] = min(times)
         return found
 
-    def _outcome(self, text: str, sess: Session, best: Best | None) -> _Found:
-        if best is None:
-            return _Found(RegionOutcome("", False, sess.claim, text, session=sess), None)
-        times = {r.name: r.time_s for r in best.baselines if r.samples and r.name in (OURS, EAGER, COMPILED)}
+    def _outcome(self, answer: Answer, traced: Traced, effort: Effort, search: Callable[[], Session]) -> _Found:
+        plain = RegionOutcome(
+            "", False, answer.claim, show(traced.program), search=search, effort=str(effort), kept=answer.kept
+        )
+        if answer.kernel is None:
+            return _Found(plain, None)
+        times = {r.name: r.time_s for r in answer.rows if r.samples and r.name in (OURS, EAGER, COMPILED)}
         kernel_s = times.pop(OURS, None)
-        ratio, compiled = best.ratios.get(EAGER), best.ratios.get(COMPILED)
+        ratio, compiled = answer.ratios.get(EAGER), answer.ratios.get(COMPILED)
         if ratio is None:
-            why = next((r.note for r in best.baselines if r.name == EAGER), "")
-            return _Found(RegionOutcome("", False, f"torch eager could not be timed: {why}", text, session=sess), None)
+            why = next((r.note for r in answer.rows if r.name == EAGER), "")
+            return _Found(replace(plain, reason=f"torch eager could not be timed: {why}"), None)
         beside = f" and {compiled:.2f}x as fast as torch.compile" if compiled is not None else ""
-        reason = f"{best.candidate} is {ratio:.2f}x as fast as torch eager{beside}"
-        slow = find_faster_baseline(best.baselines, self.at_least)
+        reason = f"{answer.candidate} is {ratio:.2f}x as fast as torch eager{beside}"
+        slow = find_faster_baseline(answer.rows, self.at_least)
         if slow is not None:
             reason += f"; {self.at_least:g}x is required ({slow})"
-        is_compiled = slow is not None and slow.baseline.name == COMPILED and slow.baseline.ratio_p75 < 1.0
-        proof = "proved over the reals"
-        outcome = RegionOutcome(
-            "", slow is None, reason, text, best.candidate, ratio, is_compiled, kernel_s, times, proof, session=sess
+        outcome = replace(
+            plain,
+            replaced=slow is None,
+            reason=reason,
+            candidate=answer.candidate,
+            ratio=ratio,
+            is_compiled=slow is not None and slow.baseline.name == COMPILED and slow.baseline.ratio_p75 < 1.0,
+            kernel_s=kernel_s,
+            torch_s=times,
+            proof="proved over the reals",
         )
-        return _Found(outcome, best)
+        return _Found(outcome, answer.kernel)
 
     # ------------------------------------------------------------ the whole graph
     def _choose(
-        self, module: Any, original: Any, examples: Sequence[Any], has_kernels: bool
+        self,
+        module: Any,
+        original: Any,
+        examples: Sequence[Any],
+        rows: Sequence[RegionOutcome],
+        compiled: Callable[[], Callable[..., Any]],
     ) -> tuple[Callable[..., Any], WholeRace]:
-        """What runs the graph, and the race that decided it."""
+        """What runs the graph, and the race that decided it; only what runs or is raced is compiled."""
+        has_kernels = any(row.replaced for row in rows)
         if self.rest == "eager":
             return module.forward, WholeRace(KERNELS if has_kernels else EAGER, {}, "not raced, as rest= decides")
-        rest = _compile_rest(module) if self.rest == "inductor" or has_kernels else None
-        if self.rest == "inductor" and rest is not None:
+        if self.rest == "inductor":
             name = KERNELS_AND_COMPILED if has_kernels else COMPILED
-            return rest, WholeRace(name, {}, "not raced, as rest= decides")
-        ways: dict[str, Callable[..., Any]] = {
-            EAGER: original.forward,
-            COMPILED: _inductor(_copy(original), examples),
+            return _compile_rest(module), WholeRace(name, {}, "not raced, as rest= decides")
+        ways: dict[str, Callable[[], Callable[..., Any]]] = {
+            EAGER: lambda: original.forward,
+            COMPILED: compiled,
         }
-        if has_kernels and rest is not None:
-            ways |= {KERNELS: module.forward, KERNELS_AND_COMPILED: rest}
-        race = race_whole(original, examples, ways, seed=self.seed)
-        return _at_these_sizes(ways[race.winner], ways[COMPILED], original.graph), race
+        if has_kernels:
+            ways |= {KERNELS: lambda: module.forward, KERNELS_AND_COMPILED: cache(lambda: _compile_rest(module))}
+        files, kernels = AnswerFiles(), [f"{row.state} {row.candidate} {row.program}" for row in rows]
+        question = race_question(graph_text(original.graph), kernels, self._machine, package_versions())
+        race = files.find_race(question, tuple(ways))
+        if race is None:
+            race = race_whole(original, examples, {name: way() for name, way in ways.items()}, seed=self.seed)
+            files.store_race(question, race)
+        return _at_these_sizes(ways[race.winner](), ways[COMPILED], original.graph), race
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
@@ -267,6 +374,12 @@ def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[...,
     compiled = compiler(module, examples, **options)
     warnings.warn(f"prism: {compiler.report()}", stacklevel=2)
     return compiled
+
+
+def _is_proved(session: Session) -> bool:
+    """Whether enumeration and proofs have ended."""
+    last = session.journal.since(len(session.journal) - 1)
+    return bool(last) and phase_of(last[0].event) == "tune"
 
 
 def _records_gradients(graph: Any) -> str:
@@ -341,7 +454,9 @@ def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
     return compiled
 
 
-def _at_these_sizes(chosen: Callable[..., Any], other: Callable[..., Any], graph: Any) -> Callable[..., Any]:
+def _at_these_sizes(
+    chosen: Callable[..., Any], compile_other: Callable[[], Callable[..., Any]], graph: Any
+) -> Callable[..., Any]:
     """The chosen function where symbolic sizes are those of the race, and the default compiler's at other sizes."""
     sizes = {
         n: number_of(node)
@@ -350,6 +465,7 @@ def _at_these_sizes(chosen: Callable[..., Any], other: Callable[..., Any], graph
     }
     if not sizes:
         return chosen
+    other = compile_other()
 
     def run(*args: Any) -> Any:
         return (chosen if all(args[n] == size for n, size in sizes.items()) else other)(*args)
@@ -357,7 +473,7 @@ def _at_these_sizes(chosen: Callable[..., Any], other: Callable[..., Any], graph
     return run
 
 
-def _replace_region(module: Any, region: Region, best: Best, calls: Calls) -> None:
+def _replace_region(module: Any, region: Region, kernel: SavedKernel, calls: Calls) -> None:
     import torch
 
     given = [n for n, i in enumerate(region.inputs) if i in region.tensors]
@@ -377,7 +493,7 @@ def _replace_region(module: Any, region: Region, best: Best, calls: Calls) -> No
                 if any(inputs[n] != size for n, size in numbers.items()):
                     raise ShapeError("a symbolic size is another one than that of the search")
                 tensors = tuple(inputs[n] for n in given)
-                found = best.kernel(*_flattened(tensors, leads))
+                found = kernel(*_flattened(tensors, leads))
                 calls.accepted += 1
             except ShapeError as error:
                 calls.refused, calls.why = calls.refused + 1, str(error)

@@ -194,6 +194,12 @@ def node_text(node: Any) -> str:
     return f"{target}{args} -> {tensor_text(node) if hasattr(value_of(node), 'dtype') else ''}"
 
 
+def graph_text(graph: Any) -> str:
+    """A graph with its nodes numbered; graphs with equal texts compute the same of tensors of the same kind."""
+    numbers = {n: f"%{k}" for k, n in enumerate(graph.nodes)}
+    return "\n".join(f"{numbers[n]} = {node_text(n)} {[numbers[a] for a in n.all_input_nodes]}" for n in graph.nodes)
+
+
 class _Shown(str):
     __slots__ = ()
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Any
 
@@ -108,6 +108,42 @@ def partition(graph: Any, target: Target, measured: Mapping[str, float], refused
     return _Partitioner(graph, target, measured, refused).run()
 
 
+def partition_to_plain(cut: Partition, graph: Any) -> dict[str, Any]:
+    """A partition as JSON-ready data, with nodes as their numbers.
+
+    Args:
+        cut: of the graph.
+        graph: torch's.
+    """
+    numbers = {n: k for k, n in enumerate(graph.nodes)}
+    return {
+        "regions": [
+            [[numbers[n] for n in r.nodes], asdict(cost)] for r, cost in zip(cut.regions, cut.costs, strict=True)
+        ],
+        "left": [[numbers[n], why] for n, why in cut.left.items()],
+        "computing": sorted(numbers[n] for n in cut.computing),
+    }
+
+
+def partition_from_plain(plain: Any, graph: Any) -> Partition:
+    """The inverse of `partition_to_plain`.
+
+    Args:
+        plain: what it returned for a graph with the same text.
+        graph: torch's.
+
+    Raises:
+        KeyError, IndexError, TypeError, ValueError: the data is damaged.
+    """
+    nodes = list(graph.nodes)
+    return Partition(
+        tuple(Region.of(frozenset(nodes[n] for n in region)) for region, _ in plain["regions"]),
+        tuple(Cost(**cost) for _, cost in plain["regions"]),
+        {nodes[n]: str(why) for n, why in plain["left"]},
+        frozenset(nodes[n] for n in plain["computing"]),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Figures:
     """A node of the graph with the sizes of its tensor, computed once."""
@@ -136,7 +172,7 @@ _AUTOCAST = {"_enter_autocast": 1, "_exit_autocast": -1}
 _VMAP = {ENTER_VMAP: 1, LEAVE_VMAP: -1}
 
 
-def _is_casting() -> bool:
+def is_casting() -> bool:
     """Whether autocast is on where torch compiles."""
     import torch
 
@@ -150,7 +186,7 @@ class _Partitioner:
         self.target, self.measured, self.refused = target, measured, refused
         self.found = {n: _figures(n) for n in graph.nodes}
         self.epoch: dict[Any, int] = {}
-        now, casting, mapping = 0, int(_is_casting()), 0
+        now, casting, mapping = 0, int(is_casting()), 0
         for node in graph.nodes:
             now += has_side_effect(node)
             self.epoch[node] = now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -53,8 +53,14 @@ class RegionOutcome:
     """What supports that the kernel is right."""
     cut: str = ""
     """The modelled or measured cost by which the partition chose the region."""
-    session: Session | None = field(default=None, compare=False, repr=False)
-    """The search; equal regions share one."""
+    search: Callable[[], Session] | None = field(default=None, compare=False, repr=False)
+    """Returns the search, which equal regions share; None where there was none."""
+    effort: str = ""
+    """That it was searched quickly, and for which share of the time; empty where it was not."""
+    spent_s: float = 0.0
+    """Seconds that the search took in this build; regions that share it have the same."""
+    kept: str = ""
+    """The date of the search, where an earlier build made it."""
     calls: Calls = field(default_factory=Calls, compare=False)
     """What ran since."""
 
@@ -65,7 +71,14 @@ class RegionOutcome:
         return "compiled" if self.is_compiled else "replaced" if self.replaced and not never_ran else "left"
 
     def __str__(self) -> str:
-        return f"{self.state:<9} {self.region}: {self.reason}{self.calls}"
+        return f"{self.state:<9} {self.region}: {self.reason}{self.how}{self.calls}"
+
+    @property
+    def how(self) -> str:
+        """How the answer was found: with less work than a whole search, in which time, or in an earlier build."""
+        kept = f"found on {self.kept}, proof checked again" if self.kept else ""
+        spent = f"in {seconds_text(self.spent_s)}" if self.spent_s else ""
+        return "".join(f"; {said}" for said in (self.effort, spent, kept) if said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +93,14 @@ class WholeRace:
     """Why there was no race, or how much faster the winner is."""
     errors: Mapping[str, float] = field(default_factory=dict[str, float])
     """Per way, the largest deviation of a result from float64, relative to the result's largest value."""
+    kept: str = ""
+    """The date of the race, where an earlier build held it on this machine."""
 
     def __str__(self) -> str:
         timed = ", ".join(f"{name} {seconds_text(s)}" for name, s in self.seconds.items())
+        kept = f"the decision of {self.kept} is kept" if self.kept else ""
         said = f"a call runs {self.winner}" + (f": {timed}" if timed else "")
-        return "; ".join(filter(None, (said, self.note, self._error_text)))
+        return "; ".join(filter(None, (said, self.note, self._error_text, kept)))
 
     @property
     def _error_text(self) -> str:
@@ -108,6 +124,8 @@ class GraphOutcome:
     """Those inside searched regions."""
     race: WholeRace
     build_s: float
+    spent: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Seconds of the build by phase, in order."""
 
     @property
     def share(self) -> float:
@@ -133,7 +151,7 @@ class Report:
             number: of the region, as in the table.
 
         Returns:
-            The session.
+            The session. Where an earlier build made the search, it is one that reads the stored search when it runs.
 
         Raises:
             ShapeError: there is no such region, or it was not searched.
@@ -141,9 +159,9 @@ class Report:
         rows = self.outcomes
         if not 1 <= number <= len(rows):
             raise ShapeError(f"there is no region {number}; there are 1 to {len(rows)}")
-        if (found := rows[number - 1].session) is None:
+        if (search := rows[number - 1].search) is None:
             raise ShapeError(f"region {number} was not searched: {rows[number - 1].reason}")
-        return found
+        return search()
 
     def __str__(self) -> str:
         if not self.graphs:
@@ -173,7 +191,7 @@ class Report:
                 kernel = "" if row.kernel_s is None else seconds_text(row.kernel_s)
                 torch_times = ", ".join(f"{name} {seconds_text(s)}" for name, s in row.torch_s.items())
                 what = (row.state, row.region, row.candidate, kernel, torch_times, row.proof)
-                rows.append((str(number), *what, f"{row.reason}{row.calls}", row.cut))
+                rows.append((str(number), *what, f"{row.reason}{row.how}{row.calls}", row.cut))
             names = ("", "runs", "region", "kernel", "time", "torch", "proof", "why", "cut")
             head = "".join(f"<th>{name}</th>" for name in names)
             body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in rows)
@@ -186,7 +204,9 @@ class Report:
 
 def _headline(number: int, graph: GraphOutcome) -> str:
     searched = f"{graph.covered} of {graph.computing} computing nodes in {len(graph.regions)} searched regions"
-    return f"graph {number}: {searched}; {graph.race}; built in {seconds_text(graph.build_s)}"
+    phases = ", ".join(f"{name} {seconds_text(s)}" for name, s in graph.spent.items())
+    built = f"built in {seconds_text(graph.build_s)}" + (f" ({phases})" if phases else "")
+    return f"graph {number}: {searched}; {graph.race}; {built}"
 
 
 def _counted(left: Sequence[tuple[str, str]]) -> list[str]:

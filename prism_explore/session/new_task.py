@@ -122,7 +122,7 @@ def new_task(
         budget=limits,
         reference=traced,
         baselines=names,
-        versions=_versions(),
+        versions=package_versions(),
         allow_unsafe=allow_unsafe,
         ranges=bounds,
         executor=executor,
@@ -152,6 +152,7 @@ def _traced(
     return traced
 
 
-def _versions() -> tuple[tuple[str, str], ...]:
+def package_versions() -> tuple[tuple[str, str], ...]:
+    """The versions of Python and of the packages that searches depend on."""
     found = {package: version_of(package) for package in _PACKAGES}
     return (("python", platform.python_version()), *((p, v) for p, v in found.items() if v is not None))

@@ -29,7 +29,7 @@ from prism_explore.frontend import Traced
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import code_digest, digest_of
 from prism_explore.session.persistence import manifest_of, read_search, task_to_plain
-from prism_explore.session.trace_cache import SUFFIX
+from prism_explore.session.small_files import SUFFIXES
 from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.support.user_folders import user_folder
 from prism_explore.tune.database import machine_name
@@ -94,12 +94,12 @@ class SearchCache:
         return tuple(sorted(found, key=lambda s: s.used, reverse=True))
 
     def clear(self) -> int:
-        """Delete the stored searches and traces, and the files that were set aside; return their number.
+        """Delete the stored searches, the small files, and the files that were set aside; return their number.
 
         Raises:
             OSError: a file cannot be deleted.
         """
-        paths = [path for suffix in (_SUFFIX, SUFFIX, _SET_ASIDE) for path in self.folder.glob(f"*{suffix}")]
+        paths = [path for suffix in (_SUFFIX, *SUFFIXES, _SET_ASIDE) for path in self.folder.glob(f"*{suffix}")]
         for path in paths:
             path.unlink(missing_ok=True)
         return len(paths)
@@ -168,7 +168,7 @@ class SearchCache:
     def _path(self, task: Task) -> Path | None:
         """The file of a task; None if its torch code has no text, as where operators of it have no row."""
         is_known = all(code.operators for code in _codes(task))
-        return self.folder / f"{_digest(task)}{_SUFFIX}" if is_known else None
+        return self.folder / f"{question_digest(task)}{_SUFFIX}" if is_known else None
 
 
 def _codes(task: Task) -> list[Traced]:
@@ -176,7 +176,7 @@ def _codes(task: Task) -> list[Traced]:
     return [traced for traced in (task.reference, task.library.explicit and task.library.explicit.traced) if traced]
 
 
-def _digest(task: Task) -> str:
+def question_digest(task: Task) -> str:
     """A digest of all that determines the events of a search without steering."""
     plain = task_to_plain(task)
     if task.target.measured:

@@ -8,11 +8,8 @@ package. A file that is damaged is not used, and written anew.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,11 +20,7 @@ from prism_explore.frontend.code_identity import code_identity
 from prism_explore.frontend.export import tensor_type
 from prism_explore.ir.text import parse_program, show
 from prism_explore.session.code_digest import code_digest, digest_of, version_of
-
-SUFFIX = ".trace"
-
-MOST_TRACES = 512
-"""Those that were stored first are deleted; each has a few KB."""
+from prism_explore.session.small_files import TRACES, SmallFiles
 
 
 class TraceCache:
@@ -39,7 +32,7 @@ class TraceCache:
         Args:
             folder: of the files; it is created when the first trace is stored.
         """
-        self._folder = folder
+        self._files = SmallFiles(folder, TRACES)
 
     def find(self, code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None) -> Traced | None:
         """The stored trace of a function; None if there is none.
@@ -49,37 +42,32 @@ class TraceCache:
             inputs: per argument its type or an example tensor.
             name: of the program; by default that of the function.
         """
-        path = self._path(code, inputs, name)
-        if path is None:
+        digest = _digest(code, inputs, name)
+        text = None if digest is None else self._files.find(digest)
+        if text is None:
             return None
         try:
-            return read_trace(path.read_text(encoding="utf-8"), code)
-        except (OSError, ValueError, PrismError):
+            return read_trace(text, code)
+        except (ValueError, PrismError):
             return None
 
     def store(self, traced: Traced, code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None) -> None:
         """Store a trace, if its function has an identity; arguments are those of `find`."""
         is_plain = traced.form is None and traced.call is None and not traced.parameters and traced.operators
-        path = self._path(code, inputs, name) if is_plain else None
-        if path is None:
-            return
-        part = path.with_name(f"{path.stem}.{os.getpid()}.{threading.get_ident()}")
-        with contextlib.suppress(OSError):  # the finished search, which is stored beside it, reports it
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            part.write_text(trace_text(traced), encoding="utf-8")
-            part.replace(path)
-            by_age = sorted(self._folder.glob(f"*{SUFFIX}"), key=lambda p: p.stat().st_mtime)
-            for old in by_age[:-MOST_TRACES]:
-                old.unlink(missing_ok=True)
+        digest = _digest(code, inputs, name) if is_plain else None
+        if digest is not None:
+            self._files.store(digest, trace_text(traced))
 
-    def _path(self, code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None) -> Path | None:
-        identity = code_identity(code)
-        if identity is None:
-            return None
-        types = [[argument, str(tensor_type(given, argument))] for argument, given in inputs.items()]
-        called = getattr(getattr(code, "func", code), "__name__", "")
-        versions = [sys.version, version_of("torch")]
-        return self._folder / f"{digest_of([identity, types, name, called, versions, code_digest()])}{SUFFIX}"
+
+def _digest(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None) -> str | None:
+    """What names the file of a trace; None for a function without an identity."""
+    identity = code_identity(code)
+    if identity is None:
+        return None
+    types = [[argument, str(tensor_type(given, argument))] for argument, given in inputs.items()]
+    called = getattr(getattr(code, "func", code), "__name__", "")
+    versions = [sys.version, version_of("torch")]
+    return digest_of([identity, types, name, called, versions, code_digest()])
 
 
 def trace_text(traced: Traced) -> str:

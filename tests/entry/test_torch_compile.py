@@ -1,7 +1,9 @@
 """torch.compile(model, backend=...): what is replaced, what is left and why, and that results and gradients stay."""
 
+import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.metadata import entry_points
 
 import pytest
@@ -13,6 +15,7 @@ from prism_explore.entry import torch_compile
 from prism_explore.entry.torch_compile import TorchCompiler
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
+from prism_explore.session.session import Session
 from tests.runtime.test_best import scripted
 from tests.session.test_session import QUICK, machine
 
@@ -414,7 +417,99 @@ def test_the_whole_graph_runs_what_won_the_race(monkeypatch, without_inductor, w
     (row,) = backend.outcomes
     assert (2 if winner == torch_compile.KERNELS else 0) == row.calls.accepted
     assert f"a call runs {winner}" in backend.report()
-    assert row.session is backend.report().session(1)
+    assert row.search() is backend.report().session(1)
+
+
+# ---------------------------------------------------------------- a second build
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """The folder of a cache, and a module whose answer it has."""
+    monkeypatch.setenv("PRISM_EXPLORE_CACHE", str(tmp_path))
+    torch.manual_seed(0)
+    layer = nn.Linear(D, N, bias=False).eval()
+    built(layer, monkeypatch, races=[torch_compile.KERNELS])
+    return tmp_path, layer
+
+
+def built(layer, monkeypatch, races, searches=True, **more):
+    """The compiler of a build in which whole graphs are raced so often, and regions are searched or not."""
+    backend = compiler(rest="fastest", _found={}, **more)
+    monkeypatch.setattr(torch_compile, "_inductor", lambda module, examples: module.forward)
+    monkeypatch.setattr(torch_compile, "_compile_rest", lambda module: module.forward)
+    monkeypatch.setattr(torch_compile, "race_whole", lambda *given, **options: race_won_by(races.pop())(*given))
+    monkeypatch.setattr(torch_compile.Session, "_best", ran := Session._best if searches else not_again)
+    x = torch.randn(4, D)
+    with torch.no_grad():
+        torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=2e-4, atol=2e-5)
+    monkeypatch.setattr(torch_compile.Session, "_best", ran)
+    return backend
+
+
+def not_again(*_):
+    pytest.fail("what is stored is searched again")
+
+
+def test_a_second_build_neither_searches_nor_races_and_says_from_when_its_answers_are(stored, monkeypatch):
+    _, layer = stored
+    backend = built(layer, monkeypatch, races=[], searches=False)
+
+    (row,) = backend.outcomes
+    assert row.replaced and row.calls.accepted and row.kept
+    assert f"found on {row.kept}, proof checked again" in backend.report()
+    assert f"the decision of {backend.graphs[0].race.kept} is kept" in backend.report()
+    with backend.report().session(1) as sess:
+        assert row.program.strip() == torch_compile.show(sess.program).strip()
+
+
+@pytest.mark.parametrize(("changed", "by"), [("(axis ", "(axes "), ('"tensor"', '"place"'), ("{", "")])
+def test_an_answer_whose_proof_does_not_hold_is_searched_again(stored, monkeypatch, changed, by):
+    folder, layer = stored
+    (path,) = folder.glob("*.answer")
+    assert changed in path.read_text()
+    path.write_text(path.read_text().replace(changed, by))
+    (row,) = built(layer, monkeypatch, races=[]).outcomes
+
+    assert row.replaced and not row.kept
+    assert changed in path.read_text()  # written anew
+
+
+def test_a_second_build_cuts_as_the_first_one_and_again_where_the_file_is_damaged(stored, monkeypatch):
+    folder, layer = stored
+    (path,) = folder.glob("*.cut")
+    was, cut = path.read_text(), torch_compile.partition
+    monkeypatch.setattr(torch_compile, "partition", not_again)
+    assert built(layer, monkeypatch, races=[]).outcomes[0].kept
+    monkeypatch.setattr(torch_compile, "partition", cut)
+    path.write_text(was.replace('"regions": [[[', '"regions": [[[99, '))
+
+    assert built(layer, monkeypatch, races=[]).outcomes[0].kept
+    assert was == path.read_text()
+
+
+def test_a_stored_answer_of_a_wrong_kernel_is_not_used(stored, monkeypatch):
+    folder, layer = stored
+    (path,) = folder.glob("*.answer")
+    plain = json.loads(path.read_text())
+    plain["kernel"]["candidate"][1] = plain["kernel"]["candidate"][1].replace("matmul(", "add(", 1)
+    path.write_text(json.dumps(plain))
+
+    assert not built(layer, monkeypatch, races=[]).outcomes[0].kept
+
+
+@pytest.mark.parametrize("more", [{"seed": 1}, {"budget": replace(QUICK, trials=2)}])
+def test_another_question_is_not_answered_by_a_stored_answer(stored, monkeypatch, more):
+    assert not built(stored[1], monkeypatch, races=[torch_compile.KERNELS], **more).outcomes[0].kept
+
+
+def test_regions_that_differ_in_how_a_weight_is_turned_do_not_share_a_kernel():
+    def both(x, w):
+        return torch.sort(x @ w.T).values @ w
+
+    torch.manual_seed(0)
+    backend, x, w = compiler(), torch.randn(4, D), torch.randn(D, D)
+    torch.testing.assert_close(both(x, w), compiled(both, backend)(x, w), rtol=2e-4, atol=2e-4)
+
+    assert [True, True] == [r.replaced for r in backend.outcomes], backend.report()
 
 
 def test_other_sizes_of_a_symbolic_graph_run_the_default_compiler_without_a_recompilation(

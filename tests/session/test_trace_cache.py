@@ -15,7 +15,8 @@ from prism_explore.frontend import trace
 from prism_explore.frontend.workloads import WORKLOADS, workload
 from prism_explore.session import new_task
 from prism_explore.session.search_cache import FOLDER_VARIABLE, SearchCache
-from prism_explore.session.trace_cache import SUFFIX, TraceCache
+from prism_explore.session.small_files import TRACES
+from prism_explore.session.trace_cache import TraceCache
 from tests.session.test_session import machine
 
 X = {"x": px.T("b", 8)}
@@ -50,7 +51,7 @@ def test_a_second_session_does_not_trace(folder: Path, monkeypatch: pytest.Monke
     second = px.Session(doubled, inputs=X, target=machine())
 
     assert first.task.reference == second.task.reference
-    assert 1 == len(list(folder.glob(f"*{SUFFIX}")))
+    assert 1 == len(list(folder.glob(f"*{TRACES}")))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_module_is_traced_each_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["", "[1, 2]", '["program x", [], [], ""]', "[[], 1, 2, 3]"])
 def test_a_damaged_file_is_written_anew(folder: Path, damage: str) -> None:
     px.Session(doubled, inputs=X, target=machine())
-    (path,) = folder.glob(f"*{SUFFIX}")
+    (path,) = folder.glob(f"*{TRACES}")
     good = path.read_text()
     path.write_text(damage)
     px.Session(doubled, inputs=X, target=machine())

@@ -8,7 +8,7 @@ independently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -87,8 +87,7 @@ def certify(
             verifies each step. If it objects to one, all are searched.
     """
     candidate = verified.candidate
-    program, sgraph = candidate.family.program, candidate.sgraph
-    sgraph = sgraph.substitute(ones) if (ones := forced_ones(sgraph)) else sgraph
+    program, sgraph = _sides(verified)
     if not known:
         with shared_client(limits.memory_bytes) as client:
             client.start()
@@ -104,15 +103,7 @@ def certify(
         for step in run.steps:
             note(step)
 
-    def replay_again(facts: str, left: str, right: str) -> str:
-        with shared_client(limits.memory_bytes) as client:
-            run = client.replay(Problem(facts, left, right), limits)
-        return "" if run.equal else explain(run.stop)
-
-    report = check(program, sgraph, tuple(lemmas), replay_again)
-    errors: dict[str, str] = {}
-    for tensor, error in report.errors:
-        errors.setdefault(tensor, error)
+    errors = _objections(program, sgraph, lemmas, limits)
     if known and errors:
         return certify(verified, journal, limits)
     lemmas = [
@@ -129,6 +120,41 @@ def certify(
         )
     )
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
+
+
+def is_certified(verified: Verified, lemmas: Sequence[Lemma], limits: Limits = LEMMA_LIMITS) -> bool:
+    """Whether the independent checker accepts an earlier certificate of a candidate; nothing is stated or searched.
+
+    Lemmas that the certificate itself lists as not replayed are not asked for.
+
+    Args:
+        verified: the candidate.
+        lemmas: the certificate.
+        limits: of each lemma that egglog has to derive again.
+    """
+    objections = _objections(*_sides(verified), lemmas, limits)
+    return not objections.keys() - {x.tensor for x in lemmas if not x.replayed}
+
+
+def _sides(verified: Verified) -> tuple[TensorProgram, SGraph]:
+    """The program and the graph; parameters that the conditions force to be 1 are 1."""
+    sgraph = verified.candidate.sgraph
+    sgraph = sgraph.substitute(ones) if (ones := forced_ones(sgraph)) else sgraph
+    return verified.candidate.family.program, sgraph
+
+
+def _objections(program: TensorProgram, sgraph: SGraph, lemmas: Sequence[Lemma], limits: Limits) -> dict[str, str]:
+    """The checker's first objection to each lemma, by tensor."""
+
+    def replay_again(facts: str, left: str, right: str) -> str:
+        with shared_client(limits.memory_bytes) as client:
+            run = client.replay(Problem(facts, left, right), limits)
+        return "" if run.equal else explain(run.stop)
+
+    errors: dict[str, str] = {}
+    for tensor, error in check(program, sgraph, tuple(lemmas), replay_again).errors:
+        errors.setdefault(tensor, error)
+    return errors
 
 
 def _proves(lemma: Lemma, obligation: Obligation) -> bool:
