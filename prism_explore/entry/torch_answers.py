@@ -161,15 +161,15 @@ class AnswerFiles:
             if plain is None or plain["winner"] not in ways:
                 return None
             seconds = {str(name): float(s) for name, s in plain["seconds"].items()}
-            return WholeRace(str(plain["winner"]), seconds, str(plain["note"]), str(plain["date"]))
+            errors = {str(name): float(e) for name, e in plain["errors"].items()}
+            return WholeRace(str(plain["winner"]), seconds, str(plain["note"]), errors, str(plain["date"]))
         except (ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def store_race(self, question: str, race: WholeRace) -> None:
         """Store a decision that times support."""
         if self._races is not None and race.seconds:
-            plain = {"winner": race.winner, "seconds": dict(race.seconds), "note": race.note, "date": _now()}
-            self._races.store(question, json.dumps(plain))
+            self._races.store(question, json.dumps({**asdict(race), "date": _now()}))
 
 
 def race_question(graph: str, kernels: Sequence[str], target: Target, versions: tuple[tuple[str, str], ...]) -> str:

@@ -15,6 +15,9 @@ graph. The report says what runs:
     compiler.report()  # a table; in a notebook as HTML
     compiler.report().session(1)  # the search of the first region; in a notebook the explorer
 
+A region's work is in proportion to its share of the modelled time (`entry/torch_effort.py`). A second build of the same
+model searches, tunes and races nothing again (`entry/torch_answers.py`).
+
 Sizes, including symbolic ones, are those of the call at which torch compiles. At other sizes the default compiler's
 code runs, compiled once for all sizes. A call with strides that a kernel does not accept runs torch's code. Training is
 left to torch. No region spans a side effect (autocast, a change of the gradient mode, a write in place).
@@ -283,10 +286,13 @@ class TorchCompiler:
                 _show_progress(f"prism: tuning {number} of {len(searches)}, {search.name}")
                 session = search.session
                 found = session.best()
-                session.close()
                 best = found if isinstance(found, Best) else None
                 answer = answer_of(session.claim, best)
-                AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
+                # A failure to time something may be gone in the next build.
+                is_known = session.chosen is None if best is None else EAGER in answer.ratios
+                if session.state == "finished" and is_known:
+                    AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
+                session.close()
                 made = self._outcome(answer, search.traced, search.effort, lambda own=session: own)
                 search.seconds += clock.note("tuning and races of regions")
                 self._found[text] = replace(made, outcome=replace(made.outcome, spent_s=search.seconds))
