@@ -25,8 +25,9 @@ FEW = 1 / 4
 """A region with less than this share of the work is not timed beside the default compiler."""
 LEAST_NODES = 150
 """Partial sGraphs that are expanded in any case; most programs have their first family within a hundred."""
-FULL_TIME_S, LEAST_TIME_S = 20.0, 3.0
-"""Seconds for enumeration, for proofs, and for float assessments."""
+FULL_TIME_S, LEAST_TIME_S = 120.0, 30.0
+"""Seconds for enumeration, for proofs, and for float assessments: the number of partial sGraphs ends them before, except
+on a machine that is busy."""
 
 
 @dataclass(frozen=True, slots=True)
