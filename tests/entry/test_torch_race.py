@@ -93,7 +93,7 @@ def test_a_report_is_a_table_as_text_and_as_html():
 
 def test_a_report_opens_the_search_of_a_region():
     session = object()
-    rows = (outcome(), outcome(session=session))
+    rows = (outcome(), outcome(search=lambda: session))
     report = Report((GraphOutcome(rows, (), 2, 2, WholeRace(EAGER, {}), 1.0),))
 
     assert session is report.session(2)
@@ -101,3 +101,16 @@ def test_a_report_opens_the_search_of_a_region():
         report.session(3)
     with pytest.raises(ShapeError, match="region 1 was not searched"):
         report.session(1)
+
+
+def test_a_report_says_where_the_time_of_a_build_went_and_what_is_from_an_earlier_one():
+    quick = outcome(effort="searched quickly, for 2.0% of the modelled time", spent_s=1.5)
+    race = WholeRace("kernels", {EAGER: 2e-3, "kernels": 1e-3}, kept="2026-01-02")
+    graph = GraphOutcome((quick, outcome(kept="2026-01-01")), (), 2, 2, race, 3.0, {"partition": 1.0, "tuning": 2.0})
+    report = Report((graph,))
+
+    assert "built in 3 s (partition 1 s, tuning 2 s)" in str(report)
+    for text in (str(report), report._repr_html_()):
+        assert "the decision of 2026-01-02 is kept" in text
+        assert "; searched quickly, for 2.0% of the modelled time; in 1.5 s" in text
+        assert "; found on 2026-01-01, proof checked again" in text
