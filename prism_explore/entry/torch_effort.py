@@ -26,8 +26,8 @@ FEW = 1 / 4
 LEAST_NODES = 150
 """Partial sGraphs that are expanded in any case; most programs have their first family within a hundred."""
 FULL_TIME_S, LEAST_TIME_S = 120.0, 30.0
-"""Seconds for enumeration, for proofs, and for float assessments: the number of partial sGraphs ends them before, except
-on a machine that is busy."""
+"""Seconds for enumeration, for proofs, and for float assessments. Unless the machine is busy, the number of partial
+sGraphs ends them before."""
 
 
 @dataclass(frozen=True, slots=True)
