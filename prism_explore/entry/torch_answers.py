@@ -37,7 +37,7 @@ from prism_explore.frontend import Traced
 from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Kernel, Lemma, Verified
 from prism_explore.runtime.best import Best
-from prism_explore.runtime.saved_kernel import SavedKernel
+from prism_explore.runtime.saved_kernel import DAMAGED, SavedKernel
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import code_digest, digest_of
 from prism_explore.session.search_cache import cache_folder, question_digest
@@ -108,7 +108,7 @@ class AnswerFiles:
         digest = digest_of([graph_text(graph), *question, code_digest()])
         text = self._cuts.find(digest)
         if text is not None:
-            with suppress(ValueError, KeyError, TypeError, IndexError):  # damaged: it is cut, and written anew
+            with suppress(*DAMAGED):  # damaged: it is cut, and written anew
                 return partition_from_plain(json.loads(text), graph)
         made = cut()
         self._cuts.store(digest, json.dumps(partition_to_plain(made, graph)))
@@ -125,7 +125,7 @@ class AnswerFiles:
             return None
         try:
             return _read(json.loads(text), task)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError, PrismError):
+        except (*DAMAGED, PrismError):
             return None  # damaged: the region is searched, and the file is written anew
 
     def store(self, task: Task, answer: Answer, lemmas: Sequence[Lemma]) -> None:
@@ -164,7 +164,7 @@ class AnswerFiles:
             seconds = {str(name): float(s) for name, s in plain["seconds"].items()}
             errors = {str(name): float(e) for name, e in plain["errors"].items()}
             return WholeRace(str(plain["winner"]), seconds, str(plain["note"]), errors, str(plain["date"]))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except DAMAGED:
             return None
 
     def store_race(self, question: str, race: WholeRace) -> None:

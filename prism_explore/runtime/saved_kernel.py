@@ -37,7 +37,7 @@ from prism_explore.verify.prover import Prover
 
 FORMAT = FileFormat("prism-kernel", 1, "saved kernel", ".kernel")
 _DATA, _SOURCE = "kernel.json", "kernel.txt"
-_DAMAGED = (
+DAMAGED = (
     *(ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, AssertionError),
     *(ParseError, ShapeError),
 )
@@ -218,7 +218,7 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         signature = _signature(data["signature"])
         constants = _constants(data["signature"])
         measured = cast("dict[str, Any]", dict(data["measured"]))
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
     verified = _verify_again(path, saved, seed)
     parameters, note = _parameters(module, signature, path) | constants, ""
