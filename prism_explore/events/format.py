@@ -22,7 +22,7 @@ def programs_text(count: float) -> str:
     >>> programs_text(12_345.0), programs_text(3_826_790_610_178_433_089_536.0)
     ('12,345', '3.83·10²¹')
     """
-    if count < 999_500:
+    if not 999_500 <= count < float("inf"):
         return f"{count:,.0f}"
     exponent = len(str(int(count))) - 1
     digits = round(count / float(f"1e{exponent - 2}"))

@@ -232,7 +232,11 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         note = "this version generates other code for the same tiles and loops on this machine"
     if measured.get("outrun"):
         note = f"{note}; {_TORCH_WAS_FASTER}" if note else _TORCH_WAS_FASTER
-    loaded = SavedKernel(kernel, load(kernel), signature, parameters, None, measured, note)
+    try:
+        compiled = load(kernel)
+    except TargetUnavailable as error:
+        raise TargetUnavailable(f"{path}: {error}") from None
+    loaded = SavedKernel(kernel, compiled, signature, parameters, None, measured, note)
     checked = check_results(loaded.compiled, reference_cases(loaded.program, dict(kernel.shapes), seed))
     if isinstance(checked, Failure):
         raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")

@@ -28,7 +28,6 @@ def partitions_of(name, phase, dtype=torch.float32):
 
     torch.compiler.reset()
     call.run(torch.compile(call.model, backend=backend, dynamic=False), call.arguments(dtype))
-    compiler._close_unsearched()
     return found
 
 

@@ -13,7 +13,7 @@ export function commas(value: number): string {
 
 /** A number of programs, as Python's `programs_text`: exact below a million, else with three digits. */
 export function programsText(count: number): string {
-  if (!(count >= 999_500)) return commas(count);
+  if (!(count >= 999_500 && count < Number.POSITIVE_INFINITY)) return commas(count);
   let exponent = String(BigInt(Math.floor(count))).length - 1;
   let digits = halfEven(count / Number(`1e${exponent - 2}`));
   if (digits === 1000) [digits, exponent] = [100, exponent + 1];
