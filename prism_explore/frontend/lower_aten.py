@@ -244,7 +244,7 @@ class Translation:
             case Dim():
                 return self._size_tensor(value)
             case Ramp():
-                raise self.unsupported("a tensor of positions used as numbers", "pass it as an argument")
+                raise self.unsupported("a constant tensor of positions, used as numbers,", "pass it as an argument")
             case MaskedConstant(_, NonZero(), Fraction() as if_true, Fraction() as if_false):
                 return self.scaled_indicator(value, if_true, if_false)
             case MaskedConstant():

@@ -222,10 +222,10 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
     verified = _verify_again(path, saved, seed)
     parameters, note = _parameters(module, signature, path) | constants, ""
-    kernel = _emitted(verified, saved, saved.parameters)
+    kernel = _emitted(path, verified, saved, saved.parameters)
     if isinstance(kernel, Infeasible):
         note = f"tuned for another machine, and not possible here: {kernel.reason}; it runs with the default schedule"
-        kernel = _emitted(verified, saved, Parameters(saved.parameters.sizes))
+        kernel = _emitted(path, verified, saved, Parameters(saved.parameters.sizes))
     if isinstance(kernel, Infeasible):
         raise ShapeError(f"{path} cannot be compiled here: {kernel.reason}")
     if not note and kernel.source != saved.source:
@@ -243,13 +243,17 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
     return loaded
 
 
-def _emitted(verified: Verified, saved: Kernel, parameters: Parameters) -> Kernel | Infeasible:
+def _emitted(path: str | Path, verified: Verified, saved: Kernel, parameters: Parameters) -> Kernel | Infeasible:
     """The saved kernel with these parameters, by the code generator that made it."""
     if saved.backend == "cpu":
-        return emit_cpu(verified, parameters, dict(saved.shapes))
-    from prism_explore.codegen.triton.emit import emit_triton  # a kernel for a CPU does not import it
+        emit = emit_cpu
+    else:
+        from prism_explore.codegen.triton.emit import emit_triton as emit  # a kernel for a CPU does not import it
 
-    return emit_triton(verified, parameters, dict(saved.shapes))
+    try:
+        return emit(verified, parameters, dict(saved.shapes))
+    except ShapeError as error:
+        raise ShapeError(f"{path} cannot be compiled: {error}") from None
 
 
 def _verify_again(path: str | Path, saved: Kernel, seed: int) -> Verified:

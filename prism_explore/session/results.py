@@ -114,6 +114,12 @@ def _certified(fastest: Timed, task: Task, journal: Journal, progress: Progress)
 
 
 def _assessment(verified: Verified, task: Task, progress: Progress) -> Callable[[], Assessment]:
-    """What assesses a family in floating point, or returns what the search found; it keeps no more of the search."""
-    found = progress.assessed.get(verified.candidate.family.id)
-    return partial(Assessor(task.program, seed=task.seed).assess, verified) if found is None else lambda: found
+    """What assesses a family in floating point, or returns what the search found; it keeps no more of the search.
+
+    Like the search, it assesses the first proved candidate of the family.
+    """
+    family = verified.candidate.family.id
+    if (found := progress.assessed.get(family)) is not None:
+        return lambda: found
+    first = next((v for v in progress.proved if v.candidate.family.id == family), verified)
+    return partial(Assessor(task.program, seed=task.seed).assess, first)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ def test_in_a_notebook_the_events_of_a_loaded_search_are_read_for_its_first_expl
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(saved, "is_notebook", lambda: True)
+    gc.collect()  # other sessions that are still alive can be chosen for a comparison
     record = px.load(FILE)
     first, second = record.widget, record.widget
     ahead = first._ahead
