@@ -24,22 +24,21 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from prism_explore.codegen import emit
 from prism_explore.codegen.load import load
 from prism_explore.entry.torch_nodes import graph_text
 from prism_explore.entry.torch_partition import Partition, partition_from_plain, partition_to_plain
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.errors import PrismError
 from prism_explore.events.fastest import OURS
-from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import Traced
 from prism_explore.ir.text import show
-from prism_explore.pipeline.stages import Kernel, Lemma, Verified
+from prism_explore.pipeline.stages import Lemma
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.saved_kernel import DAMAGED, SavedKernel
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import code_digest, digest_of
+from prism_explore.session.persistence import make_again
 from prism_explore.session.search_cache import cache_folder, question_digest
 from prism_explore.session.small_files import ANSWERS, CUTS, RACES, SmallFiles
 from prism_explore.support.thread_env import AT_IMPORT
@@ -48,7 +47,6 @@ from prism_explore.tune.database import machine_name
 from prism_explore.tune.runner.torch_code import on_program_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.verify.certificate.certify import is_certified
-from prism_explore.verify.prover import Prover
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,20 +192,16 @@ def _read(plain: Any, task: Task) -> Answer | None:
     if plain["kernel"] is None:
         return Answer(str(plain["claim"]), None, kept=date)
     kernel = kernel_from_plain(plain["kernel"])
-    candidate = kernel.verified.candidate
-    if candidate.family.program != task.program:
-        return None
-    verdict = Prover(task.program).verify(candidate, Journal(), task.seed)
-    lemmas = tuple(Lemma(**{**row, "axioms": tuple(row["axioms"])}) for row in plain["lemmas"])
-    if not isinstance(verdict, Verified):
-        return None
-    made = emit(verdict, kernel.parameters, dict(kernel.shapes), task.target)
-    if not isinstance(made, Kernel) or made.source != kernel.source or task.reference is None:
-        return None
     traced = task.reference
+    if traced is None or kernel.verified.candidate.family.program != task.program:
+        return None
+    made = make_again(kernel, task)
+    if made is None:
+        return None
+    lemmas = tuple(Lemma(**{**row, "axioms": tuple(row["axioms"])}) for row in plain["lemmas"])
     with ThreadPoolExecutor(1) as pool:
         compiling = pool.submit(load, made)  # LLVM works beside the checker
-        if not is_certified(verdict, lemmas):
+        if not is_certified(made.verified, lemmas):
             return None
         compiled = compiling.result()
     saved = SavedKernel(

@@ -175,9 +175,8 @@ def prove_again(kernel: Kernel, task: Task, events: Iterable[Event]) -> Verified
         JournalVersionError: it is not proved, or its parameters give another source.
     """
     candidate = kernel.verified.candidate
-    verdict = Prover(task.program).verify(candidate, Journal(), task.seed)
-    emitted = emit(kernel.verified, kernel.parameters, task.shapes, task.target)
-    if not isinstance(verdict, Verified) or not isinstance(emitted, Kernel) or emitted.source != kernel.source:
+    made = make_again(kernel, task)
+    if made is None:
         raise JournalVersionError(
             f"{candidate.id}, the best candidate of the saved search, is not proved again or gives another kernel: the "
             "file was changed, or was searched by other code; a new px.Session searches again"
@@ -186,7 +185,21 @@ def prove_again(kernel: Kernel, task: Task, events: Iterable[Event]) -> Verified
     for event in events:
         if isinstance(event, CertificateReplayed) and event.candidate == candidate.id:
             known = {row[0]: Lemma(*row, text) for row, text in zip(event.lemmas, event.statements, strict=False)}
-    return certify(verdict, Journal(), known=known)
+    return certify(made.verified, Journal(), known=known)
+
+
+def make_again(kernel: Kernel, task: Task) -> Kernel | None:
+    """The kernel with a new proof, not yet certified, and newly generated source; None if one of them fails or differs.
+
+    Args:
+        kernel: as it was stored.
+        task: of its search.
+    """
+    verdict = Prover(task.program).verify(kernel.verified.candidate, Journal(), task.seed)
+    if not isinstance(verdict, Verified):
+        return None
+    made = emit(verdict, kernel.parameters, task.shapes, task.target)
+    return made if isinstance(made, Kernel) and made.source == kernel.source else None
 
 
 def _in_present_form(plain: Mapping[str, Any]) -> dict[str, Any]:

@@ -127,6 +127,12 @@ def test_a_server_that_is_held_continues_when_it_is_released_or_a_timing_ends() 
             assert wait_until(lambda: "T" != state_of(server))
 
 
+def printed_pid(code: str) -> int:
+    """The process id that a process with this code prints before it kills itself."""
+    found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
+    return int(found.stdout)
+
+
 def test_a_server_that_was_held_when_its_parent_died_ends() -> None:
     code = (
         "import os, signal\n"
@@ -136,8 +142,7 @@ def test_a_server_that_was_held_when_its_parent_died_ends() -> None:
         "print(fork_server._servers[True].pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
-    pid = int(found.stdout)
+    pid = printed_pid(code)
 
     assert wait_until(lambda: not is_alive(pid))
 
@@ -152,7 +157,6 @@ def test_a_worker_that_was_stopped_when_its_parent_died_ends() -> None:
         "    print(started.worker.pid, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
-    pid = int(found.stdout)
+    pid = printed_pid(code)
 
     assert wait_until(lambda: not is_alive(pid))
