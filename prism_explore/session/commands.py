@@ -43,6 +43,7 @@ class _Session(Protocol):
     def replay(self, candidate: str) -> object: ...
     def fork(self, at: int | None, note: str, tick: Tick) -> object: ...
     def adopt(self, question: str, tick: Tick) -> object: ...
+    def time_again(self, tick: Tick) -> object: ...
     def compare(self, other: str) -> object: ...
 
 
@@ -94,6 +95,11 @@ def _adopt(session: _Session, arguments: Arguments) -> None:
     session.questions.submit("adopt", subject, line, lambda tick: session.adopt(subject, tick), at_once=True)
 
 
+def _time_again(session: _Session, _: Arguments) -> None:
+    line = "sess = sess.time_again()"
+    session.questions.submit("fork", "the first trial", line, session.time_again, at_once=True)
+
+
 def _compare(session: _Session, arguments: Arguments) -> None:
     subject = str(arguments.get("id", ""))
     line = _python("compare", arguments)
@@ -135,6 +141,7 @@ COMMANDS: Mapping[str, Callable[[_Session, Arguments], object]] = {
     "replay": _replay,
     "fork": _fork,
     "adopt": _adopt,
+    "time_again": _time_again,
     "compare": _compare,
     "withdraw": lambda sess, a: sess.withdraw(a["id"]),
 }

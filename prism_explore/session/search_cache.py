@@ -23,7 +23,7 @@ from pathlib import Path
 
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Journal, read_manifest
-from prism_explore.events.kinds import ExplorationFinished, TrialMeasured
+from prism_explore.events.kinds import ExplorationFinished, SearchForked, TrialMeasured
 from prism_explore.events.replay_journal import CachedJournal, is_user_action
 from prism_explore.frontend import Traced
 from prism_explore.search.explore import Task
@@ -125,15 +125,16 @@ class SearchCache:
         except PrismError as error:
             self.set_aside(path, str(error))
             return None
-        return replace(task, target=stored.target), CachedJournal(
-            journal.entries, date, lambda why: self.set_aside(path, why)
-        )
+        # A search that was timed again is a fork of itself.
+        entries = [entry for entry in journal.entries if not isinstance(entry.event, SearchForked)]
+        return replace(task, target=stored.target), CachedJournal(entries, date, lambda why: self.set_aside(path, why))
 
     def store(self, task: Task, journal: Journal) -> None:
         """Store a finished search, unless it was steered or timed nothing; delete what was not used for long."""
         events = journal.events
         is_whole = bool(events) and isinstance(events[-1], ExplorationFinished) and events[-1].stop != "cancelled"
-        if not is_whole or any(map(is_user_action, events)) or not any(isinstance(e, TrialMeasured) for e in events):
+        is_steered = any(is_user_action(e) and not isinstance(e, SearchForked) for e in events)
+        if not is_whole or is_steered or not any(isinstance(e, TrialMeasured) for e in events):
             return
         path = self._path(task)
         if path is None:

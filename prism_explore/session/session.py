@@ -23,7 +23,7 @@ from prism_explore.diagnose.what_if import WhatIf, what_if
 from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal, read_manifest
-from prism_explore.events.kinds import Event, ExplorationFinished, SearchForked
+from prism_explore.events.kinds import Event, ExplorationFinished, ParametersProposed, SearchForked, Steered
 from prism_explore.events.ledger import Steering, ledger
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import CachedJournal, ReplayedJournal
@@ -166,7 +166,7 @@ class Session(Record):
             self._save_from(None, 0)
 
     _cache: SearchCache | None = None
-    """Where the search is stored when it has ended; None for a fork and for a loaded search."""
+    """Where the search is stored when it has ended; None for a loaded search and for a fork, except `time_again`."""
 
     def _begin(self, task: Task, journal: Journal, parent: Session | None = None) -> None:
         super().__init__(journal)
@@ -564,6 +564,34 @@ class Session(Record):
         other._steering.copy_predicates(self._steering, point.at)
         return self._add_fork(other)
 
+    def time_again(self, tick: Callable[[], None] = lambda: None) -> Session:
+        """Time the kernels and baselines of this search again, in another search.
+
+        The other search is a fork before the first trial: families, verdicts and steering are those of this search, and
+        all trials and the final race are measured anew. A time to beat that was measured before the enumeration stays.
+        If this search can be answered from the cache, the new one replaces it there when it has ended.
+
+        Args:
+            tick: called at every repeated step; an exception from it ends the fork.
+
+        Returns:
+            The other search, which runs in the background; `run` waits for it. It is in `forks`, and `parent` leads
+            back.
+
+        Raises:
+            ShapeError: no kernel was timed.
+            JournalVersionError: the search does not repeat its own events.
+        """
+        events = self.journal.events
+        first = next((n for n, event in enumerate(events) if isinstance(event, ParametersProposed)), None)
+        if first is None:
+            raise ShapeError("no kernel was timed, so there is nothing to time again; sess.run() searches to the end")
+        other = self.fork(first, "timed again", tick)
+        other._steering.repeat(event for event in events[first:] if isinstance(event, Steered))
+        other._cache = self._cache
+        other.start()
+        return other
+
     def compare(self, other: Run) -> RunComparison:
         """Compare this search with another one; see `prism_explore.compare`.
 
@@ -923,7 +951,7 @@ class Session(Record):
         ended = not events or isinstance(events[-1], ExplorationFinished)
         if self.state == "cancelled" and not ended and not is_replaying:
             self.journal.append(ExplorationFinished("cancelled", claim(events, "cancelled")))
-        if self.state == "finished" and self._cache is not None and not isinstance(self.journal, ReplayedJournal):
+        if self.state == "finished" and self._cache is not None and not isinstance(self.journal, CachedJournal):
             self._cache.store(self.task, self.journal)
         if self._autosave is not None and self.state != "running":
             self._autosave.flush(sync=True)

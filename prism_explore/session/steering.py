@@ -8,7 +8,7 @@ affects, and a saved search can be repeated.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -154,6 +154,11 @@ class SteeringLog:
                 self._applied.update((number, e.subject) for e in picked)
                 self._predicates.append(predicate)
         self.apply_predicates()
+
+    def repeat(self, steps: Iterable[Steered]) -> None:
+        """Record the decisions of another search, in their order."""
+        for step in steps:
+            self._record(step)
 
     def begin_step(self) -> None:
         """Let all decisions take effect."""

@@ -130,7 +130,7 @@ class Explorer(PublishedWidget):
                 if isinstance(event_id := content.get("event_id"), str):
                     self._publisher.reply({"event_id": event_id[:MAX_TEXT_CHARACTERS], "ok": True})
             case "command":
-                forks = content.get("name") in ("fork", "adopt")
+                forks = content.get("name") in ("fork", "adopt", "time_again")
                 self._awaits_fork |= forks
                 reply = self._bridge.handle(content)
                 if reply is None:

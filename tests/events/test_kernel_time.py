@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from prism_explore.events.kinds import BaselineMeasured, Event, FamilyCompleted, ParametersProposed, TrialMeasured
@@ -80,3 +82,15 @@ def test_a_busy_machine_and_a_wide_spread_are_reported() -> None:
 
     assert "waited for a core 30% of the time" in time_of(busy, "u1").warning
     assert "70.8 µs to 120 µs" in time_of(varying, "u1").warning
+
+
+@pytest.mark.parametrize(("floor_s", "beaten"), [(95e-6, False), (97e-6, True), (368e-6, True)])
+def test_a_trial_below_its_lower_bound_is_reported(floor_s: float, beaten: bool) -> None:
+    proposed, timed = measured("u1", "f1", 92e-6)
+    assert isinstance(proposed, ParametersProposed)
+    time = time_of(ledger([FOUND[0], replace(proposed, floor_s=floor_s), timed]), "u1")
+
+    assert beaten == bool(time.warnings)
+    assert beaten == ("92 µs is below its lower bound" in time.warning)
+    assert beaten == ("sess.time_again()" in time.warning)
+    assert beaten == ("faster than its lower bound" in time.doubt)

@@ -134,6 +134,45 @@ def test_steering_makes_a_repeated_search_continue_on_its_own(folder: Path) -> N
     assert sess.families[family].row.choice == "rejected"
 
 
+def test_a_search_of_the_cache_that_is_timed_again_replaces_the_stored_one(
+    filled: tuple[Path, Journal], folder: Path
+) -> None:
+    with session() as cached:
+        cached.run()
+        again = cached.time_again()
+        again.run()
+        again.close()
+    with session() as third:
+        third.run()
+
+    known = [e for e in filled[1].events if isinstance(e, VerdictReached)]
+    times = [[e.time_s for e in j.events if isinstance(e, TrialMeasured)] for j in (filled[1], again.journal)]
+    assert known == [e for e in again.journal.events if isinstance(e, VerdictReached)]
+    assert not {*times[0]} & {*times[1]}
+    assert times[1] == [e.time_s for e in third.journal.events if isinstance(e, TrialMeasured)]
+    assert third.origin is None
+
+
+def test_a_search_that_is_timed_again_keeps_the_steering_after_the_first_trial() -> None:
+    with session(cache=False) as sess:
+        sess.run()
+        family = next(iter(sess.families))
+        sess.reject(family)
+        again = sess.time_again()
+        again.run()
+        again.close()
+
+    assert again.origin is not None and again.parent is sess
+    assert again.families[family].row.choice == "rejected"
+
+
+def test_nothing_is_timed_again_where_nothing_was_timed() -> None:
+    with session(target="h100", cache=False) as sess:
+        sess.run()
+        with pytest.raises(px.ShapeError, match="no kernel was timed, so there is nothing to time again"):
+            sess.time_again()
+
+
 def test_a_cancelled_or_steered_search_is_not_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(search_cache.FOLDER_VARIABLE, str(tmp_path))
     with session() as cancelled:

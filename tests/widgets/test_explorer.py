@@ -218,11 +218,13 @@ def test_a_time_below_the_modelled_limit_is_said_to_be_disturbed() -> None:
         if not isinstance(e, BaselineMeasured)
     )
     widget = Explorer(FakeSession(events, "finished"))  # type: ignore[arg-type]
-    (limit,) = (c for c in widget.picture().result.comparisons if c.limit)
+    seen = widget.picture()
+    (limit,) = (c for c in seen.result.comparisons if c.limit)
     widget.close()
 
     assert (limit.label, limit.ratio) == ("of the limit (modelled)", "over 100%")
-    assert "time it again" in limit.description
+    assert "faster than its lower bound" in seen.result.doubt
+    assert "warning" in {cell.kind for row in seen.tuning.trials.rows for cell in row.cells}
 
 
 @pytest.mark.parametrize(("share", "shown"), [(0.9, "measured"), (1.04, "measured"), (1.7, "modelled")])

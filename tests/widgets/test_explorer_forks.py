@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 import prism_explore as px
+from prism_explore.events.ledger import KernelTime
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.session import persistence
 from tests.generate.programs import rms_linear_small
 from tests.session.test_old_files import OLD
+from tests.session.test_resume import SPACE
+from tests.session.test_session import machine
 from tests.widgets.jupyter.test_wire import until
 
 PROGRAM = rms_linear_small()
@@ -88,6 +91,25 @@ def test_commands_go_to_the_search_that_is_shown(sess: px.Session) -> None:
     until(lambda: len(sess.forks[0].journal) > 81)
 
     assert len(sess.journal) == before
+
+
+def test_a_doubtful_time_is_measured_again_by_one_click(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KernelTime, "warnings", ("The machine was busy.",))
+    sess = px.Session(PROGRAM, target=machine(), at={"b": 4}, space=SPACE, budget=px.Budget(trials=1), cache=False)
+    sess.run()
+    widget = sess.widget
+    (button,) = widget.picture().result.actions
+    click(widget, button.command, **button.args)
+    until(lambda: widget._next is not None, 20)
+    (again,) = sess.forks
+    again.run()
+    seen = widget.picture()
+    for each in (widget, again, sess):
+        each.close()
+
+    assert button.python == "sess = sess.time_again()"
+    assert seen.transport.events == len(again.journal)
+    assert again.journal.origin.note == "timed again"
 
 
 def test_a_fork_in_python_is_linked_and_not_shown(sess: px.Session) -> None:

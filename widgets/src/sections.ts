@@ -60,6 +60,16 @@ export interface ResultLink {
   readonly description: string;
 }
 
+/** A button for a command. */
+export interface Action {
+  readonly label: string;
+  readonly command: string;
+  readonly args: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+  readonly python: string;
+  readonly description: string;
+  readonly enabled: boolean;
+}
+
 /** The answer of the search so far, in one place. */
 export interface ResultCard {
   readonly kind: string;
@@ -74,6 +84,7 @@ export interface ResultCard {
   readonly doubt?: string;
   readonly comparisons?: readonly Comparison[];
   readonly links?: readonly ResultLink[];
+  readonly actions?: readonly Action[];
 }
 
 /** The selected id, empty for none, and the panel that Python requests to show. */
@@ -275,16 +286,6 @@ export interface Card {
   readonly would_reopen_if?: string;
   readonly steps?: readonly StepRow[];
   readonly copies?: readonly Copy[];
-}
-
-/** A button for a command. */
-export interface Action {
-  readonly label: string;
-  readonly command: string;
-  readonly args: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-  readonly python: string;
-  readonly description: string;
-  readonly enabled: boolean;
 }
 
 /** The selected object: a description, the reasons for its status, and the commands for it. */

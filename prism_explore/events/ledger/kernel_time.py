@@ -16,8 +16,12 @@ TimeSource: TypeAlias = Literal["race", "trial"]
 
 DOUBTFUL_RATIO = 1.5
 """A larger ratio between race and trial, or between p80 and p20, is reported."""
+BEATEN_RATIO = 1.05
+"""A lower bound of more than this times the time of the kernel is reported; measured times vary by less."""
 BUSY_SHARE = 0.05
 """A larger share of the time that threads waited for a core is reported."""
+
+REMEDY = "On an idle machine, sess.time_again() measures all times again."
 
 SOURCE_TEXT: dict[TimeSource, str] = {"race": "in the final race", "trial": "in its trial"}
 
@@ -48,6 +52,8 @@ class KernelTime:
     """The time in its trial, which alone is comparable with the trials of other kernels."""
     waited: float = 0.0
     """Share of its trial for which its threads waited for a core because other work was running."""
+    floor_s: float | None = None
+    """The lower bound of its candidate (roofline), modelled from the figures of the machine."""
 
     @property
     def spread_text(self) -> str:
@@ -72,11 +78,25 @@ class KernelTime:
             return f"race and trial differ {factor_text(self.race_to_trial)}"
         if self.waited > BUSY_SHARE:
             return "the machine was busy"
+        if self._beats_bound:
+            return f"{factor_text(self._bound_s / self._least_s)} faster than its lower bound"
         return f"times vary {factor_text(self.p80_s / self.p20_s)}" if self._varies else ""
 
     @property
     def _varies(self) -> bool:
         return self.p20_s > 0 and self.p80_s > DOUBTFUL_RATIO * self.p20_s
+
+    @property
+    def _least_s(self) -> float:
+        return min(self.time_s, self.trial_s)
+
+    @property
+    def _bound_s(self) -> float:
+        return self.floor_s or 0.0
+
+    @property
+    def _beats_bound(self) -> bool:
+        return 0 < self._least_s * BEATEN_RATIO < self._bound_s
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -85,12 +105,17 @@ class KernelTime:
         if self.race_to_trial > DOUBTFUL_RATIO:
             found.append(
                 f"The final race measured {seconds_text(self.time_s)}, its trial {seconds_text(self.trial_s)}: "
-                f"a factor of {self.race_to_trial:.3g}. Other work may have slowed one of them; time it again on an "
-                "idle machine."
+                f"a factor of {self.race_to_trial:.3g}. Other work may have slowed one of them."
             )
         if self.waited > BUSY_SHARE:
             found.append(
                 f"The machine was busy during its trial: its threads waited for a core {self.waited:.0%} of the time."
+            )
+        if self._beats_bound:
+            found.append(
+                f"{seconds_text(self._least_s)} is below its lower bound, {seconds_text(self._bound_s)} (modelled), which "
+                "no kernel can be: it was timed against a kernel that other work slowed, its inputs were in a cache, or "
+                "this machine is faster than the figures of the model."
             )
         if self._varies:
             found.append(f"Its measured times vary {self.source_text}: p20 to p80 is {self.spread_text}.")
@@ -98,8 +123,8 @@ class KernelTime:
 
     @property
     def warning(self) -> str:
-        """The warnings as one text; empty if there is none."""
-        return " ".join(self.warnings)
+        """The warnings as one text, with what can be done; empty if there is none."""
+        return " ".join((*self.warnings, REMEDY)) if self.warnings else ""
 
     def __str__(self) -> str:
         """The time with spread and source."""

@@ -64,7 +64,7 @@ class Trial:
         """The one time of this kernel: that of the race, else that of the trial; None if it was not timed."""
         if self.time_s is not None and self.race is not None:
             r = self.race
-            return KernelTime(r.time_s, r.p20_s, r.p80_s, r.samples, "race", self.time_s, self.waited)
+            return KernelTime(r.time_s, r.p20_s, r.p80_s, r.samples, "race", self.time_s, self.waited, self.floor_s)
         return self.trial_time
 
     @property
@@ -73,7 +73,7 @@ class Trial:
         if self.time_s is None:
             return None
         p20_s, p80_s = self.p20_s or self.time_s, self.p80_s or self.time_s
-        return KernelTime(self.time_s, p20_s, p80_s, self.samples, "trial", self.time_s, self.waited)
+        return KernelTime(self.time_s, p20_s, p80_s, self.samples, "trial", self.time_s, self.waited, self.floor_s)
 
     @property
     def race_s(self) -> float | None:

@@ -126,6 +126,11 @@ COMMANDS: tuple[Command, ...] = (
         (_ID,),
     ),
     Command(
+        "time_again",
+        "sess = sess.time_again",
+        "Time all kernels and baselines again, in another search with the same families and verdicts.",
+    ),
+    Command(
         "compare",
         "sess.compare",
         "Compare this search with another live one, or with a saved file.",

@@ -15,19 +15,19 @@ from prism_explore.events.fastest import OURS
 from prism_explore.events.format import count_text, factor_text, seconds_text
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.ledger import Ledger, Trial, outcome, why_untuned
+from prism_explore.events.ledger.kernel_time import BEATEN_RATIO
 from prism_explore.events.no_improvement import NothingFaster
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
 from prism_explore.support.caches import memoize
+from prism_explore.widgets.panels.cards import action
 from prism_explore.widgets.panels.context import Context
-from prism_explore.widgets.panels.sections import Comparison, ResultCard, ResultLink
+from prism_explore.widgets.panels.sections import Action, Comparison, ResultCard, ResultLink
 
 ROOFLINE = "roofline"
 """The name of the measured limit in the final race."""
 NOTABLE = 0.95
 """A smaller ratio of work between the kernel and the program is named as a reason."""
-DISTURBED = 1.05
-"""A limit of more than this times the time of the kernel shows that one was disturbed; measured times vary by less."""
 
 
 def result_card(context: Context) -> ResultCard:
@@ -73,7 +73,15 @@ def _best_card(best: Trial, context: Context) -> ResultCard:
         time.doubt,
         _comparisons(best, ledger, time.time_s),
         _links(best, runner_up, context),
+        _time_again(context) if time.warning else (),
     )
+
+
+def _time_again(context: Context) -> tuple[Action, ...]:
+    """The button that times everything again, where a session shows its present and ended state."""
+    search = context.search
+    is_possible = search.space is not None and search.state == "finished" and not context.view.cursor
+    return (action("Time again", "time_again", {}, True),) if is_possible else ()
 
 
 def _unfinished_card(context: Context) -> ResultCard:
@@ -158,7 +166,7 @@ def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]
     how = "The lower bound on the time of every choice of tuning parameters (roofline), from the cost model."
     for b in ledger.final_race:
         if b.name == ROOFLINE and b.samples and b.ratio:
-            if b.ratio > DISTURBED and modelled:
+            if b.ratio > BEATEN_RATIO and modelled:
                 how += f" The measured one, {seconds_text(b.time_s)}, is none: the machine was slower at that moment."
                 break
             measured = "The time in which this machine moves the same bytes or computes the same arithmetic, measured."
@@ -168,11 +176,9 @@ def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]
     if not modelled:
         return ()
     share = f"{modelled / best_s:.0%}" if modelled >= 0.005 * best_s else "<1%"
-    if modelled / best_s > DISTURBED:
+    if modelled / best_s > BEATEN_RATIO:
         share = "over 100%"
-        how += (
-            " The measured time is below it: the timing or the figures of this machine were disturbed; time it again."
-        )
+        how += " The measured time is below it, see the warning."
     return (Comparison("of the limit (modelled)", share, seconds_text(modelled), how, True),)
 
 

@@ -241,6 +241,8 @@ class ResultCard:
     """The first of them in a few words."""
     comparisons: tuple[Comparison, ...] = ()
     links: tuple[ResultLink, ...] = ()
+    actions: tuple[Action, ...] = ()
+    """What can be done about the doubt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import { h, mark } from "../lib/dom.ts";
 import { glyph } from "../lib/glyph.ts";
 import { redraw } from "../lib/keep.ts";
-import type { Comparison, ResultCard } from "../sections.ts";
+import type { Action, Comparison, ResultCard } from "../sections.ts";
 import type { Host, PanelName } from "./panel.ts";
 
 /** Values of absent fields. */
@@ -18,6 +18,7 @@ const NOTHING = {
   doubt: "",
   comparisons: [],
   links: [],
+  actions: [],
 } as const;
 
 export class ResultView {
@@ -56,6 +57,7 @@ export class ResultView {
             h("span", { class: "pe-hidden" }, `: ${data.warning}`),
           )
         : null,
+      ...data.actions.map((action) => this.action(action)),
       data.comparisons.length > 0
         ? h(
             "ul",
@@ -79,6 +81,17 @@ export class ResultView {
     if (!ref) return h("span", { class: "pe-mono" }, name);
     const button = h("button", { type: "button", class: "pe-link pe-mono", title: `select ${ref}` }, name);
     button.addEventListener("click", () => this.host.select(ref));
+    return button;
+  }
+
+  private action({ label, command, args, python, description }: Action): HTMLElement {
+    const title = `${description}\n${python}`;
+    const button = h(
+      "button",
+      { type: "button", class: "pe-button", title, "data-command": command },
+      label,
+    );
+    button.addEventListener("click", () => this.host.command(command, args));
     return button;
   }
 
