@@ -358,7 +358,10 @@ def tuning_end_text(ended: TuningEnded) -> str:
 
 def _restricted(book: Ledger) -> str:
     """The ranges of parameters to which the user restricted tuning; empty where there are none."""
-    ranges = ", ".join(f"{name} from {low:,} to {high:,}" for name, (low, high) in book.steering.ranges.items())
+    ranges = ", ".join(
+        f"{name} = {low:,}" if low == high else f"{name} from {low:,} to {high:,}"
+        for name, (low, high) in book.steering.ranges.items()
+    )
     return f"You restricted tuning: {ranges}." if ranges else ""
 
 

@@ -298,7 +298,8 @@ class Record:
         Args:
             name: `families`, `candidates`, `trials`, `baselines`, `nodes`, `pruned`, `maps`, `reasons`, `classes`,
                 `lemmas`, `steering`, `bookmarks` or `log`.
-            frame: whether to return a `pandas.DataFrame`, which needs pandas; else a list of dicts.
+            frame: whether to return a `pandas.DataFrame`, which needs pandas; else a list of dicts, which prints as a
+                table.
 
         Returns:
             The rows, in the order of the events.

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from html import escape
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from prism_explore.errors import PrismError, ShapeError
 from prism_explore.events import kinds
@@ -18,8 +19,34 @@ from prism_explore.events.journal import Entry
 from prism_explore.events.ledger import Ledger, Trial, ledger
 from prism_explore.events.ledger.family_outcome import outcome
 
+if TYPE_CHECKING:
+    from prism_explore.widgets.panels.tables import TextTable
+
 Row: TypeAlias = dict[str, Any]
 Entries: TypeAlias = tuple[Entry, ...]
+
+
+class Rows(list[Row]):
+    """Rows of a table; prints as a text table, and a notebook shows it as HTML.
+
+    Only what fits is printed; a last line says what is left out. The data has all of it.
+    """
+
+    def __repr__(self) -> str:
+        table, note = self._table()
+        return f"{table}\n{note}" if note else str(table)
+
+    def __rich__(self) -> object:
+        return self._table()[0]
+
+    def _repr_html_(self) -> str:
+        table, note = self._table()
+        return table.html() + (f"<p>{escape(note)}</p>" if note else "")
+
+    def _table(self) -> tuple[TextTable, str]:
+        from prism_explore.widgets.panels.tables import data_table
+
+        return data_table(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +57,7 @@ class DataTable:
     rows: Callable[[Entries, Ledger], Iterator[Row]]
 
 
-def table_rows(entries: Entries, name: str) -> list[Row]:
+def table_rows(entries: Entries, name: str) -> Rows:
     """The rows of a table.
 
     Raises:
@@ -38,7 +65,7 @@ def table_rows(entries: Entries, name: str) -> list[Row]:
     """
     if name not in TABLES:
         raise ShapeError(f"no table {name!r}; there are {', '.join(TABLES)}")
-    return list(TABLES[name].rows(entries, ledger(entry.event for entry in entries)))
+    return Rows(TABLES[name].rows(entries, ledger(entry.event for entry in entries)))
 
 
 def data_frame(rows: list[Row]) -> Any:

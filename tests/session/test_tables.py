@@ -12,7 +12,8 @@ import pytest
 import prism_explore as px
 from prism_explore.events.ledger import ledger
 from prism_explore.session.record import Record
-from prism_explore.session.tables import TABLES
+from prism_explore.session.tables import TABLES, Rows
+from prism_explore.widgets.drawing.text_metrics import columns
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,27 @@ def test_the_best_candidate_of_a_family_has_the_familys_time(record: Record) -> 
 def test_an_unknown_table_is_named_with_those_that_exist(record: Record) -> None:
     with pytest.raises(px.ShapeError, match="no table 'family'; there are families, candidates"):
         record.table("family")
+
+
+def test_rows_print_as_a_table_that_fits_a_terminal_and_says_what_is_left_out(record: Record) -> None:
+    for name in TABLES:
+        rows = record.table(name)
+        *lines, last = repr(rows).splitlines()
+        assert all(columns(line) <= 120 for line in lines)
+        if not rows:
+            assert last == "no rows"
+            continue
+        named = {word for part in last.split("; ") for word in part.partition(": ")[2].split(", ")}
+        heads = repr(rows).splitlines()[0].split()
+        assert {*heads} | named >= {*rows[0]}, "every column is printed or named"
+        assert rows._repr_html_().startswith("<table>")
+
+
+def test_rows_that_are_not_printed_are_counted() -> None:
+    text = repr(Rows({"event": n, "note": ""} for n in range(1_045)))
+
+    assert "1,005 more rows; empty columns: note" == text.splitlines()[-1]
+    assert len(text.splitlines()) == 2 + 40 + 1
 
 
 def test_the_docstring_names_every_table() -> None:

@@ -20,7 +20,7 @@ from prism_explore.widgets.jupyter.wire import RenderRequest
 from prism_explore.widgets.panels.cards import substitute_symbols
 from prism_explore.widgets.panels.context import ViewState
 from prism_explore.widgets.panels.graph_choices import GraphChoices
-from prism_explore.widgets.panels.sections import Sections, to_data
+from prism_explore.widgets.panels.sections import Cell, Sections, to_data
 from prism_explore.widgets.typescript.section_types import sections_ts
 from tests.widgets.fakes import FakeSession, picture, recorded
 from tests.widgets.jupyter.test_wire import Browser, until
@@ -224,7 +224,7 @@ def test_a_time_below_the_modelled_limit_is_said_to_be_disturbed() -> None:
 
     assert (limit.label, limit.ratio) == ("of the limit (modelled)", "over 100%")
     assert "faster than its lower bound" in seen.result.doubt
-    assert "warning" in {cell.kind for row in seen.tuning.trials.rows for cell in row.cells}
+    assert "warning" in {c.kind for row in seen.tuning.trials.rows for c in row.cells if isinstance(c, Cell)}
 
 
 @pytest.mark.parametrize(("share", "shown"), [(0.9, "measured"), (1.04, "measured"), (1.7, "modelled")])

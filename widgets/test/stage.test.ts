@@ -81,6 +81,16 @@ describe("a picture that is larger than its panel", () => {
     expect(wheel(stage, 10, 10)).toBe(false);
   });
 
+  it("has one row per id in its table, with the tooltip of the outermost shape", () => {
+    const stage = shown();
+    const [item] = SCENE.items;
+    const tip = "custom kernel; its block graph";
+    const inner = { ...item, id: "inner", tip: `${tip}; runs in every iteration of the loop` };
+    const button = { ...item, id: "enter", kind: "button", tip: "show only this kernel" };
+    stage.update({ ...SCENE, items: [button, { ...item, tip }, inner] as Scene["items"] });
+    expect([...stage.table().querySelectorAll("td")].map((cell) => cell.textContent)).toEqual([tip]);
+  });
+
   it("has the lines of a tooltip as clauses of its table", () => {
     expect(shown().table().querySelector("td")?.textContent).toBe("n1: inputs; 3 leaves below");
   });

@@ -15,6 +15,7 @@ from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, QuestionState
 from prism_explore.diagnose.what_if import WhatIf
 from prism_explore.events.format import programs_text
+from prism_explore.events.kinds import FamilyCompleted
 from prism_explore.verify.replay import Replay
 from prism_explore.widgets.formulas.mathml import to_mathml
 from prism_explore.widgets.panels.cards import MAX_LINKS, action
@@ -233,7 +234,8 @@ def _what_if_cards(question: Question, found: WhatIf) -> tuple[Card, ...]:
     ran = found.ran
     if ran is None:
         return (first, *adopt)
-    copies = tuple(Copy("a proved family that this search does not have", text) for text in ran.gained)
+    ids = {e.sgraph: e.family for e in ran.journal.events if isinstance(e, FamilyCompleted)}
+    copies = tuple(Copy(f"{ids[text]} of that search, proved and not found by this one", text) for text in ran.gained)
     second = Card(
         "the search with the changed settings",
         "proved" if ran.gained else "expanded",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from prism_explore.events.claim import shown_claim
 from prism_explore.events.format import programs_text, seconds_text
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 MAX_CELL_CHARACTERS = 64
+MAX_DATA_ROWS, MAX_DATA_LINE, MAX_DATA_CELL = 40, 120, 32
+"""Of data as a text: the rows, and the characters of a line and of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +242,53 @@ def ledger_text(entries: Iterable[Entry]) -> str:
         str(steering),
         "Time: " + ", ".join(f"{stage} {seconds_text(s)}" for stage, s in times_s.items()) + ".",
     ))  # fmt: skip
+
+
+def data_table(rows: Sequence[Mapping[str, object]]) -> tuple[TextTable, str]:
+    """Data as a text: the first rows, the columns that fit in a line, and a sentence about all others.
+
+    Args:
+        rows: plain values by column; all rows have the same columns.
+    """
+    shown = [{name: _data_cell(value) for name, value in row.items()} for row in rows[:MAX_DATA_ROWS]]
+    names = tuple(rows[0]) if rows else ()
+    empty = [n for n in names if not any(row[n] for row in shown)]
+    # A long text does not displace a number.
+    by_width = sorted(names, key=lambda name: any(row[name].endswith("…") for row in shown))
+    kept, line = list[str](), -2
+    for name in (n for n in by_width if n not in empty):
+        width = 2 + max(columns(text) for text in (name, *(row[name] for row in shown)))
+        if line + width <= MAX_DATA_LINE:
+            kept.append(name)
+            line += width
+    numbers = tuple(n for n in kept if all(isinstance(row[n], int | float | None) for row in rows[:MAX_DATA_ROWS]))
+    table = TextTable(tuple(kept), tuple(tuple(row[n] for n in kept) for row in shown), "no rows", numbers)
+    wide = [n for n in names if n not in kept and n not in empty]
+    left_out = (
+        f"{len(rows) - len(shown):,} more rows" if len(rows) > len(shown) else "",
+        f"more columns: {', '.join(wide)}" if wide else "",
+        f"empty columns: {', '.join(empty)}" if empty else "",
+    )
+    return table, "; ".join(filter(None, left_out))
+
+
+def _data_cell(value: object) -> str:
+    """A plain value in one short line; empty for what is absent."""
+    match value:
+        case None | () | {}:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}"
+        case dict():
+            pairs = cast("dict[str, object]", value).items()
+            text = ", ".join(f"{key}={_data_cell(each)}" for key, each in pairs)
+        case tuple():
+            text = ", ".join(map(_data_cell, cast("tuple[object, ...]", value)))
+        case _:
+            text = str(value)
+    return shorten(" ".join(text.split()), MAX_DATA_CELL)
 
 
 def _of(table: Callable[[Ledger], TextTable]) -> Callable[[Iterable[Entry]], str]:

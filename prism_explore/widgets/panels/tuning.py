@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from prism_explore.codegen.parameter_text import describe_parameter, describe_values
 from prism_explore.events.format import seconds_text
-from prism_explore.events.ledger import Ledger, Trial
+from prism_explore.events.ledger import Ledger, Steering, Trial
 from prism_explore.widgets.drawing.charts import empty_scene
 from prism_explore.widgets.panels.cards import (
     RACE_TIP,
@@ -72,7 +72,7 @@ def tuning_panel(context: Context) -> Tuning:
         _TOPS,
         str(chosen.top),
         tuple(map(_brush_axis, axes)) if chosen.mode == "parallel" else (),
-        tuple(_brushed(*interval, axes) for interval in chosen.brush),
+        tuple(_brushed(*interval, axes, ledger.steering) for interval in chosen.brush),
         _scene(context, axes, width, height) if ledger.trials else None,
         _table(ledger, kept, chosen.top),
     )
@@ -109,13 +109,15 @@ def _brush_axis(axis: Axis) -> BrushAxis:
     return BrushAxis(axis.name, axis.x, axis.values, axis.texts, axis.ys, axis.low, axis.high)
 
 
-def _brushed(name: str, low: float, high: float, axes: Sequence[Axis]) -> Brushed:
-    """An interval of the brush as text, with the command that makes it a restriction of tuning."""
+def _brushed(name: str, low: float, high: float, axes: Sequence[Axis], steering: Steering) -> Brushed:
+    """An interval of the brush as text, with the command that makes it a restriction of tuning, unless it is one."""
     axis = next((a for a in axes if a.name == name), None)
     first, last = (axis.texts[axis.low], axis.texts[axis.high]) if axis else (f"{low:g}", f"{high:g}")
-    text = f"{name} {first}" if first == last else f"{name} {first} … {last}"
+    text = f"{name} = {first}" if first == last else f"{name} {first} … {last}"
     if name in (CANDIDATE, TIME):
         return Brushed(name, text, None)
+    if steering.ranges.get(name) == (low, high):
+        return Brushed(name, f"{text}, tuned only", None)
     arguments = {"parameter": name, "low": int(low), "high": int(high)}
     return Brushed(name, text, action(f"Tune only {text}", "restrict", arguments, True))
 

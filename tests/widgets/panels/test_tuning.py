@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from prism_explore.events.claim import claim
+from prism_explore.events.kinds import Steered
 from prism_explore.targets import GPUS
 from prism_explore.widgets.panels.context import Folds, SearchInfo, ViewState
 from prism_explore.widgets.panels.panels import sections
@@ -40,6 +42,17 @@ def test_the_brush_filters_the_table_and_offers_to_restrict_tuning() -> None:
         interval.restrict.python,
     )
     assert {"parameter": "gx", "low": 8, "high": 64} == dict(interval.restrict.args)
+
+
+def test_an_interval_to_which_tuning_is_restricted_is_not_offered_again() -> None:
+    events = (*story(), Steered("restrict", "gx", "sess.restrict('gx', 8, 8)", values=(8, 8)))
+    view = ViewState(tuning=TuningView("parallel", brush=(("gx", 8.0, 8.0),)))
+    (used,) = sections(SEARCH, Folds(FakeSession(events).journal.entries), view).tuning.brush
+    (fresh,) = panel(TuningView("parallel", brush=(("gx", 8.0, 8.0),))).brush
+
+    assert ("gx = 8, tuned only", None) == (used.text, used.restrict)
+    assert fresh.restrict is not None and "Tune only gx = 8" == fresh.restrict.label
+    assert "You restricted tuning: gx = 8." in claim(events, "exhausted")
 
 
 def test_an_interval_of_time_filters_and_restricts_nothing() -> None:

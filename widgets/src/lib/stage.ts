@@ -243,14 +243,16 @@ export class Stage {
     this.svg.focus({ preventScroll: true });
   }
 
-  /** The picture as a table: per id, its longest text. */
+  /** The picture as a table: per id, the text of its outermost shape. */
   table(): HTMLTableElement {
     const body = h("tbody");
     const rows = new Map<string, string>();
     for (const item of this.scene?.items ?? []) {
-      if (!item.ref) continue;
-      const text = item.tip?.split("\n").join("; ") || (item.texts ?? []).map((t) => t.text).join(" ");
-      if (text.length >= (rows.get(item.ref) ?? "").length) rows.set(item.ref, text);
+      if (!item.ref || item.kind === "button" || rows.get(item.ref)) continue;
+      rows.set(
+        item.ref,
+        item.tip?.split("\n").join("; ") || (item.texts ?? []).map((t) => t.text).join(" "),
+      );
     }
     for (const [ref, text] of rows) {
       const choose = h("button", { class: "pe-link", type: "button" }, ref);

@@ -88,7 +88,7 @@ export class ResultView {
     const title = `${description}\n${python}`;
     const button = h(
       "button",
-      { type: "button", class: "pe-button", title, "data-command": command },
+      { type: "button", class: "pe-button pe-chip", title, "data-command": command },
       label,
     );
     button.addEventListener("click", () => this.host.command(command, args));
