@@ -89,13 +89,15 @@ def _families(_: Entries, book: Ledger) -> Iterator[Row]:
     for f in book.families:
         best, why_not = f.best, outcome(f, book)
         yield {
-            **_fields(f, without=("best", "dominated", "verdict", "bound", "forbidden", "failure")),
+            "family": f.family,
+            "status": f.status,
             "time_s": f.best_s,
             "tuning_time_s": best.time_s if best is not None else None,
             "best_candidate": best.candidate if best is not None else "",
             "best_trial": best.trial if best is not None else "",
             "outcome": why_not.code,
             "why_not": why_not.sentence,
+            **_fields(f, without=("best", "dominated", "verdict", "bound", "forbidden", "failure")),
         }
 
 
