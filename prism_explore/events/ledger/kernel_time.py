@@ -114,8 +114,8 @@ class KernelTime:
         if self._beats_bound:
             found.append(
                 f"{seconds_text(self._least_s)} is below its lower bound, {seconds_text(self._bound_s)} (modelled). "
-                "Other work slowed the kernel that it was timed against, or its inputs were in a cache, or this machine "
-                "is faster than the figures of the model."
+                "Other work slowed the kernel that it was timed against, or its inputs were cached, or this machine is "
+                "faster than the figures of the model."
             )
         if self._varies:
             found.append(f"Its measured times vary {self.source_text}: p20 to p80 is {self.spread_text}.")
