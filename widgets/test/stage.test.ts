@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from "vitest";
 import { Stage } from "../src/lib/stage.ts";
-import type { Scene } from "../src/scene.ts";
+import type { Scene, Shape } from "../src/scene.ts";
 
 const SCENE: Scene = {
   name: "graph",
@@ -83,11 +83,11 @@ describe("a picture that is larger than its panel", () => {
 
   it("has one row per id in its table, with the tooltip of the outermost shape", () => {
     const stage = shown();
-    const [item] = SCENE.items;
+    const item = SCENE.items[0] as Shape;
     const tip = "custom kernel; its block graph";
     const inner = { ...item, id: "inner", tip: `${tip}; runs in every iteration of the loop` };
     const button = { ...item, id: "enter", kind: "button", tip: "show only this kernel" };
-    stage.update({ ...SCENE, items: [button, { ...item, tip }, inner] as Scene["items"] });
+    stage.update({ ...SCENE, items: [button, { ...item, tip }, inner] });
     expect([...stage.table().querySelectorAll("td")].map((cell) => cell.textContent)).toEqual([tip]);
   });
 
