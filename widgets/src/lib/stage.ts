@@ -249,10 +249,7 @@ export class Stage {
     const rows = new Map<string, string>();
     for (const item of this.scene?.items ?? []) {
       if (!item.ref || item.kind === "button" || rows.get(item.ref)) continue;
-      rows.set(
-        item.ref,
-        item.tip?.split("\n").join("; ") || (item.texts ?? []).map((t) => t.text).join(" "),
-      );
+      rows.set(item.ref, item.tip?.split("\n").join("; ") || (item.texts ?? []).map((t) => t.text).join(" "));
     }
     for (const [ref, text] of rows) {
       const choose = h("button", { class: "pe-link", type: "button" }, ref);
