@@ -41,6 +41,7 @@ from prism_explore.session.code_digest import code_digest, digest_of
 from prism_explore.session.persistence import make_again
 from prism_explore.session.search_cache import cache_folder, question_digest
 from prism_explore.session.small_files import ANSWERS, CUTS, RACES, SmallFiles
+from prism_explore.support.plain_data import PlainData
 from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.targets import Target
 from prism_explore.tune.database import machine_name
@@ -207,5 +208,5 @@ def _read(plain: Any, task: Task) -> Answer | None:
     saved = SavedKernel(
         made, compiled, traced.signature, traced.parameters, on_program_inputs(traced), plain["measured"]
     )
-    rows = tuple(BaselineMeasured(**row) for row in plain["rows"])
+    rows = tuple(PlainData().read(BaselineMeasured, row) for row in plain["rows"])
     return Answer(str(plain["claim"]), saved, str(plain["candidate"]), rows, date)

@@ -22,6 +22,9 @@ from prism_explore.ir.tensors import dtype_name
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.support.caches import memoize
 
+CALLS = ("call_function", "call_method")
+"""The kinds of nodes that compute something."""
+
 FLOATS = {"float32", "bfloat16", "float16"}
 """What kernels store; `bool` is read as a mask."""
 
@@ -65,14 +68,14 @@ def translation_of(node: Any) -> Translation:
     Args:
         node: a call in torch's graph.
     """
-    if node.op not in ("call_function", "call_method"):
+    if node.op not in CALLS:
         return Translation("it is no call of a function")
     if has_side_effect(node):
         return Translation("it writes in place or switches something")
     source = node
     while node.target is operator.getitem and isinstance(value_of(node.args[0]), tuple | list):
         node = node.args[0]  # one of several results: what made them decides
-        if node.op not in ("call_function", "call_method"):
+        if node.op not in CALLS:
             return Translation("it is one of several results of something else")
     results = value_of(source)
     if not hasattr(results, "dtype"):
@@ -218,7 +221,7 @@ def tensor_text(node: Any) -> str:
 
 def called_name(node: Any) -> str:
     """The name of the function or method that a node calls; empty for other nodes."""
-    if node.op not in ("call_function", "call_method"):
+    if node.op not in CALLS:
         return ""
     return node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
 
@@ -233,7 +236,7 @@ def has_side_effect(node: Any) -> bool:
     name = called_name(node)
     in_place = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE or node.kwargs.get("inplace")
     in_place = in_place or node.kwargs.get("out") is not None
-    return node.op in ("call_function", "call_method") and bool(in_place or node.is_impure())
+    return node.op in CALLS and bool(in_place or node.is_impure())
 
 
 _IN_PLACE = {"setitem", "iadd", "isub", "imul", "itruediv", "ipow", "imatmul"}

@@ -26,6 +26,7 @@ from math import prod
 from typing import Any
 
 from prism_explore.entry.torch_nodes import (
+    CALLS,
     Translation,
     bytes_of,
     called_name,
@@ -40,6 +41,7 @@ from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_simplify import ENTER_VMAP, LEAVE_VMAP
 from prism_explore.ir.tensors import dtype_name
 from prism_explore.pipeline.search_space import LARGEST_OPS
+from prism_explore.support.plain_data import PlainData
 from prism_explore.targets import Target
 
 MOST_NODES = 24
@@ -135,10 +137,11 @@ def partition_from_plain(plain: Any, graph: Any) -> Partition:
     Raises:
         KeyError, IndexError, TypeError, ValueError: the data is damaged.
     """
-    nodes = list(graph.nodes)
+    nodes = {n: node for n, node in enumerate(graph.nodes) if node.op in CALLS}
+    data = PlainData()
     return Partition(
         tuple(Region.of(frozenset(nodes[n] for n in region)) for region, _ in plain["regions"]),
-        tuple(Cost(**cost) for _, cost in plain["regions"]),
+        tuple(data.read(Cost, cost) for _, cost in plain["regions"]),
         {nodes[n]: str(why) for n, why in plain["left"]},
         frozenset(nodes[n] for n in plain["computing"]),
     )
@@ -160,7 +163,7 @@ class _Figures:
 
 
 def _figures(node: Any) -> _Figures:
-    is_call = node.op in ("call_function", "call_method")
+    is_call = node.op in CALLS
     translation = translation_of(node) if is_call else Translation("it is no call of a function")
     sizes = sizes_of(node) if elements_of(node) else ()
     last = (1, 1, *sizes)[-2:]
@@ -192,7 +195,7 @@ class _Partitioner:
             self.epoch[node] = now
             casting += _AUTOCAST.get(called_name(node), 0)
             mapping += _VMAP.get(called_name(node), 0)
-            if (casting or mapping) and node.op in ("call_function", "call_method"):
+            if (casting or mapping) and node.op in CALLS:
                 why = f"it runs under {'torch.vmap' if mapping else 'autocast'}"
                 self.found[node] = replace(self.found[node], translation=Translation(why))
         self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}
@@ -211,7 +214,7 @@ class _Partitioner:
             if not self._refuse(cores):
                 break
             chosen, cores = self._cut()
-        calls = [n for n in self.found if n.op in ("call_function", "call_method")]
+        calls = [n for n in self.found if n.op in CALLS]
         computing = {n for n in calls if is_float(n) and n not in self.views and self.found[n].elements}
         covered = {n for core in cores for n in core}
         left = {n: self._why(n, chosen) for n in sorted(computing - covered)}

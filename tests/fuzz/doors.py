@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import random
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
+
 import prism_explore as px
 from prism_explore.entry import cli
+from prism_explore.entry.torch_answers import AnswerFiles, answer_of
+from prism_explore.entry.torch_partition import Cost, Partition, partition_from_plain, partition_to_plain
+from prism_explore.entry.torch_regions import Region
+from prism_explore.entry.torch_report import WholeRace
 from prism_explore.errors import ParseError
 from prism_explore.events.event_stream import MAGIC
 from prism_explore.events.kinds import CandidateInstantiated
 from prism_explore.frontend import trace
 from prism_explore.pipeline.stages import Counterexample
+from prism_explore.runtime.saved_kernel import DAMAGED
+from prism_explore.session.search_cache import question_digest
+from prism_explore.session.session import Session
+from prism_explore.session.small_files import ANSWERS, RACES
 from prism_explore.session.trace_cache import read_trace, trace_text
 from prism_explore.targets.host import load_or_measure, stored_figures
 from prism_explore.tune.database import Database
@@ -51,6 +62,8 @@ class Door:
     container: Container = plain
     names_file: bool = True
     """Whether the message of a refusal names the file; a text has no file."""
+    tested: int = 2_000
+    """Files that the tests open; fewer where most damaged files are proved and compiled again."""
 
 
 # ---------------------------------------------------------------- valid contents
@@ -83,6 +96,7 @@ TRIAL = {
     "reason": "",
     "noted": "2026-01-01T00:00:00",
 }
+ONE_TRIAL = px.Budget(trials=1, seconds=1.0)
 
 
 def gate(x: Any, w: Any) -> Any:
@@ -151,7 +165,7 @@ def _tabled(change: Mutation) -> Mutation:
 
 
 def _kernel() -> bytes:
-    sess = px.Session(px.parse_program(PROGRAM), target="cpu", at={"b": 4}, budget=px.Budget(trials=1, seconds=1.0))
+    sess = px.Session(px.parse_program(PROGRAM), target="cpu", at={"b": 4}, budget=ONE_TRIAL)
     with TemporaryDirectory() as folder, contextlib.closing(sess):
         return sess.best().save(Path(folder, "gate.kernel")).read_bytes()
 
@@ -170,6 +184,56 @@ def _case() -> bytes:
 def _trace() -> bytes:
     traced = trace(gate, {"x": px.T("b", 8), "w": px.T(8, 4)}, "gate")
     return trace_text(traced).encode()
+
+
+@functools.cache
+def _searched() -> Session:
+    """The search of a region of `torch.compile`; its torch code is part of the question."""
+    code = trace(lambda x: x + x, {"x": px.T("b", 8)}, "twice")
+    return px.Session(
+        code, target="cpu", at={"b": 4}, budget=px.Budget(trials=1, seconds=1.0), baselines=("torch eager",)
+    )
+
+
+def _answer() -> bytes:
+    sess = _searched()
+    best = sess.best()
+    with _answer_files() as (files, folder):
+        files.store(sess.task, answer_of(sess.claim, best), best.verified.proof.lemmas)
+        return next(folder.glob(f"*{ANSWERS}")).read_bytes()
+
+
+@functools.cache
+def _graph() -> Any:
+    """A graph of torch with two regions, of which one is computed twice."""
+    import torch
+
+    def layer(x: Any, w: Any) -> Any:
+        return torch.sort(gate(x, w)).values + gate(x, w)
+
+    return torch.fx.symbolic_trace(layer).graph
+
+
+def _cut() -> bytes:
+    nodes = [node for node in _graph().nodes if node.op == "call_function"]
+    regions = Region.of(frozenset(nodes[:3])), Region.of(frozenset(nodes[-3:]))
+    cut = Partition(regions, (Cost(1e-5), Cost(2e-5, True)), {nodes[3]: "no row for sort"}, frozenset(nodes))
+    return json.dumps(partition_to_plain(cut, _graph())).encode()
+
+
+def _race() -> bytes:
+    race = WholeRace("kernels", {"torch eager": 2e-5, "kernels": 1e-5}, "2.00x", {"torch eager": 1e-7, "kernels": 1e-7})
+    with _answer_files() as (files, folder):
+        files.store_race("graph", race)
+        return (folder / f"graph{RACES}").read_bytes()
+
+
+@contextlib.contextmanager
+def _answer_files() -> Iterator[tuple[AnswerFiles, Path]]:
+    """What a build of `torch.compile` stores, in a folder of its own."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PRISM_EXPLORE_CACHE", folder)
+        yield AnswerFiles(), Path(folder)
 
 
 def _figures() -> bytes:
@@ -227,6 +291,34 @@ def _open_trace(path: Path) -> None:
         read_trace(_text(path), gate)
 
 
+def _find_answer(path: Path) -> None:
+    """An answer that is found is that of a proved kernel, and its rows can be reported."""
+    task = _searched().task
+    with _answer_files() as (files, folder):
+        (folder / f"{question_digest(task)}{ANSWERS}").write_bytes(path.read_bytes())
+        answer = files.find(task)
+    if answer is not None:
+        assert all(ratio >= 0 for ratio in answer.ratios.values())
+        assert answer.kernel is None or max(answer.kernel.check(1)) < 1e-5
+
+
+def _read_cut(path: Path) -> None:
+    """A cut that is read has regions that a build can replace, and costs that its report can show."""
+    try:
+        cut = partition_from_plain(json.loads(_text(path)), _graph())
+    except DAMAGED:  # what its caller expects
+        return
+    assert all(node.op == "call_function" for region in cut.regions for node in region.nodes)
+    assert all(f"{cost.seconds:.0f} {cost.repeated:.1f}{cost.obstacle}" for cost in cut.costs)
+
+
+def _find_race(path: Path) -> None:
+    with _answer_files() as (files, folder):
+        (folder / f"graph{RACES}").write_bytes(path.read_bytes())
+        race = files.find_race("graph", ("kernels", "torch eager"))
+    assert race is None or str(race)
+
+
 def _call_command(path: Path) -> None:
     """The arguments of a command, one a line; the command may refuse them, with status 2 and a message."""
     arguments = _text(path).replace("\0", "").split("\n")[:MOST_ARGUMENTS]
@@ -253,6 +345,9 @@ DOORS = (
     Door("exported_trials", ".jsonl", lambda: (_exported(),), _import_trials, JSON),
     Door("database", ".sqlite", lambda: (_database(),), _open_database, (change_json,), _tabled),
     Door("stored_trace", ".trace", lambda: (_trace(),), _open_trace, JSON, names_file=False),
+    Door("stored_answer", ".answer", lambda: (_answer(),), _find_answer, JSON, names_file=False, tested=200),
+    Door("stored_cut", ".cut", lambda: (_cut(),), _read_cut, JSON, names_file=False),
+    Door("stored_race", ".race", lambda: (_race(),), _find_race, JSON, names_file=False),
     Door("host_figures", ".json", lambda: (_figures(),), stored_figures, JSON, names_file=False),
     Door("command_line", ".args", lambda: COMMANDS, _call_command, TEXT, names_file=False),
 )

@@ -12,7 +12,6 @@ from tests.fuzz.doors import DOORS, Door
 from tests.fuzz.harness import MOST_BYTES, Failure, attempt, corpus, damaged_files
 from tests.fuzz.mutations import BYTES, JSON, TEXT, mutate, plain
 
-FILES = 2_000
 BY_NAME = {door.name: door for door in DOORS}
 DEEP = 100_000
 HOSTILE = {
@@ -39,9 +38,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
 def test_a_damaged_file_is_read_or_refused_with_a_message(door: Door, tmp_path: Path) -> None:
-    for content in damaged_files(door, range(FILES), seed=0):
+    for content in damaged_files(door, range(door.tested), seed=0):
         failure = attempt(door, content, tmp_path)
-        assert failure is None, f"{failure.what}\nkeep it: python -m tests.fuzz {door.name} --files {FILES}"
+        assert failure is None, f"{failure.what}\nkeep it: python -m tests.fuzz {door.name} --files {door.tested}"
 
 
 @pytest.mark.parametrize("name", HOSTILE)
