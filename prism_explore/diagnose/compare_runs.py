@@ -23,6 +23,7 @@ from prism_explore.events.ledger import FamilyRow, Ledger, ledger
 from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.ir.text import parse
 from prism_explore.support.terminal_text import terminal_text
+from prism_explore.support.whole_files import write_whole
 
 _ABSENT = "–"
 
@@ -122,7 +123,7 @@ class RunComparison:
         """
         if self.page is None:
             raise ShapeError("only a comparison made by px.compare(one, other) has a report")
-        Path(path).write_text(self.page(), encoding="utf-8")
+        write_whole(Path(path), self.page().encode(), durable=True)
         return Path(path)
 
     @property

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from prism_explore.errors import JournalVersionError
+from prism_explore.support.whole_files import write_whole
 
 LARGEST_BYTES = 1 << 30
 """A file that would unpack to more bytes is refused: it is damaged or hostile."""
@@ -77,9 +78,7 @@ def write_archive(
     if target.is_dir() or not target.parent.is_dir():
         problem = f"{target} is a folder" if target.is_dir() else f"there is no folder {target.parent}"
         raise FileNotFoundError(f"{problem}; name a file in an existing folder, such as run{file_format.suffix}")
-    part = target.with_name(target.name + ".part")
-    part.write_bytes(archive_bytes(file_format, members, manifest))
-    part.replace(target)
+    write_whole(target, archive_bytes(file_format, members, manifest), durable=True)
     return target
 
 

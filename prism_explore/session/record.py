@@ -41,6 +41,7 @@ from prism_explore.session.tables import data_frame, table_rows
 from prism_explore.session.tuning_table import Tuning
 from prism_explore.support.caches import lease_for
 from prism_explore.support.terminal_text import terminal_text
+from prism_explore.support.whole_files import write_whole
 from prism_explore.targets import Target, target
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.counterexample.case import Case, read_counterexample
@@ -359,9 +360,8 @@ class Record:
         """
         from prism_explore.widgets.report import report_page
 
-        Path(path).write_text(
-            report_page(self.session_to_show(), self.journal.page_element(self._manifest_to_save())), encoding="utf-8"
-        )
+        page = report_page(self.session_to_show(), self.journal.page_element(self._manifest_to_save()))
+        write_whole(Path(path), page.encode(), durable=True)
         return Path(path)
 
     @property

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import threading
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -32,6 +31,7 @@ from prism_explore.session.persistence import manifest_of, read_search, task_to_
 from prism_explore.session.small_files import SUFFIXES
 from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.support.user_folders import user_folder
+from prism_explore.support.whole_files import write_whole
 from prism_explore.tune.database import machine_name
 
 FOLDER_VARIABLE = "PRISM_EXPLORE_CACHE"
@@ -139,17 +139,13 @@ class SearchCache:
         path = self._path(task)
         if path is None:
             return
-        part = path.with_name(f"{path.stem}.{os.getpid()}.{threading.get_ident()}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             manifest = {**manifest_of(task), _STORED: datetime.now(UTC).isoformat(timespec="seconds")}
-            part.write_bytes(journal.as_archive(manifest))
-            part.replace(path)
+            write_whole(path, journal.as_archive(manifest))
             self._delete_old(path)
         except OSError as error:
             _warn_once(f"finished searches are not stored in {self.folder}: {error}")
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
 
     def set_aside(self, path: Path, why: str) -> None:
         """Rename a file that cannot be used, and say so."""

@@ -1,15 +1,15 @@
-"""Small files of the cache, each written whole: traces, and what a torch.compile backend stored.
+"""Small files of the cache: traces, and what a torch.compile backend stored.
 
-Several processes can use the folder: a file is written beside its place and then renamed. A folder that cannot be
-written is no error here, because the finished search, which is stored beside them, reports it.
+Several processes can use the folder. A folder that cannot be written is no error here, because the finished search,
+which is stored beside them, reports it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import threading
 from pathlib import Path
+
+from prism_explore.support.whole_files import write_whole
 
 TRACES, CUTS, ANSWERS, RACES = SUFFIXES = (".trace", ".cut", ".answer", ".race")
 """The kinds: traces of functions; and of a torch.compile backend how it cut graphs, its answers, and its decisions."""
@@ -44,11 +44,9 @@ class SmallFiles:
     def store(self, digest: str, text: str) -> None:
         """Store a text, in place of an earlier one; arguments are those of `find`."""
         path = self._path(digest)
-        part = path.with_name(f"{path.stem}.{os.getpid()}.{threading.get_ident()}")
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            part.write_text(text, encoding="utf-8")
-            part.replace(path)
+            write_whole(path, text.encode())
             by_age = sorted(self._folder.glob(f"*{self._suffix}"), key=lambda p: p.stat().st_mtime)
             for old in by_age[:-MOST_FILES]:
                 old.unlink(missing_ok=True)

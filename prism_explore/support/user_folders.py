@@ -7,13 +7,20 @@ import sys
 from pathlib import Path
 from typing import Literal
 
+_NO_HOME = Path("/nonexistent")
+"""The home that Debian's list of users gives to those without one."""
+
 
 def user_folder(kind: Literal["cache", "state"]) -> Path:
     """The folder for what can be computed again, or for what programs keep between runs; it need not exist.
 
-    On Linux by the rules of XDG, where a relative path in the environment is ignored.
+    On Linux by the rules of XDG, where a relative path in the environment is ignored. A user without a home has a
+    folder that, as a rule, cannot be made, so that nothing is stored.
     """
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # HOME is not set, and the system does not know the user, as in many containers
+        home = _NO_HOME
     match sys.platform:
         case "win32":
             base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

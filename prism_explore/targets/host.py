@@ -11,7 +11,6 @@ rates that a later measurement exceeded, which every search makes that compares 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ import numpy as np
 
 from prism_explore.support.plain_data import PlainData
 from prism_explore.support.user_folders import user_folder
+from prism_explore.support.whole_files import write_whole
 from prism_explore.targets.ceilings import (
     ROW_FLOATS,
     bf16_loop,
@@ -269,8 +269,6 @@ def _write(path: Path, figures: Target) -> None:
     text = json.dumps({**_read(path), _key(): PlainData().write(figures)}, indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{os.getpid()}")
-        part.write_text(text + "\n", encoding="utf-8")
-        part.replace(path)
+        write_whole(path, f"{text}\n".encode())
     except OSError:
         pass

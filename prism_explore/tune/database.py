@@ -24,6 +24,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Infeasible, Outcome, Parameters, Timed
 from prism_explore.support.plain_data import named_numbers
+from prism_explore.support.whole_files import write_whole
 from prism_explore.targets import Target
 from prism_explore.targets.host import cpu_model
 from prism_explore.tune.strategies.optuna_samplers import StudyFile
@@ -54,6 +55,11 @@ _COLUMNS = (*_FIRST_COLUMNS, *_LATER_COLUMNS)
 _NUMBERS = ("time_s", "error", *_LATER_COLUMNS)
 """The columns with a number or null; the others are texts."""
 _LARGEST = 1e300
+_NOT_ACCESSIBLE = frozenset(
+    (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY)
+)
+_WRITING_FAILED = frozenset((sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE))
+"""SQLite's codes of errors that no content of a file causes: by their first byte, and whole."""
 _TIMED = "timed"
 _V = TypeVar("_V")
 
@@ -155,6 +161,7 @@ class Database:
 
         Raises:
             JournalVersionError: see `trials`.
+            OSError: the file cannot be written, such as on a full disk; what it has is unchanged.
         """
         match outcome:
             case Timed():
@@ -177,10 +184,7 @@ class Database:
         with self._open() as file:
             rows = file.execute(f"select {', '.join(_COLUMNS)} from trials order by {', '.join(_COLUMNS)}").fetchall()
         lines = (json.dumps(dict(zip(_COLUMNS, row, strict=True))) + "\n" for row in rows)
-        target = Path(path)
-        part = target.with_name(target.name + ".part")
-        part.write_text("".join(lines), encoding="utf-8")
-        part.replace(target)
+        write_whole(Path(path), "".join(lines).encode(), durable=True)
         return len(rows)
 
     def import_from(self, path: str | Path) -> int:
@@ -217,6 +221,8 @@ class Database:
                 self._prepare(file)
                 yield file
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if isinstance(error, sqlite3.OperationalError) and _is_of_the_system(error):
+                raise OSError(f"{self.path} cannot be opened, read or written: {error}") from None
             raise self._damaged(error) from None
 
     @contextmanager
@@ -277,6 +283,11 @@ def _canonical_json(values: Mapping[str, Any]) -> str:
 
 def _version(file: sqlite3.Connection) -> int:
     return int(file.execute("pragma user_version").fetchone()[0])
+
+
+def _is_of_the_system(error: sqlite3.OperationalError) -> bool:
+    """Whether an error comes from the disk, the folder or another process, not from what is in the file."""
+    return error.sqlite_errorcode in _WRITING_FAILED or error.sqlite_errorcode & 0xFF in _NOT_ACCESSIBLE
 
 
 def _insert(file: sqlite3.Connection, row: tuple[Any, ...]) -> None:

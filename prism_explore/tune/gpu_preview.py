@@ -28,6 +28,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Input, Node
 from prism_explore.pipeline.stages import Candidate, Infeasible, Kernel, Parameters, Verified
+from prism_explore.support.whole_files import write_whole
 from prism_explore.targets import GPUS, Target
 from prism_explore.targets.gpus import architecture_of
 from prism_explore.tune.space.time_model import model_of
@@ -71,7 +72,7 @@ class GpuKernel:
             The path of the file.
         """
         file = Path(path)
-        file.write_text(self.tuning_file, encoding="utf-8")
+        write_whole(file, self.tuning_file.encode(), durable=True)
         return file
 
     @property

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ from prism_explore.tune.space.pool import Key, Point, Pool, within
 from prism_explore.tune.space.time_model import model_of
 from prism_explore.tune.strategies.ranked import WarmStart
 from prism_explore.tune.strategies.strategy import Strategy
+
+log = logging.getLogger(__name__)
 
 WhyEnded: TypeAlias = Literal["patience", "bound", "trials", "seconds"]
 """See `TuningEnded.why`."""
@@ -76,9 +79,14 @@ def tune(request: TuneRequest) -> Iterator[Outcome]:
         return
     tuner = Tuner(request)
     try:
+        database = request.database
         for outcome in tuner.run():
-            if request.database is not None and not tuner.was_saved:
-                request.database.store(outcome, request.shapes, request.target, request.versions)
+            if database is not None and not tuner.was_saved:
+                try:
+                    database.store(outcome, request.shapes, request.target, request.versions)
+                except OSError as error:
+                    log.warning("this and later trials of the search are not stored: %s; the search goes on", error)
+                    database = None
             yield outcome
     finally:
         tuner.close()

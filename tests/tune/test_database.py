@@ -17,6 +17,7 @@ from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune import database as database_module
 from prism_explore.tune.database import Database
 from prism_explore.tune.strategies.ranked import Exhaustive
+from tests.support.test_whole_files import full_disk
 from tests.tune.test_tune import SHAPES, ToyBench
 from tests.tune.toys import BACKEND, TOY, fused, split
 
@@ -289,6 +290,35 @@ def test_what_an_earlier_version_exported_is_taken_in(database, tmp_path):
 
     assert 12 == other.import_from(tmp_path / "old.jsonl")
     assert [replace(h) for h in database.contents()] == list(other.contents())
+
+
+def test_on_a_full_disk_the_search_goes_on_says_so_once_and_what_was_stored_stays(database, caplog):
+    run(database, budget=replace(SMALL, trials=2))
+    before = database.contents()
+    with full_disk(8 << 10):
+        assert 12 == len(run(database))
+
+    (said,) = caplog.messages
+    assert str(database.path) in said and "the search goes on" in said
+    assert before == database.contents()
+
+
+def test_without_the_folder_of_the_database_the_search_goes_on_and_says_so_once(tmp_path, caplog):
+    assert 12 == len(run(Database(tmp_path / "none" / "trials.sqlite")))
+
+    (said,) = caplog.messages
+    assert "none/trials.sqlite cannot be opened, read or written: unable to open database file" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_locked_database_is_not_called_damaged(database, monkeypatch):
+    run(database)
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path, timeout=0.0: connect(path, timeout=0.0))
+    with connect(database.path) as other:
+        other.execute("begin exclusive")
+        with pytest.raises(OSError, match="database is locked"):
+            database.contents()
 
 
 def test_many_threads_make_and_fill_one_file(tmp_path):

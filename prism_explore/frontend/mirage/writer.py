@@ -45,6 +45,7 @@ from prism_explore.ir.ops import (
     op_name,
 )
 from prism_explore.ir.tensors import TensorType
+from prism_explore.support.whole_files import write_whole
 
 Json: TypeAlias = dict[str, Any]
 
@@ -94,7 +95,7 @@ def save_mirage(
             raise type(error)(f"graph {number}: {error}") from error
     text = json.dumps(out, separators=(",", ":")).encode()
     file = Path(path)
-    file.write_bytes(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
+    write_whole(file, gzip.compress(text, mtime=0) if file.suffix == ".gz" else text, durable=True)
     return file
 
 
