@@ -20,6 +20,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
 
+from prism_explore.events.kinds import ExplorationFinished
 from prism_explore.widgets.drawing.svg import to_svg
 from prism_explore.widgets.jupyter.commands import MAX_TEXT_CHARACTERS
 from prism_explore.widgets.jupyter.compare_tab import CompareTab
@@ -266,11 +267,17 @@ class Explorer(PublishedWidget):
         info = search_info(self._session)
         info = replace(
             info,
+            # Not without the results: the state can be newer than the events that were read.
+            state="running" if info.state == "finished" and self._is_end_unread() else info.state,
             count=self._folds.events.count,
             compare=self._compare_tab.section(self._session),
             lineage=lineage_section(self._session, view.cursor, "fork" in info.questions.allowed),
         )
         return Context.of(info, folds, view, self._memo), lines
+
+    def _is_end_unread(self) -> bool:
+        unread = self._session.journal.since(self._folds.events.count)
+        return any(isinstance(entry.event, ExplorationFinished) for entry in unread)
 
     def _current_folds(self, read: bool = True) -> Folds:
         if self._ahead is not None:

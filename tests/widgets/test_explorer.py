@@ -402,6 +402,20 @@ def test_a_look_back_shows_the_search_as_it_was_and_leaves_it_where_it_is(shown:
     assert now == replace(shown.picture(), script=now.script)
 
 
+def test_an_end_is_shown_with_the_last_results_and_not_before() -> None:
+    session = FakeSession(story()[:-2], "running")
+    widget = Shown(session)
+    assert "running" == widget._render(RenderRequest())["transport"]["state"]  # type: ignore[index]
+    for event in story()[-2:]:
+        session.journal.append(event)
+    session.state = "finished"
+    before, after = (widget._render(RenderRequest(extent))["transport"] for extent in ("asked", "shown"))  # type: ignore[index]
+    widget.close()
+
+    assert ("running", len(story()) - 2) == (before["state"], before["events"])
+    assert ("finished", len(story())) == (after["state"], after["events"])
+
+
 def test_every_moment_of_the_past_can_be_drawn(shown: Shown) -> None:
     for cursor in range(1, len(story())):
         shown.receive(kind="look", cursor=cursor)

@@ -173,6 +173,9 @@ def test_a_what_if_is_adopted_by_the_button_of_its_card(sess: px.Session) -> Non
     button = next(a for a in inspector.actions if a.command == "adopt")
     assert button.python == "sess = sess.adopt('q1')"
     assert "adopt these settings" in [card.title for card in inspector.cards]
+    gained = [copy.label for card in inspector.cards for copy in card.copies]
+    assert gained == ["f4 of that search, proved and not found by this one"]
+    assert "1 proved family gained, 0 missing" in widget.picture().questions.table.rows[0].cells[2].text
     click(widget, button.command, **button.args)
     until(lambda: widget._next is not None, 20)
 

@@ -81,14 +81,15 @@ describe("a picture that is larger than its panel", () => {
     expect(wheel(stage, 10, 10)).toBe(false);
   });
 
-  it("has one row per id in its table, with the tooltip of the outermost shape", () => {
+  it("has one row per id in its table: the outermost frame, else the longest text", () => {
     const stage = shown();
     const item = SCENE.items[0] as Shape;
-    const tip = "custom kernel; its block graph";
-    const inner = { ...item, id: "inner", tip: `${tip}; runs in every iteration of the loop` };
-    const button = { ...item, id: "enter", kind: "button", tip: "show only this kernel" };
-    stage.update({ ...SCENE, items: [button, { ...item, tip }, inner] });
-    expect([...stage.table().querySelectorAll("td")].map((cell) => cell.textContent)).toEqual([tip]);
+    const kernel = { ...item, id: "kernel", role: "frame" as const, ref: "%3", tip: "custom kernel %3" };
+    const loop = { ...kernel, id: "loop", tip: "runs in every iteration of the loop" };
+    const mark = { ...item, id: "mark", tip: "open" };
+    stage.update({ ...SCENE, items: [kernel, loop, mark, { ...item, tip: "expanded" }] });
+    const cells = [...stage.table().querySelectorAll("td")].map((cell) => cell.textContent);
+    expect(cells).toEqual(["custom kernel %3", "expanded"]);
   });
 
   it("has the lines of a tooltip as clauses of its table", () => {

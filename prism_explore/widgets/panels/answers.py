@@ -14,7 +14,7 @@ from prism_explore.diagnose.compare_runs import RunComparison
 from prism_explore.diagnose.evidence import Evidence, Part, Step
 from prism_explore.diagnose.jobs import Question, QuestionState
 from prism_explore.diagnose.what_if import WhatIf
-from prism_explore.events.format import programs_text
+from prism_explore.events.format import count_text, programs_text
 from prism_explore.events.kinds import FamilyCompleted
 from prism_explore.verify.replay import Replay
 from prism_explore.widgets.formulas.mathml import to_mathml
@@ -119,7 +119,7 @@ def short_answer(question: Question) -> str:
         case Sample() as found:
             return found.text
         case WhatIf() as found:
-            return found.text
+            return _short_what_if(found)
         case Replay() as found:
             return found.summary
         case Evidence() as found:
@@ -130,6 +130,16 @@ def short_answer(question: Question) -> str:
             return question.failure
         case found:
             return repr(found).partition("\n")[0]
+
+
+def _short_what_if(found: WhatIf) -> str:
+    """What a what-if gained, in one line; its cards have the rest."""
+    reopen = count_text(len(found.reopened), "subtree reopens", "subtrees reopen")
+    if found.ran is None:
+        return f"{reopen}, {count_text(found.admitted_steps, 'step', 'steps')} admitted"
+    ran = found.ran
+    gained = count_text(len(ran.gained), "proved family", "proved families")
+    return f"{gained} gained, {len(ran.missing):,} missing, {ran.common:,} in both; {reopen}"
 
 
 def answer_cards(question: Question) -> tuple[Card, ...]:

@@ -27,8 +27,8 @@ from prism_explore.widgets.panels.sections import (
 _COLUMNS = (
     Column("question", "question"),
     Column("state", "state", width_ch=12),
-    Column("python", "in Python", mono=True),
     Column("answer", "answer", wide=True),
+    Column("python", "in Python", mono=True, width_ch=18),
 )
 _FORM_LIMITS: Mapping[str, tuple[str, str]] = {
     "block_ops": ("block operators", "The largest number of operators in one kernel; loads count, the store does not."),
@@ -52,8 +52,8 @@ def questions_panel(context: Context) -> QuestionsSection:
             (
                 q.id,
                 Cell(q.state, kind=STATE_KIND[q.state]),
-                q.python,
                 Cell(short_answer(q), tip=short_answer(q)),
+                Cell(q.python, tip=q.python),
             ),
         )
         for q in reversed(questions)

@@ -98,6 +98,15 @@ def test_a_what_if_counts_what_reopens_and_leads_there(sess) -> None:
     assert list(found.reopened[:24]) == [link.ref for link in question_inspector(asked).links][:24]
 
 
+def test_every_family_that_a_what_if_gained_has_a_label_of_its_own(sess) -> None:
+    found = sess.what_if(block_inputs=sess.task.space.block_inputs + 2, custom_kernels=2, run=True)
+    cards = answer_cards(Question("q1", "what_if", "", "sess.what_if(...)", "answered", found))
+    labels = [copy.label for card in cards for copy in card.copies]
+
+    assert len(labels) > 1
+    assert len({*labels}) == len(labels) == len(found.ran.gained)
+
+
 def test_a_limit_that_is_none_is_refused_by_name(sess) -> None:
     with pytest.raises(px.ShapeError, match="no limit kernel_op; there are kernel_ops"):
         sess.what_if(kernel_op=3)

@@ -243,13 +243,17 @@ export class Stage {
     this.svg.focus({ preventScroll: true });
   }
 
-  /** The picture as a table: per id, the text of its outermost shape. */
+  /** The picture as a table: per id, the text of its outermost frame, else its longest text. */
   table(): HTMLTableElement {
     const body = h("tbody");
     const rows = new Map<string, string>();
+    const framed = new Set<string>();
     for (const item of this.scene?.items ?? []) {
-      if (!item.ref || item.kind === "button" || rows.get(item.ref)) continue;
-      rows.set(item.ref, item.tip?.split("\n").join("; ") || (item.texts ?? []).map((t) => t.text).join(" "));
+      if (!item.ref || framed.has(item.ref)) continue;
+      const text = item.tip?.split("\n").join("; ") || (item.texts ?? []).map((t) => t.text).join(" ");
+      const isFrame = item.type === "shape" && item.role === "frame";
+      if (isFrame) framed.add(item.ref);
+      if (isFrame || text.length >= (rows.get(item.ref) ?? "").length) rows.set(item.ref, text);
     }
     for (const [ref, text] of rows) {
       const choose = h("button", { class: "pe-link", type: "button" }, ref);

@@ -213,7 +213,8 @@ export class TableView {
       this.setWidths(headings, data);
       return;
     }
-    const natural = headings.map((heading) => heading.offsetWidth);
+    // Rounded up, because a text that is cut by a part of a pixel loses its last letters to an ellipsis.
+    const natural = headings.map((heading) => Math.ceil(heading.getBoundingClientRect().width));
     if (natural.some((width) => width === 0)) return;
     const before = this.widths.length === natural.length ? this.widths : [];
     this.widths = natural.map((width, i) => Math.max(width, before[i] ?? 0));

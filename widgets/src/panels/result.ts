@@ -39,7 +39,12 @@ export class ResultView {
     redraw(this.element, given, () => [
       h("div", { class: "pe-answer" }, ...this.answer(data)),
       h("p", { class: "pe-why", title: data.sentence }, this.spread(data), data.sentence),
-      h("div", { class: "pe-group pe-result-links" }, ...data.links.map((link) => this.link(link))),
+      h(
+        "div",
+        { class: "pe-group pe-result-links" },
+        ...data.actions.map((action) => this.action(action)),
+        ...data.links.map((link) => this.link(link)),
+      ),
     ]);
   }
 
@@ -57,7 +62,6 @@ export class ResultView {
             h("span", { class: "pe-hidden" }, `: ${data.warning}`),
           )
         : null,
-      ...data.actions.map((action) => this.action(action)),
       data.comparisons.length > 0
         ? h(
             "ul",
