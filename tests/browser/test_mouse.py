@@ -16,6 +16,16 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 
+# The numbers that do not fit into their cells; a part of a pixel is enough for an ellipsis.
+CUT_NUMBERS = """() => [...document.querySelectorAll("[data-panel=ledger] td.pe-right")].filter((cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  const { paddingLeft, paddingRight } = getComputedStyle(cell);
+  const room = cell.getBoundingClientRect().width - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  return text.getBoundingClientRect().width > room + 0.01;
+}).map((cell) => cell.textContent)"""
+
+
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
     page.mouse.move(*start)
     page.mouse.down()
@@ -76,6 +86,12 @@ def test_separators_sizes_and_the_brush_follow_the_mouse(chromium: Browser) -> N
     name, args = session.submitted[-1]
     assert name == "restrict"
     assert args["low"] <= args["high"]
+
+    page.set_viewport_size({"width": 960, "height": 1000})
+    root.get_by_role("tab", name="Summary").click()
+    expect(root.locator("[data-panel=ledger] tbody tr[data-ref]").first).to_be_visible()
+    page.set_viewport_size({"width": 1400, "height": 1000})  # the cells of a wider table have more room at their sides
+    page.wait_for_function(f"() => ({CUT_NUMBERS})().length === 0", timeout=5_000)
     assert live.errors == []
     page.close()
     widget.close()

@@ -48,7 +48,11 @@ export class TableView {
   /** The widths of the columns in px, the columns and the number of rows for which they were measured. */
   private widths: readonly number[] = [];
   private keys = "";
-  private held: { readonly rows: number; readonly letters: readonly number[] } | null = null;
+  private held: {
+    readonly rows: number;
+    readonly letters: readonly number[];
+    readonly padding: string;
+  } | null = null;
   private text = "";
   private sorted: { readonly key: string; readonly down: boolean } | null = null;
   private selected: readonly string[] = [];
@@ -67,10 +71,7 @@ export class TableView {
       () => this.csv(),
     );
     this.element.addEventListener("scroll", () => this.follow(), { passive: true });
-    // A table in a hidden tab has no widths until it is shown.
-    new ResizeObserver(() => this.data && this.held === null && this.holdWidths(this.data)).observe(
-      this.element,
-    );
+    new ResizeObserver(() => this.resized()).observe(this.element);
     const ref = (event: Event) =>
       (event.target as Element).closest("tr[data-ref]")?.getAttribute("data-ref") ?? null;
     this.body.addEventListener("click", (event) => {
@@ -218,8 +219,25 @@ export class TableView {
     if (natural.some((width) => width === 0)) return;
     const before = this.widths.length === natural.length ? this.widths : [];
     this.widths = natural.map((width, i) => Math.max(width, before[i] ?? 0));
-    this.held = { rows: this.rows.length, letters: this.letters(data) };
+    this.held = { rows: this.rows.length, letters: this.letters(data), padding: this.padding() };
     this.setWidths(headings, data);
+  }
+
+  /** A table in a hidden tab has no widths until it is shown; a wider widget has wider cells. */
+  private resized(): void {
+    if (!this.data) return;
+    if (this.held === null) this.holdWidths(this.data);
+    else if (this.held.padding !== this.padding()) {
+      this.widths = [];
+      this.held = null;
+      this.table.style.tableLayout = "";
+      this.draw();
+    }
+  }
+
+  private padding(): string {
+    const heading = this.head.querySelector(".pe-sort");
+    return heading ? getComputedStyle(heading).padding : "";
   }
 
   /** The column that takes the remaining width has none of its own. */
