@@ -132,7 +132,8 @@ class _Program:
                 self.sources[position] = band
             case Permute() | Reshape() | Expand() | Slice():
                 view = None
-                if position not in self.outputs and isinstance(sources[0], Buffer):
+                is_written = position in self.outputs or position in self.written_as
+                if not is_written and isinstance(sources[0], Buffer):
                     view = view_buffer(
                         fresh_name(f"k{position}", self.taken), node.op, sources[0], self.shapes[position]
                     )

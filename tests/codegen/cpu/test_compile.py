@@ -167,6 +167,16 @@ def test_a_result_that_is_a_view_is_written_where_it_lies(views) -> None:
     assert error_of(graph, {}) < TOLERANCE
 
 
+@pytest.mark.parametrize("computed", [False, True])
+def test_a_result_that_merges_dims_of_a_part_is_written_also_where_that_part_could_be_read_in_place(computed) -> None:
+    b = ProgramBuilder("views")
+    x = b.input("x", 3, 8)
+    part = b.slice(b.unary("exp", x) if computed else x, 1, 2, 6)
+    graph = b.build(b.reshape(b.reshape(part, 12), 4, 3)).graph
+
+    assert error_of(graph, {}) < TOLERANCE
+
+
 def test_views_between_kernels_are_not_copied_if_strides_express_them() -> None:
     case = next(c for c in WIDER if c.name == "heads")
     made = planned(case.graph, case.sizes({"b": 3, "d": 8, "h": 2, "e": 5}))
