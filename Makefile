@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 AS_ROOT := $(shell if [ "$$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
 export PYTHONUTF8 := 1
 
-.PHONY: help setup explore test thorough fuzz lint format widgets notebooks bench clean browser emulator node
+.PHONY: help setup explore test thorough fuzz soundness monkey lint format widgets notebooks bench clean browser emulator node
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,13 @@ thorough: $(VENV)/.test ## run the tests with random cases, with twenty times as
 # What fails is kept in tests/fuzz/corpus/, and the tests try it from then on.
 fuzz: $(VENV)/.test ## open 100,000 damaged files of every kind that the package reads (ARGS="kernel graph --seed 1")
 	@$(BIN)/python -m tests.fuzz --files 100000 $(ARGS)
+
+# A contradiction is kept in tests/soundness/corpus/. A run that was stopped goes on: make soundness ARGS="--state watch.json"
+soundness: $(VENV)/.test ## cross-check random programs and twins by three judges for two hours (ARGS="--seconds 28800")
+	@$(BIN)/python -m tests.soundness $(ARGS)
+
+monkey: $(VENV)/.test browser ## click and steer at random in the explorer for eight hours (ARGS="--seconds 600 --seed 1")
+	@PRISM_EXPLORE_CACHE=off $(BIN)/python -m tests.browser.monkey $(ARGS)
 
 lint: $(VENV)/.test node ## check style, types and layers, in both languages
 	@$(BIN)/python -m pytest -q tests/test_checks.py $(ARGS)

@@ -77,6 +77,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-goldens", action="store_true", help="rewrite tests/goldens/ with what this run says")
     parser.addoption("--mutants", type=int, help="how many mutated sGraphs, and arbitrary ones, the verifier meets")
     parser.addoption(
+        "--soundness",
+        type=float,
+        default=90.0,
+        metavar="SECONDS",
+        help="CPU time that the slice of the soundness watch takes (90)",
+    )
+    parser.addoption(
         "--phase",
         choices=("parallel", "serial"),
         help="only the tests that may run side by side, or only those marked `serial`; all of them by default",

@@ -27,8 +27,8 @@ Bounds: TypeAlias = tuple[float, float] | None
 """From the lowest to the highest; both infinite with one sign for an infinity."""
 ULPS = 8
 """Of a function of the package."""
-LARGEST, TINY = 1e37, 2.0**-120
-"""Beyond float32, with room for a factor; and what it may flush to 0, or lose of the operands of a product."""
+LARGEST = 1e37
+"""Where float32 overflows, with room for a factor."""
 SAMPLES = 9
 
 
@@ -38,6 +38,8 @@ class Intervals:
 
     unit: float
     """The largest relative error of a rounding."""
+    tiny: float
+    """The largest absolute error of one below the normal numbers."""
 
     def number(self, value: Fraction) -> Bounds:
         """A constant, rounded."""
@@ -141,11 +143,15 @@ class Intervals:
         if low == high == 0.0:
             return 0.0, 0.0
         error = roundings * self.unit * max(abs(low), abs(high))
-        return low - error - TINY * (self.unit > 1e-9), high + error + TINY * (self.unit > 1e-9)
+        return low - error - self.tiny, high + error + self.tiny
 
     def agree(self, x: Bounds, y: Bounds) -> bool:
         """Whether two blocks may write these."""
         return x is None or y is None or (x[0] <= y[1] and y[0] <= x[1])
+
+
+FLOAT64 = Intervals(2.0**-53, 2.0**-1050)
+FLOAT32 = Intervals(2.0**-24, 2.0**-120)
 
 
 @memoize(256)

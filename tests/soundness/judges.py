@@ -27,7 +27,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Cause, Parameters, Refuted, Unknown, Verified
 from prism_explore.verify.prover import Prover
-from tests.soundness.intervals import Intervals, Rounding, exact, widened
+from tests.soundness.intervals import FLOAT32, FLOAT64, Intervals, Rounding, exact, widened
 from tests.soundness.numbers import NoValue, Rationals, Residue, Residues, has_logarithm, needs_order
 from tests.soundness.numbers import P as LARGE_PRIME
 from tests.soundness.numbers import Q as SMALL_PRIME
@@ -201,7 +201,7 @@ def in_floats(pair: Pair, seed: int) -> tuple[int, list[str]]:
         drawing = DRAWINGS[(seed + n) % len(DRAWINGS)]
         given = drawn_inputs(pair.program, shapes, drawing, seed + n)
         expected, found = _in_torch(pair.program, given, shapes, kernel)
-        wide, narrow = (_bounds(side, given, sizes, unit) for side, unit in ((program, 2.0**-53), (graph, 2.0**-24)))
+        wide, narrow = (_bounds(side, given, sizes, floats) for side, floats in ((program, FLOAT64), (graph, FLOAT32)))
         if narrow is None:
             return compared, [*contradictions, f"a proved kernel whose blocks race, at {sizes}"]
         assert wide is not None, "a program has no blocks"
@@ -236,17 +236,19 @@ def _in_torch(
     return expected.double().numpy(), found.double().numpy()
 
 
-def _bounds(graph: SGraph, given: Mapping[str, np.ndarray], sizes: Mapping[str, int], unit: float) -> Values | None:
+def _bounds(
+    graph: SGraph, given: Mapping[str, np.ndarray], sizes: Mapping[str, int], floats: Intervals
+) -> Values | None:
     """The interval of every element; None where two blocks write intervals that do not meet."""
     dtypes = [t.dtype for t in graph.types()]
 
     def stored(position: int, value: Values) -> Values:
         rounding = STORED.get(dtypes[position])
-        return _each(lambda b: widened(b, rounding), value) if rounding and unit > 2.0**-50 else value
+        return _each(lambda b: widened(b, rounding), value) if rounding and floats is FLOAT32 else value
 
     inputs = {name: _each(exact, x.astype(object)) for name, x in given.items()}
     try:
-        return evaluate(graph, inputs, sizes, Intervals(unit), stored)
+        return evaluate(graph, inputs, sizes, floats, stored)
     except Race:
         return None
 

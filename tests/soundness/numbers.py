@@ -38,6 +38,8 @@ class NoValue(Exception):
 # ---------------------------------------------------------------- what needs an order
 NEEDS_ORDER = frozenset({"max", "min", "mask", "abs", "sign", "relu", "floor", "positive"})
 """Functions that residues cannot have, because a field has no order."""
+TURNS_AT_ZERO = frozenset({"is_zero", "nonzero", "to_bool", "keep", "drop"})
+"""Functions that show only at a 0, which a random residue never is."""
 
 
 def needs_order(graph: SGraph) -> bool:
@@ -53,9 +55,13 @@ def has_logarithm(graph: SGraph) -> bool:
 def _compares(op: Op) -> bool:
     match op:
         case Binary(fn) | Scalar(fn, _) | Reduce(fn, _) | Accumulate(fn, _):
-            return fn in NEEDS_ORDER
+            return fn in NEEDS_ORDER | TURNS_AT_ZERO
         case Unary(fn):
-            return bool(_spelled(fn) & NEEDS_ORDER) or UNARY[fn].is_step or fn in ("nonnegative", "is_nan")
+            return (
+                bool(_spelled(fn) & (NEEDS_ORDER | TURNS_AT_ZERO))
+                or UNARY[fn].is_step
+                or fn in ("nonnegative", "is_nan")
+            )
         case RunningMax():
             return True
         case _:

@@ -17,9 +17,10 @@ from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.verify.prover import Prover
-from tests.soundness.judges import Judged, Pair, judge, read_pair, show_case
+from tests.soundness.judges import Judged, Pair, judge, read_pair, show_case, small_sizes
 from tests.soundness.plain_evaluator import operators_of
 from tests.soundness.programs import NAMES, drawn_program, fused, in_one_block, operator_name
+from tests.verify.counterexample.adversarial import Base
 from tests.verify.mutate import mutant
 from tests.verify.mutations import CASE_KINDS, KINDS
 
@@ -122,7 +123,7 @@ def wanted_operator(number: int) -> str:
 def _program_and_bases(number: int, seed: int, r: random.Random) -> tuple[TensorProgram, list[SGraph], list[SGraph]]:
     """A program, graphs that equal it, and graphs that may."""
     if number % EVERY_NTH_IS_KNOWN == 0:
-        base = _known()[number // EVERY_NTH_IS_KNOWN % len(_known())]
+        base = known_bases()[number // EVERY_NTH_IS_KNOWN % len(known_bases())]
         return base.program, [base.program.graph], [base.sgraph]
     program = drawn_program(number, seed)
     kernel = fused(program, r)
@@ -130,7 +131,8 @@ def _program_and_bases(number: int, seed: int, r: random.Random) -> tuple[Tensor
 
 
 @lru_cache(1)
-def _known() -> list[Any]:
+def known_bases() -> list[Base]:
+    """Candidates of the verifier's corpus and of the workloads."""
     from tests.verify.test_mutants import BASES
 
     return [base for base in BASES if base.program.name != "transformer_block" and not base.program.graph.further]
@@ -150,7 +152,7 @@ def _twins(
                 found = mutant(base, program, r, kinds)
             except (ShapeError, IndexError):
                 continue
-            if found is not None:
+            if found is not None and small_sizes(found.graph, 1):
                 yield found.graph, kinds is RIGHT_KINDS and base in right, True
 
 
