@@ -76,9 +76,9 @@ def _below(pid: int) -> list[int]:
     return found
 
 
-def search_program(number: int) -> None:
+def search_program(number: int, target: str | px.Target = "cpu") -> None:
     """One search of the program's text, another one for each number."""
-    _search(px.parse_program(PROGRAM), number, {})
+    _search(px.parse_program(PROGRAM), number, {}, target)
 
 
 def search_traced(number: int) -> None:
@@ -91,9 +91,9 @@ def search_traced(number: int) -> None:
     _search(rmsnorm_linear, number, {"x": px.T("b", 64), "g": px.T(64), "w": px.T(64, 96)})
 
 
-def _search(code: Any, number: int, shapes: dict[str, Any]) -> None:
+def _search(code: Any, number: int, shapes: dict[str, Any], target: str | px.Target = "cpu") -> None:
     budget = px.Budget(trials=2, seconds=2)
-    sess = px.Session(code, **shapes, target="cpu", at={"b": 5}, budget=budget, baselines=(), seed=number)
+    sess = px.Session(code, **shapes, target=target, at={"b": 5}, budget=budget, baselines=(), seed=number)
     sess.best()
     sess.widget.close()
     sess.close()

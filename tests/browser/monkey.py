@@ -151,7 +151,7 @@ def play(
     program = r.choice(PROGRAMS)()
     space = replace(default_space(program), results=r.choice((0, 1)), block_ops=r.choice((5, 6, 8)))
     sess = px.Session(program, target="h100", at={"b": 4}, space=space, seed=seed)
-    sess.step(r.choice((0, 10, 100)))
+    sess.step(r.choice((1, 10, 100)))
     width, height = r.choice(VIEWPORTS)
     page = browser.new_page(viewport={"width": width, "height": height})
     live = LivePage(page, sess.widget)

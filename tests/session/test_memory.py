@@ -1,7 +1,8 @@
 """A closed session gives its memory back, and many sessions in one process need no more than a few.
 
-Each test measures a process of its own. A session over torch code is not measured a hundred times: `torch.export`
-keeps about 0.3 MB for good per function that it traced, in guards that torch registers for every object it looked at.
+Each test measures a process of its own; `benchmarks/long_life.py` measures a hundred whole searches. A session over
+torch code is not measured a hundred times: `torch.export` keeps about 0.3 MB for good per function that it traced, in
+guards that torch registers for every object it looked at.
 """
 
 import json
@@ -68,6 +69,14 @@ for number in range(100):
 print(json.dumps({"after_20": shown[0], "after_100": shown[1]}))
 '''
 
+WHOLE_SEARCHES = """
+from dataclasses import asdict
+from benchmarks.long_life import measured, search_program
+
+rows = measured(4, lambda number: search_program(number, machine()), every=2)
+print(json.dumps([asdict(row) for row in rows]))
+"""
+
 
 def measured(script: str) -> dict:
     ran = subprocess.run([sys.executable, "-c", HEAD + script], cwd=ROOT, capture_output=True, text=True, timeout=500)
@@ -93,3 +102,11 @@ def test_a_hundred_sessions_need_no_more_memory_than_twenty():
 
     assert many_mb - few_mb < 5, found
     assert many_objects - few_objects < 1000, found
+
+
+def test_whole_searches_leave_no_memory_file_thread_or_process_behind():
+    few, many = measured(WHOLE_SEARCHES)
+
+    assert many["resident_mb"] - few["resident_mb"] < 8, (few, many)
+    for what in ("files", "threads", "children"):
+        assert many[what] <= few[what], (few, many)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.soundness.watch import CORPUS, Account, corpus, tried_again, watched
@@ -38,7 +39,14 @@ def accounts(first: int, programs: int | None, seconds: float, seed: int, proces
     end_s = time.monotonic() + seconds
     starts = count(first, AT_ONCE) if programs is None else range(first, programs, AT_ONCE)
     tasks = (range(s, s + AT_ONCE if programs is None else min(s + AT_ONCE, programs)) for s in starts)
-    with ProcessPoolExecutor(processes) as pool:
+    if processes == 1:
+        for numbers in tasks:
+            if time.monotonic() >= end_s:
+                break
+            yield part(numbers, seed)
+        return
+    # Not by fork: torch has threads, and their locks would be copied.
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         running: list[tuple[range, Future[Account]]] = []
         for numbers in tasks:
             if time.monotonic() >= end_s:
