@@ -42,6 +42,7 @@ DAMAGED = (
     *(ParseError, ShapeError),
 )
 """What reading damaged data can raise."""
+_BACKENDS = ("cpu", "triton")
 _TORCH_WAS_FASTER = "torch was faster where it was tuned, and no torch code is in the file: the kernel runs"
 
 
@@ -220,6 +221,7 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         measured = cast("dict[str, Any]", dict(data["measured"]))
     except DAMAGED as error:
         raise JournalVersionError(f"{path} is damaged: {type(error).__name__}: {error}") from None
+    _check_signature(path, signature, saved)
     verified = _verify_again(path, saved, seed)
     parameters, note = _parameters(module, signature, path) | constants, ""
     kernel = _emitted(path, verified, saved, saved.parameters)
@@ -241,6 +243,37 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
     if isinstance(checked, Failure):
         raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")
     return loaded
+
+
+def _check_signature(path: str | Path, signature: Signature | None, saved: Kernel) -> None:
+    """Check that kernel and arguments have the program's inputs in their order, and that the code generator is known.
+
+    Raises:
+        JournalVersionError: they are not.
+    """
+    inputs, taken = saved.verified.candidate.family.program.inputs, saved.verified.candidate.sgraph.inputs
+    if [i.name for i in inputs] != [i.name for i in taken]:  # a proof knows inputs by name, a call by position
+        raise JournalVersionError(
+            f"{path} is damaged: its kernel takes {', '.join(i.name for i in taken)}; its program has the inputs "
+            f"{', '.join(i.name for i in inputs)}, in this order"
+        )
+    if signature is not None:
+        names, bound = [i.name for i in inputs], [b.name for b in signature.bindings]
+        if names != bound:
+            raise JournalVersionError(
+                f"{path} is damaged: its signature binds {', '.join(bound) or 'nothing'}; its program has the inputs "
+                f"{', '.join(names)}, in this order"
+            )
+        for binding, given in zip(signature.bindings, inputs, strict=True):
+            if binding.permute and sorted(binding.permute) != list(range(given.type.rank)):
+                raise JournalVersionError(
+                    f"{path} is damaged: its signature reorders the dims of {binding.name} as {binding.permute}, which "
+                    f"is no order of {given.type.rank} dims"
+                )
+    if saved.backend not in _BACKENDS:
+        raise JournalVersionError(
+            f"{path} has a kernel by the code generator {saved.backend!r}; there are {', '.join(_BACKENDS)}"
+        )
 
 
 def _emitted(path: str | Path, verified: Verified, saved: Kernel, parameters: Parameters) -> Kernel | Infeasible:
