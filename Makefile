@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 AS_ROOT := $(shell if [ "$$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
 export PYTHONUTF8 := 1
 
-.PHONY: help setup explore test thorough fuzz soundness monkey lint format widgets notebooks bench clean browser emulator node
+.PHONY: help setup explore test thorough fuzz crash soundness monkey lint format widgets notebooks bench clean browser emulator node
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ soundness: $(VENV)/.test ## cross-check random programs and twins by three judge
 
 monkey: $(VENV)/.test browser ## click and steer at random in the explorer for eight hours (ARGS="--seconds 600 --seed 1")
 	@PRISM_EXPLORE_CACHE=off $(BIN)/python -m tests.browser.monkey $(ARGS)
+
+# Trials of one seed are the same, except for the speed of the machine.
+crash: $(VENV)/.test ## kill and interrupt searches at 1,000 instants, and see what is left (ARGS="tuning --seed 1")
+	@$(BIN)/python -m tests.crash --instants 1000 $(ARGS)
 
 lint: $(VENV)/.test node ## check style, types and layers, in both languages
 	@$(BIN)/python -m pytest -q tests/test_checks.py $(ARGS)

@@ -36,7 +36,7 @@ HOST = TOY.replace(
     name="cpu", shared_memory_bytes=1 << 20, caches_bytes=(1 << 15, 1 << 20, 1 << 21), max_blocks=1 << 20
 )
 """Made-up figures: nothing measures the machine, and copies of the inputs take little memory."""
-BUDGET = px.Budget(trials=4, seconds=1.0)
+BUDGET = px.Budget(trials=2, seconds=0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _all_rivals(sess: Session, _: Path) -> None:
 
 WORKLOADS = (
     Workload("search", _search, _run, has_workers=False),
-    Workload("saving", _search, _save_each_step, has_workers=False),
+    Workload("saving", _search, _save_each_step, has_workers=False, in_tests=False),
     Workload("tuning", _tuning, _run, has_workers=True),
     Workload("best", _timed, _best, has_workers=True, in_tests=False),
     Workload("rivals", lambda f: _timed(f, time_to_beat_s="baselines"), _all_rivals, has_workers=True, in_tests=False),
