@@ -1,8 +1,9 @@
 """The search: enumerate families, choose maps, prove; then tune the proved candidates.
 
 Level 1 enumerates families in breadth and verifies the candidates of each. Level 2 chooses sizes for the proved ones,
-smallest lower bound first, and drops those that cannot beat the incumbent. `explore` is a generator: `next` does one
-step, so a caller can pause, step or cancel.
+smallest lower bound first, and drops those that cannot beat the incumbent. In a long search one kernel is timed in the
+middle of level 1, so that there is an answer meanwhile. `explore` is a generator: `next` does one step, so a caller can
+pause, step or cancel.
 """
 
 from __future__ import annotations
@@ -14,22 +15,25 @@ from math import inf
 from typing import Literal, TypeAlias
 
 from prism_explore.cost.dominance import dominance_reason, find_dominated
-from prism_explore.cost.roofline import TimeToBeat, time_to_beat_of
+from prism_explore.cost.roofline import TimeToBeat, time_bound_of, time_to_beat_of
 from prism_explore.events.claim import claim
 from prism_explore.events.format import seconds_text
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     TIME_SPENT,
     BaselineMeasured,
+    CandidateBounded,
     Event,
     ExplorationFinished,
     ExplorationStarted,
     FamilyDominated,
     FloatsAssessed,
+    ParametersProposed,
     RivalTimed,
     VerdictReached,
 )
 from prism_explore.events.ledger import Steering, fastest_baseline, was_limited_by_budget, withheld
+from prism_explore.events.phases import phase_of
 from prism_explore.floats import Assessment, Assessor, Safe, Unassessed, Unsafe, explain
 from prism_explore.frontend import Traced
 from prism_explore.generate import generate
@@ -104,6 +108,10 @@ WAIT_UNTIL_S = 10.0
 """A baseline that is still compiled when tuning has ended is waited for as long as everything before took, and at least
 until the search has worked for so long."""
 
+FIRST_TRIAL_AT = 2000
+"""A search that is not over after so many events times a first kernel then; most are shorter. It is a number of events,
+not of seconds, so that the seed determines the journal. The worker that times kernels takes about as long to start."""
+
 Restriction: TypeAlias = tuple[tuple[str, tuple[int, int]], ...]
 """The user's ranges of tuning parameters."""
 
@@ -114,6 +122,7 @@ class Progress:
 
     enumeration: Iterator[Family | None] | None = None
     prover: Prover | None = None
+    assessor: Assessor | None = None
     workers: WorkerPool | None = None
     timer: WorkTimer = field(default_factory=lambda: WorkTimer(inf))
     """The time of all steps, without pauses between them."""
@@ -124,6 +133,8 @@ class Progress:
     proved: list[Verified] = field(default_factory=list[Verified])
     tuned: set[tuple[str, Restriction]] = field(default_factory=set[tuple[str, Restriction]])
     """Candidates, and the ranges of parameters within which they were tuned."""
+    has_first_trial: bool = False
+    """Whether a kernel was timed in the middle of the enumeration."""
     timed: list[Timed] = field(default_factory=list[Timed])
     certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
     compared: list[Timed] = field(default_factory=list[Timed])
@@ -131,6 +142,8 @@ class Progress:
     """Per family, its assessment in floating point; a replayed search has only the events."""
     dominated: dict[str, str] = field(default_factory=dict[str, str])
     """Per family that may win, the family that dominates it."""
+    compared_costs: tuple[str, ...] = ()
+    """The candidates among which `dominated` was found."""
     floats: list[FloatsAssessed] = field(default_factory=list[FloatsAssessed])
     """The assessments as events."""
     runs_to_end: bool = False
@@ -204,12 +217,15 @@ def _explore(
     task = with_time_to_beat(task, journal.events)
     if progress.enumeration is None:
         progress.prover, progress.proof_timer = Prover(task.program), WorkTimer(task.space.time_s)
+        progress.assessor = Assessor(task.program, seed=task.seed)
         progress.assessment_timer = WorkTimer(task.space.time_s)
         progress.enumeration = _families(task, journal, progress)
     for family in progress.enumeration:
         if family is not None:
             progress.families.append(family)
             yield from _verify_family(family, task, journal, steering, progress)
+            if _is_first_trial_due(task, journal, progress):
+                yield from _first_trial(task, journal, steering, progress, stop)
         yield
     for family in progress.families:
         yield from _verify_family(family, task, journal, steering, progress)
@@ -293,6 +309,39 @@ def _verify_family(
         yield
 
 
+def _is_first_trial_due(task: Task, journal: Journal, progress: Progress) -> bool:
+    """Whether a long search is to time its first kernel now; in a replay, whether the saved search did."""
+    times_nothing = min(task.budget.trials, task.budget.seconds) <= 0 or why_untimed(task.target)
+    if progress.has_first_trial or not progress.proved or times_nothing:
+        return False
+    if journal.next_saved is not None:
+        return isinstance(journal.next_saved, FloatsAssessed | CandidateBounded | ParametersProposed)
+    is_long = len(journal) >= FIRST_TRIAL_AT
+    return is_long and sum(phase_of(event) is not None for event in journal.events) >= FIRST_TRIAL_AT
+
+
+def _first_trial(
+    task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, stop: Callable[[], bool]
+) -> Iterator[None]:
+    """Time a kernel of the family with the least lower bound among those that are proved and may win, if there is one.
+
+    The tuning at the end of the search starts with its time.
+    """
+    yield from _assess(task, journal, steering, progress)
+    now = steering()
+    allowed = [v for v in progress.proved if may_win(progress, now, v.candidate.family)]
+    if not allowed or stop():
+        return
+    first = min(allowed, key=lambda v: time_bound_of(v.candidate, task.shapes, task.target).time_s)
+    progress.has_first_trial = True
+    of_family = [v for v in allowed if v.candidate.family.id == first.candidate.family.id]
+    for outcome in _trials(of_family, now, task, journal, progress, lambda: stop() or steering() is not now):
+        if isinstance(outcome, Timed):
+            progress.timed.append(outcome)
+            break
+        yield
+
+
 def _tune(
     task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress, stop: Callable[[], bool]
 ) -> Iterator[None]:
@@ -303,9 +352,8 @@ def _tune(
     """
     if why_untimed(task.target):
         return
-    assessor = Assessor(task.program, seed=task.seed)
     while not stop():
-        yield from _assess(assessor, task, journal, steering, progress)
+        yield from _assess(task, journal, steering, progress)
         now = steering()
         restriction: Restriction = tuple(sorted(now.ranges.items()))
 
@@ -362,6 +410,10 @@ def _trials(
 
 def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, progress: Progress) -> None:
     """Find the families that another one dominates in the cost model, and report the new ones."""
+    ids = tuple(v.candidate.id for v in allowed)
+    if ids == progress.compared_costs:
+        return
+    progress.compared_costs = ids
     found = find_dominated([v.candidate for v in allowed], task.target.kind == "gpu")
     left_out = task.dominated == "left out"
     for family, steps in found.items():
@@ -370,14 +422,14 @@ def _compare_costs(allowed: Sequence[Verified], task: Task, journal: Journal, pr
     progress.dominated = {family: steps[0].better.family.id for family, steps in found.items()}
 
 
-def _assess(
-    assessor: Assessor, task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress
-) -> Iterator[None]:
+def _assess(task: Task, journal: Journal, steering: Callable[[], Steering], progress: Progress) -> Iterator[None]:
     """Assess each proved family in floating point, once, by its first proved candidate.
 
     Other maps of a family change only the order of additions. Families that the time does not reach are unassessed,
     with that reason.
     """
+    assessor = progress.assessor
+    assert assessor is not None, "the search was started"
     for verified in progress.proved:
         candidate = verified.candidate
         family = candidate.family

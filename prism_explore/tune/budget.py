@@ -50,7 +50,7 @@ class Budget:
     """
 
     trials: int = 60
-    """Largest number of kernels that are tried."""
+    """Largest number of kernels that are tried. A long search times one more, before its end."""
     seconds: float = 60.0
     """For trials; the play-off after them takes about 3 s more."""
     patience: int = 6
