@@ -2,7 +2,7 @@
 
 The run starts again with its first proposal and receives the saved outcome instead of measuring. So strategy, pool and
 bounds reach the same state, and the next proposal is the one that would have followed. Nothing is compiled or timed for
-a saved trial.
+a saved trial. A run whose end was saved proposes what was saved: without a strategy, for which all sizes are ranked.
 """
 
 from __future__ import annotations
@@ -86,6 +86,12 @@ class SavedTrials:
         """Whether a point is that of the next saved trial."""
         saved = self.trial(0)
         return saved is not None and saved.key == point.key
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the end of this run, or of a later one, was saved: then no new trial follows the saved ones."""
+        left = self._journal.remaining() if self._journal is not None else ()
+        return any(isinstance(e, TuningEnded) for e in left)
 
     @property
     def keys(self) -> set[Key]:

@@ -241,6 +241,8 @@ class Tuner:
         No two have the same kernel. While saved trials are replayed, the batch consists of those.
         """
         batch: list[_Proposal] = []
+        if self._saved.is_complete:
+            return self._saved_batch(room)
         while len(batch) < room:
             point = self._strategy.propose(self._pool, self._tried, self._best.point if self._best else None)
             if point is None:
@@ -270,6 +272,17 @@ class Tuner:
         if self._remote is not None and self._best is not None and len(batch) > 1:
             for kernel in (p.kernel for p in batch if isinstance(p.kernel, Kernel)):
                 self._remote.submit(kernel, self._best.as_incumbent)
+        return batch
+
+    def _saved_batch(self, room: float) -> list[_Proposal]:
+        """The next saved trials, of a run whose end was saved."""
+        batch: list[_Proposal] = []
+        while len(batch) < room and (saved := self._saved.trial(len(batch))) is not None:
+            point = saved.point(self._pool)
+            if point is None:
+                break
+            self._tried.add(point.key)
+            batch.append(_Proposal(point, None, saved.source))
         return batch
 
     def _saved_proposal(self, saved: ReplayedTrial) -> _Proposal | None:

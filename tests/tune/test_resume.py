@@ -13,6 +13,7 @@ from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Kernel, Outcome, Timed
 from prism_explore.tune import Budget, StrategyName, TuneRequest, tune
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.space import pool
 from tests.tune.test_tune import SHAPES, ToyBench, best_of
 from tests.tune.toys import BACKEND, TOY, fused, split
 
@@ -66,9 +67,10 @@ def test_resuming_after_any_event_gives_the_same_events(strategy: StrategyName) 
         assert journal.events == again.events
 
 
-def test_nothing_is_compiled_or_timed_for_what_was_saved() -> None:
+def test_nothing_is_compiled_or_timed_or_ranked_for_what_was_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     journal, bench = Journal(), Ticking()
     outcomes = runs(journal, Ticking(), "climbing")
+    monkeypatch.delattr(pool, "ranked_sizes")
 
     assert outcomes == runs(ReplayedJournal(journal.entries), bench, "climbing")
     assert not bench.kernels

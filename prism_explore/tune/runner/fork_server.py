@@ -34,6 +34,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner import serve
 
 IS_SUPPORTED = sys.platform == "linux"
@@ -43,6 +44,10 @@ POLL_S = 0.05
 
 _MESSAGE_BYTES = 1 << 16
 """Largest size of a message."""
+
+_NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
+"""The environment variable with the threads of NumPy's matrix products, which compute references while a search runs on
+another core. Threads that share a core wait for each other: products of two cores took twice the processor time."""
 
 _NEEDED_BY_ALL = ("prism_explore.codegen.load",)
 """What every worker imports, to load kernels."""
@@ -88,14 +93,15 @@ class ForkServer:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._socket, server_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(POLL_S)
-        call = f"main({server_end.fileno()}, {list(imports)!r}, {list(to_continue)!r})"
+        own = environment.get(_NUMPY_THREADS)
+        call = f"main({server_end.fileno()}, {list(imports)!r}, {list(to_continue)!r}, {own!r})"
         with server_end:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", f"from prism_explore.tune.runner.fork_server import main; {call}"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=environment,
+                env={**environment, _NUMPY_THREADS: own or str(max(1, cores() - 1))},
                 pass_fds=(server_end.fileno(),),
                 start_new_session=True,
             )
@@ -291,14 +297,21 @@ def end() -> None:
 
 
 # ---------------------------------------------------------------- in the fork server
-def main(descriptor: int, imports: Sequence[str] = (), at_the_end: Sequence[int] = ()) -> None:
+def main(
+    descriptor: int, imports: Sequence[str] = (), at_the_end: Sequence[int] = (), blas_threads: str | None = None
+) -> None:
     """Import these modules, then fork and reap for the parent until it closes the socket.
 
     Args:
         descriptor: of the socket.
         imports: names of modules.
         at_the_end: process groups that continue then.
+        blas_threads: the value of OPENBLAS_NUM_THREADS that libraries other than NumPy read, such as torch's; NumPy has
+            read another one when it was imported with this module.
     """
+    os.environ.pop(_NUMPY_THREADS, None)
+    if blas_threads is not None:
+        os.environ[_NUMPY_THREADS] = blas_threads
     gc.disable()  # modules are kept, and collecting among them takes a third of the time of importing torch
     _import((*_NEEDED_BY_ALL, *imports))
     to_continue = set(at_the_end)

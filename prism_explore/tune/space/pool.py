@@ -6,8 +6,9 @@ Strategies draw their proposals from it.
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from heapq import merge
 from typing import TypeAlias
 
@@ -30,6 +31,9 @@ DISTINCT_RATIO = 1.002
 Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 """A candidate's id, and all sizes and schedule choices: what the journal stores of a proposal."""
 
+Ranked: TypeAlias = tuple[tuple[tuple[float, Sizes], ...], bool]
+"""Modelled seconds and sizes, fastest first; and whether these are all legal sizes."""
+
 _RankedSizes: TypeAlias = tuple[float, bool, int, Sizes]
 """Modelled seconds, whether the candidate is deferred, its index, its sizes."""
 
@@ -48,18 +52,30 @@ class Point:
         return self.verified.candidate.id, (*self.parameters.sizes, *self.parameters.schedule)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class PoolCandidate:
-    """A proved candidate with its lower bound and its legal sizes."""
+    """A proved candidate with its lower bound and its legal sizes, which are ranked when they are first read.
+
+    A candidate that is dropped because of its bound is not ranked, nor are those of a tuning run that is replayed.
+    """
 
     verified: Verified
     bound: TimeBound
-    sizes: tuple[tuple[float, Sizes], ...]
-    """Modelled seconds and sizes, fastest first."""
+    rank: Callable[[], Ranked]
     deferred: bool = False
     """Whether equally fast candidates are proposed first."""
     choices: dict[Sizes, Choices] = field(default_factory=dict[Sizes, Choices])
     """Schedule choices by sizes, filled on demand."""
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """What `rank` returns."""
+        return self.rank()
+
+    @property
+    def sizes(self) -> tuple[tuple[float, Sizes], ...]:
+        """Modelled seconds and sizes, fastest first."""
+        return self.ranked[0]
 
     @property
     def id(self) -> str:
@@ -85,7 +101,7 @@ class Pool:
         deferred: Collection[str] = (),
         ranges: Mapping[str, tuple[int, int]] | None = None,
     ) -> None:
-        """Rank all legal sizes of all candidates.
+        """Bound all candidates; their legal sizes are ranked later.
 
         Args:
             verifieds: the candidates.
@@ -100,19 +116,20 @@ class Pool:
             ShapeError: a data symbol has no value in `shapes`.
         """
         self._shapes, self._target, self._choices = dict(shapes), target, choices
-        self.is_complete = True
         share = max(FEWEST_SIZES, MOST_SIZES // max(1, sum(v.candidate.id not in deferred for v in verifieds)))
         candidates: list[PoolCandidate] = []
         for verified in verifieds:
-            model = model_of(verified.candidate, shapes, target)
             is_deferred = verified.candidate.id in deferred
             most = most_sizes or (DEFERRED_SIZES if is_deferred else share)
-            ranked, is_complete = ranked_sizes(verified.candidate, shapes, target, model, most)
-            self.is_complete &= is_complete
-            ranked = tuple(row for row in ranked if within(row[1], ranges or {}))
             bound = time_bound_of(verified.candidate, shapes, target)
-            candidates.append(PoolCandidate(verified, bound, ranked, is_deferred))
+            rank = partial(_ranked, verified, self._shapes, target, most, dict(ranges or {}))
+            candidates.append(PoolCandidate(verified, bound, rank, is_deferred))
         self.candidates = sorted(candidates, key=lambda c: (c.bound.time_s, c.deferred))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the candidates have all their legal sizes, not a sample."""
+        return all(candidate.ranked[1] for candidate in self.candidates)
 
     def drop(self, candidate: PoolCandidate) -> None:
         """Never propose a candidate again."""
@@ -198,6 +215,19 @@ class Pool:
         if [n for n, _ in offered] == list(chosen) and all(chosen[n] in values for n, values in offered):
             return schedule
         return next(schedules(offered))
+
+
+def _ranked(
+    verified: Verified,
+    shapes: Mapping[str, int],
+    target: Target,
+    most: int,
+    ranges: Mapping[str, tuple[int, int]],
+) -> Ranked:
+    """At most about `most` legal sizes of a candidate within these ranges."""
+    model = model_of(verified.candidate, shapes, target)
+    ranked, is_complete = ranked_sizes(verified.candidate, shapes, target, model, most)
+    return tuple(row for row in ranked if within(row[1], ranges)), is_complete
 
 
 def _distinct_first(candidates: Sequence[PoolCandidate]) -> Iterator[_RankedSizes]:

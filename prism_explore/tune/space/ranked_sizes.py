@@ -65,7 +65,13 @@ def _best_combinations(
 
 def _with_each(group: Sequence[Sizes], fixed: Sequence[Sizes], place: int, symbols: Sequence[str]) -> list[Sizes]:
     """Every choice of one group, combined with fixed sizes of the others."""
-    return [_merge([*fixed[:place], own, *fixed[place + 1 :]], symbols) for own in group]
+    merged, places = list(_merge(fixed, symbols)), [symbols.index(name) for name, _ in fixed[place]]
+    found: list[Sizes] = []
+    for own in group:
+        for at, value in zip(places, own, strict=True):
+            merged[at] = value
+        found.append(tuple(merged))
+    return found
 
 
 def _merge(parts: Sequence[Sizes], symbols: Sequence[str]) -> Sizes:

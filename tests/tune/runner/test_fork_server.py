@@ -70,6 +70,24 @@ def test_what_a_worker_needs_is_imported_once_before_it_is_forked(
     assert [*map(str, parents)] == said.read_text().split()
 
 
+@pytest.mark.parametrize("own", [{}, {"OPENBLAS_NUM_THREADS": "3"}])
+def test_numpy_leaves_a_core_to_the_search_and_other_libraries_read_what_the_user_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: dict[str, str]
+) -> None:
+    said = tmp_path / "said"
+    text = f"import os\nopen({str(said)!r}, 'w').write(os.environ.get('OPENBLAS_NUM_THREADS', 'unset'))\n"
+    (tmp_path / "other_library.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(fork_server, "cores", lambda: 8)
+    imports = ("other_library",)
+    with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", imports=imports, threads=own) as worker:
+        assert isinstance(worker.check("u1", GOOD), CheckPassed)
+        at_start = Path(f"/proc/{parent_of(worker)}/environ").read_text().split("\0")
+
+    assert f"OPENBLAS_NUM_THREADS={'3' if own else '7'}" in at_start
+    assert said.read_text() == ("3" if own else "unset")
+
+
 def test_servers_that_were_started_early_fork_the_workers_also_after_torch_was_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,7 +143,7 @@ def test_sizes_with_equal_modelled_times_follow_distinct_ones() -> None:
         (s * (1 + n * 1e-4), sizes) for n, (s, sizes) in enumerate([entrant.sizes[0]] * 3 + [entrant.sizes[-1]])
     )
     named = tuple((s, (*sizes, ("n", n))) for n, (s, sizes) in enumerate(close))
-    there.candidates = [replace(entrant, sizes=named)]
+    there.candidates = [replace(entrant, rank=lambda: (named, True))]
     found = [p for p, _ in zip(there.in_model_order(), named, strict=False)]
 
     assert [0, 3, 1, 2] == [dict(p.parameters.sizes)["n"] for p in found]
