@@ -4,6 +4,7 @@ import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import entry_points
 
 import pytest
@@ -11,10 +12,12 @@ import torch
 from torch import nn
 
 import prism_explore as px
-from prism_explore.entry import torch_compile
+from prism_explore.entry import torch_compile, torch_effort
 from prism_explore.entry.torch_compile import TorchCompiler
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
+from prism_explore.pipeline.search_space import default_space
+from prism_explore.search import explore
 from prism_explore.session.session import Session
 from tests.runtime.test_best import scripted
 from tests.session.test_session import QUICK, machine
@@ -38,6 +41,15 @@ class Gated(nn.Module):
 
 SEARCHED = {}
 """Outcomes by program: one is searched once for all tests of this file that ask nothing else of a compiler."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_searches():
+    """The first families of these programs are found within a hundred partial sGraphs; a race of two rounds will do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch_effort, "default_space", lambda program: replace(default_space(program), nodes=100))
+        patch.setattr(explore, "compare_with_baselines", partial(explore.compare_with_baselines, rounds=2))
+        yield
 
 
 def compiler(**more):
