@@ -38,6 +38,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     LoopOp,
     MatMul,
     Node,
@@ -123,6 +124,15 @@ def work_of(graph: SGraph) -> tuple[KernelWork, ...]:
                 bands = {n: op for n, a in enumerate(node.args) if isinstance(op := graph.nodes[a].op, Band)}
                 free = {n for n, a in enumerate(node.args) if a in computed}
                 found.append(_custom_work(position, node, block, operands, bands, free))
+            case Lookup(along):
+                table, integers = operands
+                size = types[position].bytes
+                row = table.bytes / table.dims[along]  # the least: all positions may be the same
+                loads = (
+                    LoadWork(node.args[0], size, row, size, size),
+                    LoadWork(node.args[1], integers.bytes, integers.bytes, integers.bytes, integers.bytes),
+                )
+                found.append(KernelWork(position, node.args, ZERO, ZERO, loads, size, size, ZERO, ONE, ONE, ONE))
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
@@ -229,7 +239,7 @@ def _custom_work(
                 steps = steps + blocks * iterations
                 accumulator_bytes = accumulator_bytes + types[at].bytes
                 least, as_written = counts.loop_flops(at, op)
-            case Input() | Band() | Custom() | Result() | Store():
+            case Input() | Band() | Lookup() | Custom() | Result() | Store():
                 continue
             case op:
                 steps = steps + blocks * repeats

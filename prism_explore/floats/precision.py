@@ -22,7 +22,7 @@ import numpy.typing as npt
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter import reference
 from prism_explore.ir.interpreter.reference import Array, Rounding, exact
-from prism_explore.ir.ops import ComputeOp, MatMul, Reduce
+from prism_explore.ir.ops import ComputeOp, Lookup, MatMul, Reduce
 from prism_explore.ir.tensors import DType
 
 
@@ -105,7 +105,7 @@ def run(
             ones above `largest / headroom` infinite.
         order: of the sums in the kernel graph's own matrix products and reductions; NumPy's if None.
     """
-    given = {name: value.astype(np.float32) for name, value in inputs.items()}
+    given = {name: x if x.dtype.kind == "i" else x.astype(np.float32) for name, x in inputs.items()}
 
     def restrict(value: Array) -> Array:
         value = working.rounded(value)
@@ -119,7 +119,7 @@ def run(
     return values[graph.output].astype(np.float64)
 
 
-def _in_order(order: Order, op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
+def _in_order(order: Order, op: ComputeOp | Lookup, args: list[Array], sizes: Mapping[str, int]) -> Array:
     """The result of an operator on operands whose summed dim is permuted."""
     match op:
         case MatMul():

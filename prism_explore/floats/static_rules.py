@@ -27,6 +27,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Op,
     Permute,
@@ -292,6 +293,8 @@ def _key(op: Op, args: tuple[Key, ...]) -> Key:
             return _total(_product((args[0], 1), (args[1], 1)))
         case Concat():
             return args[0] if args[0] == args[1] else ("concat", *args)
+        case Lookup():
+            return ("lookup", str(op), *args)
         case Reduce("max", _) | Accumulate("max", _) | RunningMax():
             return args[0] if args[0][0] == "max" else ("max", args[0])
         case Reduce("rms", _) | Accumulate("rms", _):
@@ -406,7 +409,7 @@ def _roundings(op: Op, operands: tuple[TensorType, ...], sizes: Mapping[str, int
     match op:
         case Input() | Band() | Load() | Store() | Custom() | Result():
             return 0
-        case Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax():
+        case Lookup() | Permute() | Reshape() | Expand() | Slice() | Concat() | RunningMax():
             return 0
         case Reduce("max", _) | Accumulate("max", _):
             return 0

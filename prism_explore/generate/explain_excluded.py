@@ -32,6 +32,7 @@ from prism_explore.ir.ops import (
     Custom,
     Input,
     Load,
+    Lookup,
     LoopOp,
     Op,
     Result,
@@ -187,6 +188,8 @@ def _first_excluded_step(
                 return ""  # the kernel has several results, which `_form_violations` reports
             case Custom(block):
                 outcome = _with_kernel(expander, state, block, node.args)
+            case Lookup():
+                return "its kernel graph has a lookup of a tensor that is no input"
             case op:
                 assert not isinstance(op, Load | Store), "a kernel graph has no tiles"
                 kind = kinds.get(op)
@@ -216,7 +219,9 @@ def _with_kernel(
             return block_state
         if isinstance(node.op, Load | Store):
             continue
-        assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
+        assert not isinstance(node.op, Input | Band | Lookup | Custom | Result), (
+            "BlockGraph refuses kernel-level operators"
+        )
         grown = expander.apply_op(block_state, node.op, node.args)
         if grown is None:
             return _no_operator(node.op, "its block graphs")

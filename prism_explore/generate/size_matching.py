@@ -12,7 +12,7 @@ from prism_explore.generate.pruning.facts import ProgramFacts, rename_axes
 from prism_explore.generate.state import BlockState, KernelState, MergedAxes, Tensor
 from prism_explore.ir.analysis.loop_flow import Flow, transfer
 from prism_explore.ir.axes import matched_axes
-from prism_explore.ir.ops import Band, ComputeOp, Custom, Input, Load, LoopOp, Result, Store
+from prism_explore.ir.ops import Band, ComputeOp, Custom, Input, Load, Lookup, LoopOp, Result, Store
 
 
 def merge_axes_in_kernel(facts: ProgramFacts, state: KernelState, op: ComputeOp | LoopOp, args: Args) -> KernelState:
@@ -39,7 +39,7 @@ def merge_axes_in_block(facts: ProgramFacts, state: BlockState, op: ComputeOp | 
         if isinstance(applied, Load):
             flows = tuple(transfer(applied, (), (), tensor.axes, looped) for looped in choices)
         else:
-            assert not isinstance(applied, Input | Band | Custom | Result | Store), (
+            assert not isinstance(applied, Input | Band | Lookup | Custom | Result | Store), (
                 "a block graph has loads and operators"
             )
             flows = facts.flows(applied, operands, tensor.axes, choices, tensor.number, tensor.expression)

@@ -45,6 +45,7 @@ from prism_explore.ir.ops import (
     Custom,
     Input,
     Load,
+    Lookup,
     Node,
     Op,
     Reduce,
@@ -141,7 +142,7 @@ def _block_axes(block: BlockGraph, operands: tuple[AxisNames, ...], views: Views
             case Load(operand):
                 result = operands[operand]
             case op:
-                assert not isinstance(op, Input | Band | Custom | Result | Store), "stores come last"
+                assert not isinstance(op, Input | Band | Lookup | Custom | Result | Store), "stores come last"
                 operand_axes = tuple(found[a] for a in node.args)
                 result = views.get((op, operand_axes)) or compute_axes(op, operand_axes)
         if result is None:

@@ -23,6 +23,7 @@ from prism_explore.ir.ops import (
     ComputeOp,
     Concat,
     Expand,
+    Lookup,
     LoopOp,
     MatMul,
     Op,
@@ -40,7 +41,7 @@ Label = TypeVar("Label")
 
 
 def result_axes(
-    op: ComputeOp | LoopOp,
+    op: ComputeOp | Lookup | LoopOp,
     operands: tuple[tuple[Label, ...], ...],
     *,
     absent: Label,
@@ -79,6 +80,9 @@ def result_axes(
             return aligned(_with_dim(operands[0], along, absent), operands[1])
         case Permute(order):
             return tuple(operands[0][d] for d in order)
+        case Lookup(along):
+            table, integers = operands
+            return (*table[:along], *integers, *table[along + 1 :])
         case Expand(along, _) | Slice(along, _, _):
             return _with_dim(operands[0], along, fresh(along))
         case Concat(along):

@@ -25,6 +25,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     Node,
     Op,
     ParallelDim,
@@ -35,6 +36,7 @@ from prism_explore.ir.ops import (
     Store,
     check_args,
     compute_dims,
+    lookup_dims,
     op_name,
     result_dtype,
     without_dim,
@@ -113,6 +115,17 @@ class SGraph:
     def bool_inputs(self) -> frozenset[str]:
         """The names of the inputs whose elements are 0 or 1."""
         return frozenset(i.name for i in self.inputs if i.type.dtype == "bool")
+
+    @property
+    def index_limits(self) -> Mapping[str, tuple[Dim, ...]]:
+        """Per integer input, the sizes of the dims in which its elements are positions."""
+        types, found = self.types(), dict[str, dict[Dim, None]]()
+        for node in self.nodes:
+            if isinstance(node.op, Lookup):
+                integers = self.nodes[node.args[1]].op
+                assert isinstance(integers, Input), "`_check_node` requires it"
+                found.setdefault(integers.name, {})[types[node.args[0]].dims[node.op.dim]] = None
+        return {name: tuple(sizes) for name, sizes in found.items()}
 
     @property
     def customs(self) -> tuple[tuple[int, BlockGraph], ...]:
@@ -304,7 +317,7 @@ def block_types(block: BlockGraph, operands: tuple[TensorType, ...]) -> tuple[Te
                         raise ShapeError(f"{where}: omap {p.name} <-> dim {along} of {len(dims_out)}")
                     dims_out[along] = dims_out[along] * p.size
                 types.append(TensorType(tuple(dims_out), _dtype(node.op, args, where)))
-            case Input() | Band() | Custom() | Result():
+            case Input() | Band() | Lookup() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
                 types.append(TensorType(compute_dims(op, tuple(t.dims for t in args), where), _dtype(op, args, where)))
@@ -380,8 +393,6 @@ def _check_node(nodes: Sequence[Node], node: Node, position: int) -> None:
     match node.op:
         case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
             raise ShapeError(f"{where}: {op_name(node.op)} belongs inside a block graph")
-        case Input(name, t) if t.dtype in INTEGERS:
-            raise ShapeError(f"{where}: {name!r} has dtype {t.dtype}; only operators that torch computes read integers")
         case Result(index):
             source = nodes[node.args[0]].op if node.args[0] < position else None
             if not isinstance(source, Custom) or not 0 < index < len(source.block.stores):
@@ -393,6 +404,20 @@ def _check_node(nodes: Sequence[Node], node: Node, position: int) -> None:
         case _:
             pass
     check_args(node, position, where)
+    for n, a in enumerate(node.args):
+        integers = _integer_input(nodes[a].op)
+        is_place = isinstance(node.op, Lookup) and n == 1
+        if integers is not None and not is_place:
+            raise ShapeError(
+                f"{where}: {op_name(node.op)} reads {integers.name!r}, of dtype {integers.type.dtype}; only lookups "
+                "read integers, as positions in another tensor"
+            )
+        if is_place and integers is None:
+            raise ShapeError(f"{where}: a lookup's positions are an input of dtype i64 or i32; %{a} is none")
+
+
+def _integer_input(op: Op) -> Input | None:
+    return op if isinstance(op, Input) and op.type.dtype in INTEGERS else None
 
 
 def check_input_names(names: Sequence[str]) -> None:
@@ -422,6 +447,8 @@ def _type_of(nodes: Sequence[Node], before: Sequence[TensorType], node: Node) ->
         case Result(index):
             block, operands = _custom(nodes, node.args[0])
             return block_types(block, tuple(before[a] for a in operands))[block.stores[index]]
+        case Lookup() as op:
+            return TensorType(lookup_dims(op, args[0].dims, args[1].dims, where), args[0].dtype)
         case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
             raise AssertionError("SGraph refuses block-level operators")
         case op:

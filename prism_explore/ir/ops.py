@@ -98,6 +98,18 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
+class Lookup:
+    """Elements of a table at positions that an integer input has: `a.. V b.., i.. -> a.. i.. b..`.
+
+    The dims of the integers replace dim `dim` of the table, which is the first operand. The integers are an input of
+    the graph, and each is a position in that dim, from 0 to its size - 1; a call with others is refused. It is an
+    operator of kernel graphs only.
+    """
+
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
 class Permute:
     """A permutation of dims: dim d of the result is dim `order[d]` of the operand."""
 
@@ -226,7 +238,7 @@ ComputeOp: TypeAlias = Unary | Scalar | Binary | MatMul | Reduce | Scan | ViewOp
 AccumulateOp: TypeAlias = Accumulate | AccumulateRescaled
 LoopOp: TypeAlias = RunningMax | AccumulateOp
 """Operators that carry a value from one iteration to the next."""
-KernelOp: TypeAlias = Input | Band | ComputeOp | Custom | Result
+KernelOp: TypeAlias = Input | Band | ComputeOp | Lookup | Custom | Result
 BlockOp: TypeAlias = Load | ComputeOp | LoopOp | Store
 Op: TypeAlias = KernelOp | BlockOp
 
@@ -248,7 +260,7 @@ def arity(op: Op) -> int | None:
             return 1
         case Accumulate() | RunningMax() | Store() | Result():
             return 1
-        case Binary() | MatMul() | Concat() | AccumulateRescaled():
+        case Binary() | MatMul() | Lookup() | Concat() | AccumulateRescaled():
             return 2
         case Custom():
             return None
@@ -269,7 +281,7 @@ def op_name(op: Op) -> str:
             return "accum_rescaled"
         case RunningMax():
             return "running_max"
-        case MatMul() | Permute() | Reshape() | Expand() | Slice() | Concat():
+        case MatMul() | Lookup() | Permute() | Reshape() | Expand() | Slice() | Concat():
             return type(op).__name__.lower()
         case Input() | Band() | Load() | Store() | Custom() | Result():
             return type(op).__name__.lower()
@@ -313,7 +325,7 @@ class BlockGraph:
             if any(first <= x < position for x in node.args):
                 raise ShapeError(f"{where}: it reads a store; the result of a store exists outside of the block only")
             match node.op:
-                case Input() | Band() | Custom() | Result():
+                case Input() | Band() | Lookup() | Custom() | Result():
                     raise ShapeError(f"{where}: {op_name(node.op)} belongs to a kernel graph")
                 case Store() if position < first:
                     raise ShapeError(f"{where}: stores come last")
@@ -394,6 +406,16 @@ def compute_dims(op: ComputeOp, operands: tuple[tuple[Dim, ...], ...], where: st
             return operands[0]
         case Permute() | Reshape() | Expand() | Slice() | Concat():
             return _view_dims(op, operands, f"{at}{op_name(op)}")
+
+
+def lookup_dims(op: Lookup, table: tuple[Dim, ...], integers: tuple[Dim, ...], where: str = "") -> tuple[Dim, ...]:
+    """Dims of a lookup's result.
+
+    Raises:
+        ShapeError: the table has no such dim; `where` is put in front of the message.
+    """
+    _in_range(op.dim, table, f"{where}: lookup" if where else "lookup")
+    return (*table[: op.dim], *integers, *table[op.dim + 1 :])
 
 
 def result_dtype(op: Op, operands: Sequence[DType]) -> DType | None:

@@ -27,6 +27,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     KernelOp,
+    Lookup,
     MatMul,
     Node,
     Permute,
@@ -269,6 +270,23 @@ class ProgramBuilder:
             ShapeError: there is no such function or no such dim.
         """
         return self.add(Scan(_known(fn, SCAN_FNS), self._from_front(x, along)), x, line=line)
+
+    def lookup(self, table: int, integers: int, along: int, line: str = "") -> int:
+        """Elements of a table at positions that an integer input has: `a.. V b.., i.. -> a.. i.. b..`.
+
+        Args:
+            table: the position of the table.
+            integers: the position of the integer input; its dims replace the table's dim.
+            along: the dim of the table; negative numbers count from the last.
+            line: the line of the user's code that it comes from; empty if unknown.
+
+        Returns:
+            The position of the new tensor.
+
+        Raises:
+            ShapeError: there is no such dim, or the second operand is no integer input.
+        """
+        return self.add(Lookup(self._from_front(table, along)), table, integers, line=line)
 
     def permute(self, x: int, *order: int, line: str = "") -> int:
         """Dims in another order: dim d of the result is dim `order[d]` of x.

@@ -40,6 +40,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Op,
@@ -118,7 +119,7 @@ def show_node(node: Node, names: dict[int, str] | None = None) -> str:
             parts += [f"dim={along}", f"size={size}"]
         case Slice(along, start, stop):
             parts += [f"dim={along}", f"start={start}", f"stop={stop}"]
-        case Concat(along):
+        case Concat(along) | Lookup(along):
             parts.append(f"dim={along}")
         case Result(index):
             parts.append(f"index={index}")
@@ -415,6 +416,8 @@ def _operator(call: _Call) -> Op:
             return Scan(cast(ScanFn, op), call.dim())
         case op if op.startswith("accum_") and op.removeprefix("accum_") in REDUCE_FNS:
             return Accumulate(cast(ReduceFn, op.removeprefix("accum_")), call.optional_dim())
+        case "lookup":
+            return Lookup(call.dim())
         case "matmul":
             return MatMul()
         case "accum":

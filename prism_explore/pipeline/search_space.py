@@ -24,6 +24,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Op,
     Permute,
@@ -91,6 +92,8 @@ class Operators:
                 return fn in self.scans
             case Permute() | Reshape() | Expand() | Slice() | Concat():
                 return op in self.views
+            case Lookup():
+                return False
             case Input() | Band():
                 return True
             case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax() | Custom() | Result():

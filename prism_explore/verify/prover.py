@@ -44,7 +44,7 @@ from prism_explore.verify.normal_form.forms import NormalForm, show
 from prism_explore.verify.normal_form.functions import DEFINED_FUNCTIONS
 from prism_explore.verify.normal_form.index import MOVED
 from prism_explore.verify.normal_form.index import ZERO as INDEX_ZERO
-from prism_explore.verify.normal_form.lower_graph import Lowered, lower
+from prism_explore.verify.normal_form.lower_graph import KEEPS_AN_ENTRY, Lowered, lower
 from prism_explore.verify.normal_form.masking import check as check_masks
 from prism_explore.verify.proof import ClassNames, join_proofs, make_proof
 from prism_explore.verify.shapes.concretize import forced_ones
@@ -335,7 +335,7 @@ class Prover:
     def _masking_limit(self, graph: SGraph, equal: _Equal) -> _NoForm | None:
         """Why equal forms of graphs with masks are no proof; None where they are a proof (see `masking`)."""
         goal, found = equal.goal, equal.found
-        if not goal.assumptions and not found.assumptions:
+        if KEEPS_AN_ENTRY not in (*goal.assumptions, *found.assumptions):
             return None
         program = self.program.graph
         conditions = (*graph.conditions(), *program.conditions())

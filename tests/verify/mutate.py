@@ -21,6 +21,7 @@ from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.interpreter.reference import Array, Rounding, evaluate
 from prism_explore.ir.ops import BlockGraph, Custom, Input, Node
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import INTEGERS
 from prism_explore.verify.counterexample.high_precision import HighPrecisionNumber, NotReal, to_high_precision
 from tests.verify.mutations import KINDS, Kind, Level
 from tests.verify.pointwise import total_functions
@@ -203,7 +204,10 @@ def judge(program: TensorProgram, graph: SGraph, instances: int = 2) -> Agreemen
             missing |= bool((~np.isfinite(found[finite])).any())
             largest = float(error[np.isfinite(found[finite])].max(initial=0.0))
             if 1e-9 < largest:
-                moved = {k: x * (1 + 1e-12 * rng.uniform(-1, 1, x.shape)) for k, x in inputs.items()}
+                moved = {
+                    k: x if x.dtype.kind == "i" else x * (1 + 1e-12 * rng.uniform(-1, 1, x.shape))
+                    for k, x in inputs.items()
+                }
                 again = np.abs(found - evaluate(graph, moved, sizes))[finite] / scale
                 shaky |= float(np.nan_to_num(again, nan=0.0, posinf=np.inf).max()) > 1e-9
         worst = max(worst, largest)
@@ -219,7 +223,7 @@ def judge_in_decimals(program: TensorProgram, graph: SGraph, instances: int = 2)
     """
     worst = 0.0
     for sizes, inputs, rng in _instances(program, graph, instances):
-        wide = {name: to_high_precision(x) for name, x in inputs.items()}
+        wide = {name: x if x.dtype.kind == "i" else to_high_precision(x) for name, x in inputs.items()}
 
         def jostled(value: Array, rng: np.random.Generator = rng) -> Array:
             return to_high_precision(value) * (
@@ -257,7 +261,11 @@ def _instances(
         data = {s: sizes[s] for s in program.graph.data_symbols}
         shapes = {i.name: [d.value(data) for d in i.type.dims] for i in program.graph.inputs}
         inputs = {name: _drawn(shape, rng, at_borders=n % 2 == 1) for name, shape in shapes.items()}
-        yield sizes, {k: (x > 0) * 1.0 if k in program.graph.bool_inputs else x for k, x in inputs.items()}, rng
+        inputs |= {name: (inputs[name] > 0) * 1.0 for name in program.graph.bool_inputs}
+        for given in (i for i in program.graph.inputs if i.type.dtype in INTEGERS):
+            limits = [d.value(sizes) for g in (program.graph, graph) for d in g.index_limits.get(given.name, ())]
+            inputs[given.name] = rng.integers(0, min(limits, default=1), shapes[given.name])
+        yield sizes, inputs, rng
 
 
 def _drawn(shape: Sequence[int], rng: np.random.Generator, at_borders: bool) -> Array:

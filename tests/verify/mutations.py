@@ -29,6 +29,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Op,
@@ -44,7 +45,7 @@ from prism_explore.ir.ops import (
     Store,
     Unary,
 )
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import INTEGERS, TensorType
 
 Rng = random.Random
 UNARY = ("exp", "square", "sqrt", "rsqrt", "recip", "neg", "abs", "silu", "sigmoid", "relu", "tanh", "erf", "gelu")
@@ -413,6 +414,44 @@ def reduce_another_dim(t: Level, r: Rng) -> bool:
 
 def scan_another_dim(t: Level, r: Rng) -> bool:
     return _along_another_dim(t, r, Scan)
+
+
+def look_up_another_dim(t: Level, r: Rng) -> bool:
+    n = _pick(t.places(Lookup), r)
+    if n is None:
+        return False
+    return t.set(n, Lookup(r.randrange(max(1, len(t.dims[t.nodes[n].args[0]])))))
+
+
+def look_up_other_positions(t: Level, r: Rng) -> bool:
+    """A lookup reads another integer input."""
+    n = _pick(t.places(Lookup), r)
+    if n is None:
+        return False
+    node = t.nodes[n]
+    integers = [k for k, x in enumerate(t.nodes[:n]) if isinstance(x.op, Input) and x.op.type.dtype in INTEGERS]
+    other = r.choice(integers)
+    t.nodes[n] = Node(node.op, (node.args[0], other))
+    return other != node.args[1]
+
+
+def exchange_with_lookup(t: Level, r: Rng) -> bool:
+    """f(lookup(x)) becomes lookup(f(x)), or the reverse."""
+    found = [
+        n
+        for n, node in enumerate(t.nodes)
+        if node.args
+        and {isinstance(node.op, Lookup), isinstance(t.nodes[node.args[0]].op, Lookup)} == {True, False}
+        and any(isinstance(t.nodes[k].op, Unary | Scalar | Reduce) for k in (n, node.args[0]))
+    ]
+    n = _pick(found, r)
+    if n is None:
+        return False
+    first = t.nodes[n].args[0]
+    one, other = t.nodes[first], t.nodes[n]
+    t.nodes[first] = Node(other.op, (one.args[0], *other.args[1:]))
+    t.nodes[n] = Node(one.op, (first, *one.args[1:]))
+    return True
 
 
 def _along_another_dim(t: Level, r: Rng, kind: type[Reduce | Scan]) -> bool:
@@ -1201,3 +1240,9 @@ CASE_KINDS = (
     Kind("row inserted", "One more function of the table.", "any", inserted(*(Unary(f) for f in FUNCTIONS))),
 )
 """Kinds for graphs that compute by cases: selections, comparisons, clamps, and all functions of the table."""
+LOOKUP_KINDS = (
+    Kind("looked up elsewhere", "Along another dim of the table.", "kernel", look_up_another_dim),
+    Kind("other positions", "By another integer input.", "kernel", look_up_other_positions),
+    Kind("function past lookup", "A function or a sum changes places with a lookup.", "kernel", exchange_with_lookup),
+)
+"""Kinds for graphs with lookups."""

@@ -10,7 +10,7 @@ and the root of a negative number is some number whose square is not that number
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -40,7 +40,7 @@ from prism_explore.verify.normal_form.forms import (
     Size,
     Term,
 )
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, extent, position
+from prism_explore.verify.normal_form.index import Digit, Index, Looked, Moved, Radix, Var, Zero, extent, position
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -262,13 +262,16 @@ class Meaning:
             self._known[a.key] = self._atom(a)
         return self._known[a.key]
 
+    def _element(self, tensor: str, indices: Sequence[Index], kind: type) -> Named:
+        names, places = _aligned([self.index(i) for i in indices], self.limit)
+        whole = self.inputs[tensor]
+        inside = tuple(np.clip(p, 0, n - 1) for p, n in zip(places, whole.shape, strict=True))
+        return Named(names, np.asarray(whole[inside], kind))
+
     def _atom(self, a: Atom) -> Named:
         match a:
             case Read(tensor, indices):
-                names, places = _aligned([self.index(i) for i in indices], self.limit)
-                whole = self.inputs[tensor]
-                inside = tuple(np.clip(p, 0, n - 1) for p, n in zip(places, whole.shape, strict=True))
-                return Named(names, np.asarray(whole[inside], float))
+                return self._element(tensor, indices, float)
             case Size(symbol):
                 return Named((), np.asarray(float(self.sizes[symbol])))
             case Prime(value):
@@ -339,6 +342,8 @@ class Meaning:
             case Digit(base, _, size, after):
                 by, wrap = after.value(self.sizes), size.value(self.sizes)
                 return self._map(lambda x: x // by % wrap, self.index(base))
+            case Looked(tensor, indices, _):
+                return self._element(tensor, indices, int)
 
 
 def evaluate_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) -> int:
@@ -357,5 +362,7 @@ def evaluate_index(i: Index, at: Mapping[str, int], sizes: Mapping[str, int]) ->
             return evaluate_index(base, at, sizes) // after.value(sizes) % size.value(sizes)
         case Moved(base, by, _):
             return evaluate_index(base, at, sizes) + int(by.rational(sizes))
+        case Looked():
+            raise AssertionError("it needs the inputs")
         case _:
             assert_never(i)

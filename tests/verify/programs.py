@@ -49,7 +49,7 @@ from prism_explore.ir.ops import (
     compute_dims,
     without_dim,
 )
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import INTEGERS, TensorType
 
 Dims = tuple[Dim, ...]
 Rng = random.Random
@@ -512,7 +512,7 @@ def _sizes(symbols: tuple[str, ...], conditions: tuple[Dim, ...], wanted: int) -
 def draw_inputs(graph: SGraph, sizes: Mapping[str, int], r: Rng, coarse: float = 0.4) -> dict[str, np.ndarray]:
     """Numbers from an interval, or by chance from a few values with 0 among them, where conventions show.
 
-    Bools are 0 or 1.
+    Bools are 0 or 1; integers are positions in all dims that they look up.
     """
     rng = np.random.default_rng(r.randrange(1 << 30))
     coarse = r.random() < coarse
@@ -521,6 +521,9 @@ def draw_inputs(graph: SGraph, sizes: Mapping[str, int], r: Rng, coarse: float =
         shape = [d.value(sizes) for d in given.type.dims]
         if given.name in graph.bool_inputs:
             out[given.name] = rng.integers(0, 2, shape).astype(np.float64)
+        elif given.type.dtype in INTEGERS:
+            limits = graph.index_limits.get(given.name, (dim(1),))
+            out[given.name] = rng.integers(0, min(d.value(sizes) for d in limits), shape)
         else:
             values = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
             out[given.name] = rng.choice(values, shape) if coarse else rng.uniform(-1, 1, shape)

@@ -47,6 +47,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Permute,
@@ -157,7 +158,7 @@ def _lower_node(scope: BlockScope, position: int, node: Node) -> None:
             _lower_reshape(scope, position, node.args[0])
         case Concat(along):
             _lower_concat(scope, position, node, along)
-        case Input() | Band() | Custom() | Result():
+        case Input() | Band() | Lookup() | Custom() | Result():
             raise AssertionError("BlockGraph refuses kernel-level operators")
 
 

@@ -12,6 +12,7 @@ from prism_explore.ir.ops import (
     ComputeOp,
     Concat,
     Expand,
+    Lookup,
     MatMul,
     Permute,
     Reduce,
@@ -32,6 +33,8 @@ TORCH_DTYPE: dict[DType, str] = {
     "bf16": "torch.bfloat16",
     "f16": "torch.float16",
     "bool": "torch.bool",
+    "i64": "torch.int64",
+    "i32": "torch.int32",
 }
 
 TORCH_SCALAR: dict[ScalarFn, str] = {
@@ -69,7 +72,7 @@ def _bounds(d: Dim | None, sizes: Mapping[str, int]) -> tuple[float, ...]:
     return () if d is None else (float(d.rational(sizes)),)
 
 
-def operator_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], sizes: Mapping[str, int]) -> str:
+def operator_text(op: ComputeOp | Lookup, args: list[str], shape: tuple[int, ...], sizes: Mapping[str, int]) -> str:
     """A call of torch that computes an operator; `shape` is that of the result."""
     match op:
         case Unary(fn):
@@ -84,6 +87,8 @@ def operator_text(op: ComputeOp, args: list[str], shape: tuple[int, ...], sizes:
             return TORCH_REDUCE[fn].format(args[0], f"dim={along}, keepdim=True")
         case Scan(fn, along):
             return TORCH_SCAN[fn].format(args[0], along)
+        case Lookup(along):
+            return f"torch.index_select({args[0]}, {along}, {args[1]}.reshape(-1)).reshape({shape})"
         case Permute(order):
             return f"{args[0]}.permute({order})"
         case Reshape(dims):

@@ -30,6 +30,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Permute,
@@ -186,7 +187,7 @@ class _Statements:
                 return self.views.concat(j, along, section)
             case Store(omap):
                 return self.memory.store(j, args[0], omap or (), section)
-            case Input() | Band() | Custom() | Result():
+            case Input() | Band() | Lookup() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case _:
                 assert_never(node.op)

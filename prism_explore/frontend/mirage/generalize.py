@@ -29,6 +29,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     ParallelDim,
@@ -293,6 +294,8 @@ class _Retyper:
                     dims.append(results[node.args[0]][index])
                 case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                     raise AssertionError("SGraph refuses block-level operators")
+                case Lookup():
+                    raise AssertionError("Mirage's files have no lookups")
                 case op:
                     old_args = tuple(types[a].dims for a in node.args)
                     new_op, new_dims = self._compute(op, old_args, types[position].dims, args, str(position))
@@ -338,7 +341,7 @@ class _Retyper:
                             out[along] = out[along] * p.size
                     dims.append(tuple(out))
                     nodes.append(node)
-                case Input() | Band() | Custom() | Result():
+                case Input() | Band() | Lookup() | Custom() | Result():
                     raise AssertionError("BlockGraph refuses kernel-level operators")
                 case op:
                     old_args = tuple(types[a].dims for a in node.args)

@@ -30,6 +30,7 @@ from prism_explore.ir.ops import (
     Custom,
     Input,
     Load,
+    Lookup,
     Result,
     RunningMax,
     Store,
@@ -61,7 +62,7 @@ def equal_forms(
             continue
         node = graph.nodes[position]
         match node.op:
-            case Input() | Band() | Custom() | Result() | Load() | Store():
+            case Input() | Band() | Lookup() | Custom() | Result() | Load() | Store():
                 raise AssertionError("the core has compute operators only")
             case Accumulate() | AccumulateRescaled() | RunningMax():
                 raise AssertionError("a program has no loops")

@@ -32,6 +32,7 @@ from prism_explore.ir.ops import (
     Custom,
     Input,
     Load,
+    Lookup,
     Node,
     Reduce,
     Result,
@@ -195,7 +196,9 @@ def _states(
             else:
                 broken = broken or before
         of, result = tuple(axes[a] for a in node.args), axes[position]
-        assert not isinstance(node.op, Input | Band | Custom | Result), "BlockGraph refuses kernel-level operators"
+        assert not isinstance(node.op, Input | Band | Lookup | Custom | Result), (
+            "BlockGraph refuses kernel-level operators"
+        )
         if broken is not None:
             states.append(broken)
         elif position in given:

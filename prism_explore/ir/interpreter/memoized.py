@@ -41,6 +41,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     LoopOp,
     MatMul,
     Node,
@@ -154,7 +155,7 @@ class MemoizedInterpreter:
                     ids.append(self._kernel_level(op, [ids[a] for a in node.args]))
         return ids[graph.output]
 
-    def _kernel_level(self, op: Band | ComputeOp, args: list[int]) -> int:
+    def _kernel_level(self, op: Band | ComputeOp | Lookup, args: list[int]) -> int:
         key = op, *args
         known = self._ids.get(key)
         if known is not None:
@@ -204,7 +205,7 @@ class MemoizedInterpreter:
                 return self._store(store, args[0], blocks)
             case Reshape() as op:
                 return self._reshape(op, types()[node.args[0]].dims, args[0], blocks)
-            case Input() | Band() | Custom() | Result():
+            case Input() | Band() | Lookup() | Custom() | Result():
                 raise AssertionError("no kernel-level operator in a block")
             case op:
                 return self._apply(op, args, blocks)

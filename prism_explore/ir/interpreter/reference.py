@@ -34,6 +34,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Permute,
@@ -51,11 +52,12 @@ from prism_explore.ir.ops import (
     Unary,
 )
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import INTEGERS
 
 Array: TypeAlias = npt.NDArray[Any]
 Rounding: TypeAlias = Callable[[Array], Array]
 """Applied to the result of every operator, to emulate a precision that is lower than that of the arrays."""
-Compute: TypeAlias = Callable[[ComputeOp, list[Array], Mapping[str, int]], Array]
+Compute: TypeAlias = Callable[[ComputeOp | Lookup, list[Array], Mapping[str, int]], Array]
 """Computes a compute operator of the kernel graph: `apply`, or an equivalent function."""
 RunBlocks: TypeAlias = Callable[[BlockGraph, list[Array], Mapping[str, int], Rounding], tuple[Array, ...]]
 """Computes the results of a custom kernel: `run_blocks`, or an equivalent function."""
@@ -145,7 +147,9 @@ def run(
         compute: runs the other operators; `apply` if None.
     """
     run_custom, run_plain = blocks or run_blocks, compute or apply
-    dtype = np.result_type(*inputs.values()) if inputs else np.dtype(np.float64)
+    integers = frozenset(i.name for i in graph.inputs if i.type.dtype in INTEGERS)
+    numbers = [x for name, x in inputs.items() if name not in integers]
+    dtype = np.result_type(*numbers) if numbers else np.dtype(np.float64)
     dtype = np.dtype(np.float32) if dtype.kind == "b" else dtype
     values: list[Array] = []
     results: dict[int, tuple[Array, ...]] = {}
@@ -156,7 +160,7 @@ def run(
                 given = np.asarray(inputs[name])
                 values.append(given.astype(dtype) if given.dtype.kind == "b" else given)
             case Band() as band:
-                zero = next(iter(inputs.values())).flat[0] * 0 if dtype.kind == "O" else 0  # of the numbers' own kind
+                zero = numbers[0].flat[0] * 0 if dtype.kind == "O" else 0  # of the numbers' own kind
                 values.append(_band(band, sizes).astype(dtype) + zero)
             case Custom(block):
                 results[position] = run_custom(block, args, sizes, rounded)
@@ -195,12 +199,12 @@ def bind_sizes(graph: SGraph, inputs: Mapping[str, Array]) -> dict[str, int]:
     return sizes
 
 
-def apply(op: ComputeOp, args: list[Array], sizes: Mapping[str, int]) -> Array:
-    """One compute operator on arrays; `sizes` are for operators that contain sizes."""
+def apply(op: ComputeOp | Lookup, args: list[Array], sizes: Mapping[str, int]) -> Array:
+    """One operator on arrays; `sizes` are for operators that contain sizes."""
     return numpy_function(op, sizes)(*args)
 
 
-def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Array]:
+def numpy_function(op: ComputeOp | Lookup, sizes: Mapping[str, int]) -> Callable[..., Array]:
     """The NumPy function of an operator; `sizes` are for operators that contain sizes."""
     match op:
         case Unary(fn):
@@ -215,6 +219,8 @@ def numpy_function(op: ComputeOp, sizes: Mapping[str, int]) -> Callable[..., Arr
             return partial(_reduce, fn, along)
         case Scan(fn, along):
             return partial(_scan, fn, along)
+        case Lookup(along):
+            return partial(_lookup, along)
         case Permute(order):
             return partial(np.transpose, axes=order)
         case Reshape(dims):
@@ -256,6 +262,15 @@ def _reshape(shape: list[int], x: Array) -> Array:
 
 def _slice(along: int, start: int, stop: int, x: Array) -> Array:
     return x[(*[slice(None)] * along, slice(start, stop))]
+
+
+def _lookup(along: int, table: Array, integers: Array) -> Array:
+    size = table.shape[along]
+    if integers.size and not 0 <= integers.min() <= integers.max() < size:
+        raise ShapeError(
+            f"a lookup at positions {integers.min()} to {integers.max()} of a dim of size {size}; they begin at 0"
+        )
+    return np.asarray(np.take(table, integers, axis=along))
 
 
 def _concat(along: int, x: Array, y: Array) -> Array:
@@ -341,7 +356,7 @@ def _schedule(block: BlockGraph, sizes: Mapping[str, int]) -> _Schedule:
                 continue
             case Load() | Store() | RunningMax():
                 step = (position, node, None)
-            case Input() | Band() | Custom() | Result():
+            case Input() | Band() | Lookup() | Custom() | Result():
                 raise AssertionError("no kernel-level operator in a block")
             case op:
                 step = (position, node, numpy_function(op, sizes))

@@ -41,6 +41,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     LoopOp,
     MatMul,
     Permute,
@@ -84,7 +85,7 @@ def run_vectorized(
                 stored.append(lanes.store(node.op, values[-1]).astype(dtype, copy=False))
             case RunningMax():
                 values.append(lanes.apply(node.op, [values[a] for a in node.args]))
-            case Input() | Band() | Custom() | Result():
+            case Input() | Band() | Lookup() | Custom() | Result():
                 raise AssertionError("no kernel-level operator in a block")
             case op:
                 values.append(rounded(lanes.apply(op, [values[a] for a in node.args])))

@@ -27,6 +27,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Permute,
@@ -167,7 +168,9 @@ class _Hoist:
                 op = Reduce(fn, dim)
             case Scan(fn, along) if (dim := view.along(along)) is not None and len(own) == len(view.dims):
                 op = Scan(fn, dim)
-            case Reduce() | Scan() | MatMul() | Permute() | Reshape() | Expand() | Slice() | Concat() | Band():
+            case (
+                Reduce() | Scan() | MatMul() | Lookup() | Permute() | Reshape() | Expand() | Slice() | Concat() | Band()
+            ):
                 return None
             case Load() | Accumulate() | AccumulateRescaled() | RunningMax() | Store() | Custom() | Result() | Input():
                 raise AssertionError("a program has no kernels, and an input is given")

@@ -22,6 +22,7 @@ from prism_explore.ir.ops import BlockGraph
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show_node
+from prism_explore.ir.transforms.lookups_as_inputs import lookups_as_inputs
 from prism_explore.pipeline.stages import Lemma, Verified
 from prism_explore.support.caches import memoize
 from prism_explore.verify import axioms
@@ -137,10 +138,10 @@ def is_certified(verified: Verified, lemmas: Sequence[Lemma], limits: Limits = L
 
 
 def _sides(verified: Verified) -> tuple[TensorProgram, SGraph]:
-    """The program and the graph; parameters that the conditions force to be 1 are 1."""
-    sgraph = verified.candidate.sgraph
+    """The program and the graph, lookups as inputs; parameters that the conditions force to be 1 are 1."""
+    program, sgraph = verified.candidate.family.program, verified.candidate.sgraph
     sgraph = sgraph.substitute(ones) if (ones := forced_ones(sgraph)) else sgraph
-    return verified.candidate.family.program, sgraph
+    return replace(program, graph=lookups_as_inputs(program.graph)), lookups_as_inputs(sgraph)
 
 
 def _objections(program: TensorProgram, sgraph: SGraph, lemmas: Sequence[Lemma], limits: Limits) -> dict[str, str]:
@@ -360,7 +361,7 @@ def _block_equations(
 
 
 def _define_over_forms(
-    op: ops.Band | ops.ComputeOp,
+    op: ops.Band | ops.Lookup | ops.ComputeOp,
     forms: tuple[NormalForm, ...],
     shapes: tuple[tuple[Dim, ...], ...],
     rank: int,
@@ -392,7 +393,7 @@ def _define_in_block(
             return define_running_max(op, operands[0], shapes[0], loop, fresh)
         case ops.AccumulateRescaled():
             return define_accumulate_rescaled(op, operands[0], operands[1], shapes[0], loop, fresh)
-        case ops.Input() | ops.Band() | ops.Custom() | ops.Result():
+        case ops.Input() | ops.Band() | ops.Lookup() | ops.Custom() | ops.Result():
             raise AssertionError("BlockGraph refuses kernel-level operators")
         case _:
             return define_operator(op, operands, shapes, len(dims), fresh)

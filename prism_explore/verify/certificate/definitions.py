@@ -48,7 +48,7 @@ from prism_explore.verify.normal_form.lower_graph import load_indices, reshape_i
 
 
 def define_operator(
-    op: ops.Band | ops.ComputeOp,
+    op: ops.Band | ops.Lookup | ops.ComputeOp,
     operands: tuple[Expr, ...],
     shapes: tuple[tuple[Dim, ...], ...],
     rank: int,
@@ -82,6 +82,8 @@ def define_operator(
             return _define_scan(fn, along, operands[0], shapes[0][along], fresh)
         case ops.Permute() | ops.Reshape() | ops.Expand() | ops.Slice() | ops.Concat():
             return _define_view(op, operands, shapes, fresh.integers)
+        case ops.Lookup():
+            raise ValueError("a lookup of a computed tensor")
         case _:
             assert_never(op)
 

@@ -24,10 +24,12 @@ from prism_explore.verify.normal_form import forms as nf
 from prism_explore.verify.normal_form.index import (
     Digit,
     Index,
+    Looked,
     Moved,
     Radix,
     Var,
     Zero,
+    has_lookup,
     normalize_digits,
     substitute,
     var,
@@ -267,6 +269,8 @@ def index_text(i: Index) -> str:
             return f'(digit {index_text(base)} "{before}" "{size}" "{after}")'
         case Moved(base, by, size):
             return f'(moved {index_text(base)} "{by}" "{size}")'
+        case Looked():
+            raise AssertionError("`_rename_index` refuses lookups")
         case _:
             assert_never(i)
 
@@ -483,5 +487,7 @@ def power(a: Expr, exponent: Fraction) -> Expr:
 
 def _rename_index(i: Index, names: Mapping[str, Index], fresh: FreshAxes) -> Index:
     """An index with its variables renamed, and its digits simplified with the known integers as in `definitions`."""
+    if has_lookup(i):
+        raise ValueError("a position of a lookup is data, no arithmetic on indices")
     new = substitute(i, names, fresh.integers)
     return normalize_digits(new, fresh.integers) if fresh.integers else new

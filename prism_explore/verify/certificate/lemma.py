@@ -46,6 +46,7 @@ from prism_explore.verify.certificate.syntax import certificate_notation, render
 from prism_explore.verify.normal_form.index import (
     Digit,
     Index,
+    Looked,
     Moved,
     Radix,
     Var,
@@ -427,6 +428,9 @@ def _variables(i: Index) -> Iterator[Var]:
                 yield from _variables(p)
         case Digit(base, _, _, _) | Moved(base, _, _):
             yield from _variables(base)
+        case Looked(_, indices, _):
+            for p in indices:
+                yield from _variables(p)
         case _:
             assert_never(i)
 
@@ -449,6 +453,9 @@ def _adjacent_variables(i: Index) -> Iterator[tuple[str, str]]:
                     last = ""
         case Digit(base, _, _, _) | Moved(base, _, _):
             yield from _adjacent_variables(base)
+        case Looked(_, indices, _):
+            for p in indices:
+                yield from _adjacent_variables(p)
         case _:
             assert_never(i)
 
@@ -470,5 +477,7 @@ def _merge_pair(i: Index, pair: _Pair, merged: Var) -> Index:
             return Digit(_merge_pair(base, pair, merged), before, size, after)
         case Moved(base, by, size):
             return Moved(_merge_pair(base, pair, merged), by, size)
+        case Looked(tensor, indices, size):
+            return Looked(tensor, tuple(_merge_pair(p, pair, merged) for p in indices), size)
         case _:
             assert_never(i)

@@ -282,6 +282,8 @@ class DefinitionCheck:
                     return keep if high is None else keep * (distance <= self.evaluation.number(high))
 
                 return Indicator(inside)
+            case ops.Lookup():
+                raise CertificateError("a lookup has no lemma; a certificate has its result as an input")
             case ops.Input() | ops.Custom():
                 raise AssertionError("inputs and kernels have no lemma of their own")
             case _:

@@ -146,6 +146,8 @@ class _Operator:
                 return self._load(imap or (), fmap)
             case ops.Store(omap):
                 return self._store(omap or ())
+            case ops.Lookup():
+                raise CertificateError("a lookup has no lemma; a certificate has its result as an input")
             case ops.Input() | ops.Custom():
                 raise AssertionError("inputs and kernels have no lemma of their own")
             case _:

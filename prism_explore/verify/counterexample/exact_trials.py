@@ -23,6 +23,8 @@ def unsupported_operator(graph: SGraph) -> str:
     """The first operator of a graph that has no meaning in prime fields; empty where there is none."""
     if graph.bool_inputs:
         return "bool input: two values are too few for a bound on the error"
+    if graph.index_limits:
+        return "lookup: positions are too few for a bound on the error"
     for node in graph.nodes:
         if named := _unsupported(node.op):
             return named

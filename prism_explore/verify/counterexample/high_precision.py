@@ -234,7 +234,7 @@ def run_both(
         largest = max(largest, float(np.max(magnitudes, initial=0.0, where=counted)))
         return converted
 
-    drawn = {name: to_high_precision(value) for name, value in inputs.items()}
+    drawn = {name: x if x.dtype.kind == "i" else to_high_precision(x) for name, x in inputs.items()}
     expected, found = (
         run(graph, drawn, symbols, record, run_vectorized)[graph.output] for graph in (program, candidate)
     )

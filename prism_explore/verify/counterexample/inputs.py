@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,6 +30,9 @@ in high precision, which takes a thousand times as long.
 """
 
 
+NO_LIMITS: Mapping[str, int] = MappingProxyType({})
+
+
 def ranges_of(*graphs: SGraph) -> tuple[tuple[float, float], ...]:
     """The ranges of inputs of graphs that are compared, each for when the ones before it give no finite value."""
     has_steps = any(contains(graph, is_step) for graph in graphs)
@@ -39,6 +43,7 @@ def draw_inputs(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     seed: int,
     between: tuple[float, float] = RANGE,
+    limits: Mapping[str, int] = NO_LIMITS,
     masks: frozenset[str] = frozenset(),
     bools: frozenset[str] = frozenset(),
     compared: frozenset[str] = frozenset(),
@@ -46,7 +51,8 @@ def draw_inputs(
     """Random float64 inputs, the same for the same seed.
 
     About half of a mask tensor is 0, but never a full row. A bool tensor is 0 or 1, and a row of two elements or more
-    has both. A tensor that is compared with 0 is 0 at about half of its elements.
+    has both. A tensor that is compared with 0 is 0 at about half of its elements. Inputs with a limit are integers
+    from 0 to that limit - 1.
     """
     rng = np.random.default_rng(seed)
     inputs = {name: _away_from_zero(rng.uniform(*between, shape)) for name, shape in shapes}
@@ -61,6 +67,8 @@ def draw_inputs(
         inputs[name] = np.where(draw_bits(rng, inputs[name].shape), inputs[name], 0.0)
     for name in sorted(bools):
         inputs[name] = draw_bits(rng, inputs[name].shape).astype(np.float64)
+    for name, limit in sorted(limits.items()):
+        inputs[name] = rng.integers(limit, size=inputs[name].shape)
     return inputs
 
 

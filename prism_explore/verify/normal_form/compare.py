@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from prism_explore.verify.normal_form.bound_names import OpenOperand
 from prism_explore.verify.normal_form.forms import Max, NormalForm, Number, Term
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, extent, radix
+from prism_explore.verify.normal_form.index import Digit, Index, Looked, Moved, Radix, Var, extent, radix
 from prism_explore.verify.normal_form.ring import Ring
 from prism_explore.verify.normal_form.sums import indices_of_form
 
@@ -144,6 +144,8 @@ def match_index(i: Index, j: Index, bound: frozenset[str], by: dict[str, Index])
             return match_index(p, q, bound, by)
         case Moved(p, _, _), Moved(q, _, _):
             return match_index(p, q, bound, by)
+        case Looked(a, p, _), Looked(b, q, _) if a == b:
+            return all(match_index(x, y, bound, by) for x, y in zip(p, q, strict=True)) and extent(i) == extent(j)
         case _:
             return i == j
 

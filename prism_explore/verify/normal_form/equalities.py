@@ -16,7 +16,7 @@ e-graph: the same candidate gives the same ids in every run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import product
 from typing import Any
@@ -26,6 +26,7 @@ from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import BlockGraph, Custom, Input, Load, Store
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show_node
+from prism_explore.ir.transforms.lookups_as_inputs import lookups_as_inputs
 from prism_explore.pipeline.stages import EClass, Verified
 from prism_explore.verify.certificate.certify import Obligation, tensors_to_prove
 from prism_explore.verify.certificate.derivation.derive import derive
@@ -124,7 +125,8 @@ class Equalities:
     def _to_prove(self) -> Mapping[str, Callable[[], Obligation]] | NoNormalForm:
         """Per tensor with a lemma, a function that states its obligation once; or why there are none."""
         try:
-            to_prove = tensors_to_prove(self.program, self.sgraph)
+            program = replace(self.program, graph=lookups_as_inputs(self.program.graph))
+            to_prove = tensors_to_prove(program, lookups_as_inputs(self.sgraph))
         except NoNormalForm as stuck:
             return stuck
         return {tensor: cache(state) for tensor, state in to_prove.items()}

@@ -136,7 +136,24 @@ class Moved(Keyed):
         self._set_key(key, self.base.free, 0, self.base.depth + 1)
 
 
-Index: TypeAlias = Zero | Var | Radix | Digit | Moved
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked(Keyed):
+    """The element of an integer input at a place, as a position in a dim of size `size`.
+
+    Nothing else is known of it, so that what is proved holds for all values of the input that are positions.
+    """
+
+    tensor: str
+    indices: tuple[Index, ...]
+    size: Dim
+
+    def __post_init__(self) -> None:
+        free = _CLOSED.union(*[i.free for i in self.indices])
+        key = f"{self.tensor!r}<{','.join([i.key for i in self.indices])}|{self.size}>"
+        self._set_key(key, free, 0, 1 + max([i.depth for i in self.indices], default=0))
+
+
+Index: TypeAlias = Zero | Var | Radix | Digit | Moved | Looked
 
 ZERO = Zero()
 
@@ -152,7 +169,7 @@ def extent(i: Index) -> Dim:
     match i:
         case Zero():
             return ONE
-        case Var(_, size) | Digit(_, _, size, _) | Moved(_, _, size):
+        case Var(_, size) | Digit(_, _, size, _) | Moved(_, _, size) | Looked(_, _, size):
             return size
         case Radix(parts):
             total = ONE
@@ -346,6 +363,8 @@ def substitute(i: Index, by: Mapping[str, Index], known: Sequence[Dim] = ()) -> 
             return digit(substitute(base, by, known), before, size, after, known)
         case Moved(base, along, size):
             return moved(substitute(base, by, known), along, size) if not i.free.isdisjoint(by) else i
+        case Looked(tensor, indices, size):
+            return Looked(tensor, tuple(substitute(p, by, known) for p in indices), size)
         case _:
             assert_never(i)
 
@@ -361,6 +380,8 @@ def normalize_digits(i: Index, known: Sequence[Dim]) -> Index:
             return digit(normalize_digits(base, known), before, size, after, known)
         case Moved(base, by, size):
             return moved(normalize_digits(base, known), by, size)
+        case Looked(tensor, indices, size):
+            return Looked(tensor, tuple(normalize_digits(p, known) for p in indices), size)
         case _:
             assert_never(i)
 
@@ -377,6 +398,24 @@ def collect_digits(i: Index, found: dict[str, dict[str, Digit]]) -> None:
             found.setdefault(name, {})[i.key] = i
         case Digit(base, _, _, _) | Moved(base, _, _):
             collect_digits(base, found)
+        case Looked(_, indices, _):
+            for p in indices:
+                collect_digits(p, found)
+        case _:
+            assert_never(i)
+
+
+def has_lookup(i: Index) -> bool:
+    """Whether an index contains an element of an integer input."""
+    match i:
+        case Zero() | Var():
+            return False
+        case Radix(parts):
+            return any(map(has_lookup, parts))
+        case Digit(base, _, _, _) | Moved(base, _, _):
+            return has_lookup(base)
+        case Looked():
+            return True
         case _:
             assert_never(i)
 
@@ -421,5 +460,7 @@ def show_index(i: Index) -> str:
             return str(by)
         case Moved(base, by, _):
             return f"{show_index(base)}+{by}".replace("+-", "-")
+        case Looked(tensor, indices, _):
+            return f"{tensor}[{','.join(map(show_index, indices))}]"
         case _:
             assert_never(i)

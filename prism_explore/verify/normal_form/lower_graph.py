@@ -35,6 +35,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Permute,
@@ -57,9 +58,9 @@ from prism_explore.ir.tensors import TensorType, broadcast
 from prism_explore.support.caches import memoize
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.compare import is_never_greater
-from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm
+from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm, Read
 from prism_explore.verify.normal_form.functions import by_definition
-from prism_explore.verify.normal_form.index import LOOP, Index, digit, grid_index, moved, position, radix, var
+from prism_explore.verify.normal_form.index import LOOP, Index, Looked, digit, grid_index, moved, position, radix, var
 from prism_explore.verify.normal_form.maxima import last_index
 
 _HALF = Fraction(1, 2)
@@ -70,6 +71,7 @@ KEEPS_AN_ENTRY = (
     "of the entries that a maximum over a whole dim (a running one, at its end) or a divisor depends on, "
     "at least one is not masked"
 )
+POSITIONS_EXIST = "each integer that a lookup reads is a position in the dim that it looks up, from 0 to its size - 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,15 @@ def lower(graph: SGraph, algebra: Algebra, replace: Callable[[int, NormalForm], 
 
 def assumptions(graph: SGraph) -> tuple[str, ...]:
     """Conditions on the inputs, as sentences, under which the forms of a graph are its values."""
-    return (KEEPS_AN_ENTRY,) if any(type(node.op) is Binary and node.op.fn == "mask" for _, node in walk(graph)) else ()
+    has_masks = any(type(node.op) is Binary and node.op.fn == "mask" for _, node in walk(graph))
+    return (KEEPS_AN_ENTRY,) * has_masks + (POSITIONS_EXIST,) * bool(graph.index_limits)
 
 
 def lower_tensor(
-    op: Input | Band | ComputeOp, values: Sequence[NormalForm], dims: Sequence[tuple[Dim, ...]], algebra: Algebra
+    op: Input | Band | Lookup | ComputeOp,
+    values: Sequence[NormalForm],
+    dims: Sequence[tuple[Dim, ...]],
+    algebra: Algebra,
 ) -> NormalForm:
     """The normal form of a kernel-level tensor that no custom kernel writes."""
     match op:
@@ -136,8 +142,32 @@ def lower_tensor(
             return algebra.cached_tensor((op,), _read, name, t, algebra)
         case Band(rows, columns, low, high, _):
             return algebra.band(low, high, var(position(0), rows), var(position(1), columns))
+        case Lookup():
+            table, integers = dims
+            return algebra.substitute(values[0], lookup_indices(op, values[1], table, integers))
         case _:
             return algebra.check_depth(_compute(op, values, dims, algebra))
+
+
+def lookup_indices(op: Lookup, integers: NormalForm, table: tuple[Dim, ...], dims: tuple[Dim, ...]) -> dict[str, Index]:
+    """The indices at which a lookup reads its table.
+
+    Args:
+        op: the lookup.
+        integers: the form of the integer input.
+        table: the table's dims.
+        dims: those of the integer input.
+    """
+    ((term, _),) = integers.terms
+    ((read, _),) = term.factors
+    assert isinstance(read, Read), "SGraph requires an input"
+    by: dict[str, Index] = {position(d): var(position(d), size) for d, size in enumerate(table[: op.dim])}
+    if not table[op.dim].is_one:
+        places = tuple(var(position(op.dim + d), size) for d, size in enumerate(dims))
+        by[position(op.dim)] = Looked(read.tensor, places, table[op.dim])
+    for d in range(op.dim + 1, len(table)):
+        by[position(d)] = var(position(d - 1 + len(dims)), table[d])
+    return by
 
 
 def _read(name: str, t: TensorType, algebra: Algebra) -> NormalForm:
@@ -230,7 +260,7 @@ def lower_block(
                 out.append(
                     algebra.cached_tensor(key, _store, block, omap or (), args[0], dims[0], types[n].dims, algebra)
                 )
-            case Input() | Band() | Custom() | Result():
+            case Input() | Band() | Lookup() | Custom() | Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case Unary("sqrt" | "rsqrt" | "recip") | Binary("div") as op:
                 out.append(_lower_factors(op, node.args, block.nodes, out, types, algebra))

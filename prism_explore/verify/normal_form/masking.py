@@ -39,10 +39,12 @@ from prism_explore.verify.normal_form.forms import (
 from prism_explore.verify.normal_form.index import LOOP, Index, position, var
 from prism_explore.verify.normal_form.lower_graph import (
     CONTRACTED,
+    KEEPS_AN_ENTRY,
     Lowered,
     align_rank,
     assumptions,
     load_indices,
+    lookup_indices,
     lower_op,
     matmul_indices,
     store_indices,
@@ -82,7 +84,7 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
     Raises:
         NoNormalForm: a maximum over a part of a mask, or a divisor, may make it different.
     """
-    if not assumptions(graph):
+    if KEEPS_AN_ENTRY not in assumptions(graph):
         return
     types, values = graph.types(), list[Value]()
     stored: dict[int, tuple[Value, ...]] = {}
@@ -100,6 +102,9 @@ def check(graph: SGraph, lowered: Lowered, algebra: Algebra) -> None:
                 found = stored[node.args[0]][which]
             case ops.Input() | ops.Band():
                 found = Value(form, dims)
+            case ops.Lookup() as op:
+                by = lookup_indices(op, args[1].form, args[0].dims, args[1].dims)
+                found = _reindexed(args[0], form, dims, by, algebra)
             case ops.Load() | ops.Store() | ops.Accumulate() | ops.AccumulateRescaled() | ops.RunningMax():
                 raise AssertionError("SGraph refuses block-level operators")
             case op:
@@ -138,7 +143,7 @@ def _check_block(
                 found = _check_reduction("max", (LOOP, *_positions(along)), forms[n], shapes[n], args[0])
             case ops.AccumulateRescaled(along):
                 found = _check_rescaled(block, along, forms[n], shapes[n], (args[0], args[1]), algebra)
-            case ops.Input() | ops.Band() | ops.Custom() | ops.Result():
+            case ops.Input() | ops.Band() | ops.Lookup() | ops.Custom() | ops.Result():
                 raise AssertionError("BlockGraph refuses kernel-level operators")
             case op:
                 found = _check_operator(op, forms[n], shapes[n], args, algebra)

@@ -41,6 +41,7 @@ from prism_explore.verify.normal_form.index import (
     MOVED,
     Digit,
     Index,
+    Looked,
     Moved,
     Radix,
     Var,
@@ -154,13 +155,16 @@ def _collect_neighbours(
         case Radix(parts):
             names = [p.name if isinstance(p, Var) and p.name in extents else None for p in parts]
             for n, p in enumerate(parts):
-                if isinstance(p, Digit | Moved):
+                if isinstance(p, Digit | Moved | Looked):
                     _collect_neighbours(p, extents, after, before)
                 elif (name := names[n]) is not None:
                     after.setdefault(name, set()).add(names[n + 1] if n + 1 < len(names) else None)
                     before.setdefault(name, set()).add(names[n - 1] if n else None)
         case Digit(base, _, _, _) | Moved(base, _, _):
             _collect_neighbours(base, extents, after, before)
+        case Looked(_, indices, _):
+            for p in indices:
+                _collect_neighbours(p, extents, after, before)
         case Zero():
             pass
         case _:
@@ -204,7 +208,7 @@ def _is_moved(i: Index, name: str, found: set[tuple[Dim, Dim]]) -> bool:
             return True
         case Var(other, _):
             return other != name
-        case Radix(parts):
+        case Radix(parts) | Looked(_, parts, _):
             return all(_is_moved(p, name, found) for p in parts)
         case Digit(base, _, _, _) | Moved(base, _, _):
             return _is_moved(base, name, found)

@@ -98,7 +98,7 @@ class Extents:
             for name, slot in zip(axes, slots, strict=False):
                 if name is not None and slot:
                     self._axes.setdefault(name, slot)
-        self._views, self._work = tuple(reader.views), tuple(reader.work)
+        self._views, self._work, self._limits = tuple(reader.views), tuple(reader.work), tuple(reader.limits)
         self._output = self._values[program.graph.output]
         self._summed = frozenset[int]() if self._error else _summed(program.graph, self._values)
         """The variables of reduced dims."""
@@ -157,6 +157,7 @@ class Extents:
             (self._views, tuple(reader.views)),
             (*self._work, *reader.work),
             tuple(together),
+            limits=(*self._limits, *reader.limits),
         )
 
     def instance(self, pair: Pair, n: int = 0, fixed: Fixed = NOTHING_FIXED) -> Instance | str:

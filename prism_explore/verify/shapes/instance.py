@@ -9,6 +9,7 @@ from math import prod
 from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Band, BlockGraph, Custom, Expand, Node, Op, Reshape, Slice
+from prism_explore.ir.tensors import INTEGERS
 from prism_explore.verify.shapes.constraints import BEGIN, Path
 from prism_explore.verify.shapes.pair import MAX_UNCHANGED_BOUND, BoundNear, FixedBound, Pair
 from prism_explore.verify.shapes.read_graph import View
@@ -34,11 +35,13 @@ class Instance:
     faithful: bool
     """Whether the numbers in views have the same relations as the given ones: equality, sums and products. If not,
     graphs that are equal at the given sizes may differ."""
+    limits: tuple[tuple[str, int], ...] = ()
+    """Per integer input, the size of the smallest dim in which it has positions; 1 where nothing reads it."""
 
     @property
     def key(self) -> tuple[object, ...]:
         """The cache key of the program's result."""
-        return self.program, self.shapes
+        return self.program, self.shapes, self.limits
 
     @property
     def elements(self) -> int:
@@ -86,6 +89,11 @@ def make_instance(pair: Pair, numbers: Mapping[int, int]) -> Instance:
         pair.coinciding,
         tuple((op, prod(map(number, slots))) for op, slots in pair.work),
         _is_faithful(pair, numbers),
+        tuple(
+            (i.name, min((number(slot) for name, slot in pair.limits if name == i.name), default=1))
+            for i in pair.program.inputs
+            if i.type.dtype in INTEGERS
+        ),
     )
 
 

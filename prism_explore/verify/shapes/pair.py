@@ -101,6 +101,8 @@ class Pair:
     coinciding: tuple[str, ...]
     ones: tuple[str, ...] = ()
     """Symbols of the candidate that its conditions force to be 1, and that were replaced by 1."""
+    limits: tuple[tuple[str, int], ...] = ()
+    """Per lookup in either graph, the integer input and the variable of the dim in which it has positions."""
     literal: bool = False
     """Whether bands keep the given bounds."""
 

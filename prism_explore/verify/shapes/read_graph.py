@@ -20,6 +20,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Op,
     Reduce,
@@ -53,6 +54,8 @@ class Reader:
         self.work: list[tuple[Op, Slots]] = []
         """The compute operators, and the dims over which each iterates: also the grid dims and the loop along which its
         operands differ."""
+        self.limits: list[tuple[str, int]] = []
+        """Per lookup, the integer input and the dim in which it has positions."""
 
     def read(self, graph: SGraph, inputs: Mapping[str, Slots]) -> list[Slots]:
         """Add a graph; returns the variables of every kernel-level tensor."""
@@ -71,6 +74,10 @@ class Reader:
                 case Result(index):
                     values.append(results[node.args[0]][index])
                 case op:
+                    if isinstance(op, Lookup):
+                        integers = graph.nodes[node.args[1]].op
+                        assert isinstance(integers, Input), "SGraph requires it"
+                        self.limits.append((integers.name, args[0][op.dim]))
                     values.append(self._apply(op, args, types[n].dims, (n,)))
                     self._count(op, args, values[-1], ())
         return values
