@@ -273,7 +273,7 @@ def assess(
 def _agree(instance: Instance, working: Precision, seed: int) -> bool:
     """Whether the two are equal at these sizes; they may not be if a constant depends on the given extents."""
     case = next(cases(instance.program))
-    inputs = draw(instance.shapes, case, working, seed, instance.program.bool_inputs)
+    inputs = draw(instance.shapes, case, working, seed, instance.program.bool_inputs, dict(instance.limits))
     exact = run_exactly(instance.program, inputs, instance.symbols)
     found = run_exactly(instance.candidate, inputs, instance.symbols)
     here = np.isfinite(exact)
@@ -284,7 +284,7 @@ def _agree(instance: Instance, working: Precision, seed: int) -> bool:
 
 
 def _expect(instance: Instance, case: Case, working: Precision, seed: int) -> _Expected:
-    inputs = draw(instance.shapes, case, working, seed, instance.program.bool_inputs)
+    inputs = draw(instance.shapes, case, working, seed, instance.program.bool_inputs, dict(instance.limits))
     exact = run_exactly(instance.program, inputs, instance.symbols)
     runs = [run(instance.program, inputs, instance.symbols, working, order=order) for order in ORDERS]
     cautious = run(instance.program, inputs, instance.symbols, working, cautious=True)

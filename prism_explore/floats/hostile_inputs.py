@@ -16,6 +16,8 @@ from prism_explore.floats.precision import Precision, representable
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
+from prism_explore.ir.tensors import INTEGERS
+from prism_explore.verify.counterexample.inputs import NO_LIMITS
 
 Rng: TypeAlias = np.random.Generator
 Shape: TypeAlias = tuple[int, ...]
@@ -159,7 +161,7 @@ def cases(graph: SGraph, growing_only: bool = False) -> Iterator[Case]:
     for row in rest:
         if growing_only and not row.grows:
             continue
-        for given in (i for i in graph.inputs if i.type.dtype != "bool"):
+        for given in (i for i in graph.inputs if i.type.dtype not in INTEGERS | {"bool"}):
             dims = [d for d, size in enumerate(given.type.dims) if not size.is_one] if row.along_dims else [0]
             yield from (Case(row.name, given.name, d) for d in dims)
 
@@ -170,6 +172,7 @@ def draw(
     working: Precision,
     seed: int,
     bools: frozenset[str] = frozenset(),
+    limits: Mapping[str, int] = NO_LIMITS,
 ) -> dict[str, Array]:
     """The inputs of a case.
 
@@ -179,9 +182,10 @@ def draw(
         working: the working precision.
         seed: equal seeds give equal numbers.
         bools: the inputs that are 0 or 1, which are never hostile.
+        limits: per integer input, the number of its values, from 0 on; they are not hostile either.
 
     Returns:
-        Numbers of the working precision, as float64 arrays.
+        Numbers of the working precision, as float64 arrays; integers as they are.
     """
     row = ROWS[case.hostile]
     rng = np.random.default_rng(seed)
@@ -189,6 +193,9 @@ def draw(
     for name, shape in shapes:
         if name in bools:
             out[name] = draw_bits(rng, shape).astype(np.float64)
+            continue
+        if name in limits:
+            out[name] = rng.integers(limits[name], size=shape)
             continue
         make = row.generator if name == case.tensor else row.others
         out[name] = representable(make(rng, shape, working, case.dim), working)

@@ -384,7 +384,7 @@ def default_space(program: TensorProgram) -> Space:
     if "max" in reductions:
         accumulators = (*accumulators, "max", "rescaled")
     block = replace(kernel, accumulators=accumulators, views=views)
-    given = sum(isinstance(n.op, Input | Band) for n in graph.nodes)
+    given = sum(isinstance(n.op, Input | Band) for n in graph.nodes) - len(graph.index_limits)
     fused = fused_ops(program)
     block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS
     return Space(kernel, block, block_ops=block_ops, block_inputs=max(3, given))

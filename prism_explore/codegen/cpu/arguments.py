@@ -30,15 +30,28 @@ class ExpectedArgument:
     buffer: Buffer
     strides_bytes: tuple[int, ...]
     dtype: np.dtype[Any]
+    positions: int | None = None
+    """Of an integer argument: its elements are from 0 to this number - 1."""
 
     @classmethod
-    def for_buffer(cls, b: Buffer) -> ExpectedArgument:
+    def for_buffer(cls, b: Buffer, positions: int | None = None) -> ExpectedArgument:
         """What a buffer expects."""
         dtype = numpy_dtype(b.dtype)
-        return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype)
+        return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype, positions)
 
     def checked_address(self, x: Array) -> int:
         """The address of the first element of an argument with this shape, strides and dtype; else a ShapeError."""
+        address = self._address(x)
+        if self.positions is not None:
+            least, most = int(x.min()), int(x.max())
+            if least < 0 or most >= self.positions:
+                raise ShapeError(
+                    f"{self.buffer.name!r} has the position {least if least < 0 else most}; the dim that it looks up "
+                    f"has positions 0 to {self.positions - 1}"
+                )
+        return address
+
+    def _address(self, x: Array) -> int:
         b = self.buffer
         # Fast paths for the usual cases: many kernels take no longer than the checks.
         array: Any = x

@@ -26,6 +26,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Constant,
     Contract,
     Fold,
+    Gather,
     Join,
     LoopNest,
     Map,
@@ -126,6 +127,8 @@ class NestEmitter:
                         self._emit_fold(s)
                 case PrefixSum():
                     self._emit_prefix_sum(s)
+                case Gather():
+                    self._emit_gather(s)
                 case Contract():
                     self._emit_product(s, prefetches, fused.get(position))
 
@@ -234,6 +237,18 @@ class NestEmitter:
         if s.accumulates:
             total = self._combine(s.join, total, self.builder.load(memory, place, lanes, stride))
         self.builder.store(total, memory, place, stride)
+
+    def _emit_gather(self, s: Gather) -> None:
+        """A copy per position, along all dims that the positions do not depend on."""
+        outer = [r for r in s.domain if r.name in s.positions.variables]
+        with ExitStack() as stack:
+            for r in outer:
+                self.variables[r.name] = stack.enter_context(self.builder.loop(0, r.extent))
+            memory = self.memory[s.positions.buffer]
+            self.variables[s.variable] = self.builder.load_integer(memory, self.expressions.offset(s.positions))
+            self._emit_map(Map(tuple(r for r in s.domain if r not in outer), s.target, s.value))
+            del self.variables[s.variable]
+        self.expressions.leave_loops(outer)
 
     def _emit_prefix_sum(self, s: PrefixSum) -> None:
         places = places_accessed(s)

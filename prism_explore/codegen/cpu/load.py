@@ -15,6 +15,7 @@ import numpy as np
 
 from prism_explore.codegen.cpu.arguments import Array, ExpectedArgument, data_address
 from prism_explore.codegen.cpu.compile import CompiledProgram, compile_program
+from prism_explore.codegen.cpu.loop_ir import positions_of
 from prism_explore.codegen.cpu.plan import Plan, plan
 from prism_explore.codegen.cpu.thread_pool import CallFrame, PoolKind, ThreadTeam, thread_team
 from prism_explore.errors import ShapeError
@@ -48,7 +49,8 @@ class LoadedKernel:
         self.threads = dict(kernel_plan.schedule)["threads"]
         self._compiled = compiled
         self._team = team
-        self._inputs = tuple(ExpectedArgument.for_buffer(b) for b in kernel_plan.loops.inputs)
+        limits = positions_of(kernel_plan.loops)
+        self._inputs = tuple(ExpectedArgument.for_buffer(b, limits.get(b.name)) for b in kernel_plan.loops.inputs)
         self._outputs = tuple(ExpectedArgument.for_buffer(b) for b in kernel_plan.loops.outputs)
         first = 1 + len(compiled.entries)
         self._input_slots = slice(first, first + len(self._inputs))
@@ -67,8 +69,8 @@ class LoadedKernel:
         """The result for these inputs; a tuple where there are several.
 
         Raises:
-            ShapeError: a wrong number of inputs, a wrong shape, dtype or memory order, or an `out` that
-                shares memory with an input.
+            ShapeError: a wrong number of inputs, a wrong shape, dtype or memory order, an integer that is no position
+                in the dim that it looks up, or an `out` that shares memory with an input.
         """
         pointers = self._pointers(inputs)
         if out is None:

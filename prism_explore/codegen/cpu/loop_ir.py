@@ -7,8 +7,9 @@ result.
 
 A place is a buffer with one affine index per dim, over loop variables: `w[8*i + k, 512*bx + n]`. So a load is a view,
 and so is what a program permutes, repeats or slices: a buffer within another. Tiles with memory of their own are
-scratch. There are four statements: `Map` (elementwise), `Fold` (a sum or maximum over some variables), `PrefixSum` and
-`Contract` (a matrix product). `lower_graph.py` makes a program from an sGraph, `loop_text.py` prints it.
+scratch. There are five statements: `Map` (elementwise), `Fold` (a sum or maximum over some variables), `PrefixSum`,
+`Gather` (a lookup) and `Contract` (a matrix product). `lower_graph.py` makes a program from an sGraph, `loop_text.py`
+prints it.
 """
 
 from __future__ import annotations
@@ -187,6 +188,28 @@ class PrefixSum:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """`target = value` for every point of the domain, where `variable` is the integer at `positions`.
+
+    The value is a place in a table, with the variable as its index along one dim.
+    """
+
+    domain: tuple[Range, ...]
+    positions: Place
+    variable: str
+    target: Place
+    value: Read
+    accumulates: ClassVar[bool] = False
+    join: ClassVar[Join] = "sum"
+
+    @property
+    def limit(self) -> int:
+        """The size of the dim that the positions index."""
+        place = self.value.place
+        return next(n for n, a in zip(place.buffer.shape, place.index, strict=True) if (self.variable, 1) in a)
+
+
+@dataclass(frozen=True, slots=True)
 class Contract:
     """`target[m, n] = sum over k of left[m, k] * right[k, n]`, or `+=`, for every point of the batch.
 
@@ -203,7 +226,7 @@ class Contract:
     accumulates: bool = False
 
 
-Statement: TypeAlias = Map | Fold | PrefixSum | Contract
+Statement: TypeAlias = Map | Fold | PrefixSum | Gather | Contract
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +330,15 @@ def places_accessed(statement: Statement) -> tuple[Place, ...]:
     if isinstance(statement, Contract):
         return (statement.target, statement.left, statement.right)
     return (statement.target, *places_read(statement.value))
+
+
+def positions_of(program: LoopProgram) -> dict[str, int]:
+    """Per integer input, the number of positions that it may have: the size of the smallest dim that it looks up."""
+    found: dict[str, int] = {}
+    for s in (s for nest in program.nests for s in nest.statements if isinstance(s, Gather)):
+        name = s.positions.buffer.name
+        found[name] = min(s.limit, found.get(name, s.limit))
+    return found
 
 
 def affine_text(affine: Affine) -> str:

@@ -15,6 +15,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Contract,
     Expression,
     Fold,
+    Gather,
     LoopNest,
     LoopProgram,
     Map,
@@ -113,6 +114,8 @@ def show_statement(s: Statement) -> str:
         case PrefixSum(domain, along, target, value, reverse):
             reach = f"from {along} on" if reverse else f"up to {along}"
             text, ranges = f"{target} = sum {reach} of {show_expression(value)}", domain
+        case Gather(domain, positions, variable, target, value):
+            text, ranges = f"{target} = {show_expression(value)} where {variable} = {positions}", domain
         case Contract(batch, m, n, k, target, left, right, _):
             text = f"{target} {equals} sum over {_ranges_text(k)} of {left} * {right}"
             ranges = (*batch, m, n)

@@ -8,6 +8,9 @@ that compute these views inside a kernel.
 
     q[b, 32, 1, 64] -> reshape -> [b, 8, 4, 64] -> attention -> [b, 8, 4, 64] -> reshape -> [b, 32, 1, 64]
                                                  `-- core --'
+
+A lookup of an input is one of its views, though it is a copy: kernels read what was looked up. Integer inputs are no
+inputs of the core.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from prism_explore.ir.graph import SGraph, needed_by
-from prism_explore.ir.ops import Band, Input, Node, Op, Permute, Reshape, Slice
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.ops import Band, Input, Lookup, Node, Permute, Reshape, Slice
+from prism_explore.ir.tensors import INTEGERS, TensorType
 
 FreeView: TypeAlias = Permute | Reshape | Slice
 """A view that describes the same memory. (Expand is one too, but kernels do not need it.)"""
+InputView: TypeAlias = tuple[FreeView | Lookup, tuple[int, ...]]
+"""A view of an input, and the integer inputs that it reads, by position in the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class ViewedInput:
 
     input: int
     """Position of the input in the program."""
-    views: tuple[FreeView, ...]
+    views: tuple[InputView, ...]
     at: frozenset[int]
     """The positions of the last view in the program; the input's own position if there is no view."""
     type: TensorType
@@ -41,7 +46,7 @@ class BoundaryViews:
 
     graph: SGraph
     viewed_inputs: tuple[ViewedInput, ...]
-    """Per input, in the order of the program's inputs."""
+    """Per input that has no integers, in the order of the program's inputs."""
     result: int
     """Position of the core's result."""
     result_views: tuple[Permute | Reshape, ...]
@@ -62,15 +67,15 @@ class BoundaryViews:
 
     def wrap(self, graph: SGraph) -> SGraph:
         """The program's kernel graph for a kernel graph of its core, which lists inputs and bands first."""
-        count = len(self.viewed_inputs)
-        rest = graph.nodes[count:]
+        rest = graph.nodes[len(self.viewed_inputs) :]
         bands = next((i for i, n in enumerate(rest) if not isinstance(n.op, Band)), len(rest))
-        nodes: list[Node] = [self.graph.nodes[g.input] for g in self.viewed_inputs]
-        positions = list(range(count + bands))
+        place = self._place_of_inputs
+        nodes: list[Node] = [self.graph.nodes[n] for n in place]
+        positions = [place[g.input] for g in self.viewed_inputs] + list(range(len(nodes), len(nodes) + bands))
         nodes += rest[:bands]
         for i, g in enumerate(self.viewed_inputs):
-            for view in g.views:
-                nodes.append(Node(view, (positions[i],)))
+            for view, integers in g.views:
+                nodes.append(Node(view, (positions[i], *(place[n] for n in integers))))
                 positions[i] = len(nodes) - 1
         for node in rest[bands:]:
             nodes.append(Node(node.op, tuple(positions[a] for a in node.args)))
@@ -83,16 +88,18 @@ class BoundaryViews:
 
     def unwrap(self, graph: SGraph) -> SGraph | None:
         """The inverse of `wrap`; None for a graph that `wrap` did not return."""
-        count, view_count = len(self.viewed_inputs), sum(len(g.views) for g in self.viewed_inputs)
+        place, own = self._place_of_inputs, len(self.viewed_inputs)
+        count, view_count = len(place), sum(len(g.views) for g in self.viewed_inputs)
         bands = sum(isinstance(n.op, Band) for n in graph.nodes)
         last = len(graph.nodes) - len(self.result_views)
-        positions = {i: i for i in range(count + bands)}
+        positions = {place[g.input]: i for i, g in enumerate(self.viewed_inputs)}
+        positions |= {count + i: own + i for i in range(bands)}
         at = count + bands
         for i, g in enumerate(self.viewed_inputs):
             if g.views:
                 at += len(g.views)
                 positions[at - 1] = i
-        positions |= {position: position - view_count for position in range(at, last)}
+        positions |= {position: position - view_count - (count - own) for position in range(at, last)}
         if last - 1 not in positions or any(a not in positions for n in graph.nodes[at:last] for a in n.args):
             return None
         inside = [Node(n.op, tuple(positions[a] for a in n.args)) for n in graph.nodes[at:last]]
@@ -100,11 +107,20 @@ class BoundaryViews:
         return core if self.wrap(core) == graph else None
 
     @property
+    def _place_of_inputs(self) -> dict[int, int]:
+        """Per position of an input in the program, its number among the inputs."""
+        inputs = (p for p, node in enumerate(self.graph.nodes) if isinstance(node.op, Input))
+        return {position: number for number, position in enumerate(inputs)}
+
+    @property
     def inputs(self) -> tuple[Node, ...]:
         """The inputs of the core, which are the program's inputs under their views."""
-        return tuple(
-            Node(replace(op, type=g.type)) for op, g in zip(self.graph.inputs, self.viewed_inputs, strict=True)
-        )
+        found: list[Node] = []
+        for g in self.viewed_inputs:
+            op = self.graph.nodes[g.input].op
+            assert isinstance(op, Input), "it is the position of an input"
+            found.append(Node(replace(op, type=g.type)))
+        return tuple(found)
 
 
 def split_boundary_views(graph: SGraph) -> BoundaryViews:
@@ -117,13 +133,13 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
             used[a].append(p)
     viewed_inputs: list[ViewedInput] = []
     for position, node in enumerate(graph.nodes):
-        if not isinstance(node.op, Input):
+        if not isinstance(node.op, Input) or node.op.type.dtype in INTEGERS:
             continue
-        views: tuple[FreeView, ...] = ()
+        views: tuple[InputView, ...] = ()
         at = frozenset({position})
         while not outputs & at:
             users = sorted({u for p in at for u in used.get(p, [])})
-            view = _common_view({graph.nodes[u].op for u in users})
+            view = _common_view({graph.nodes[u] for u in users})
             if view is None or not outputs.isdisjoint(users):
                 break
             views, at = (*views, view), frozenset(users)
@@ -140,9 +156,10 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
     return BoundaryViews(graph, tuple(viewed_inputs), result, tuple(result_views))
 
 
-def _common_view(ops: set[Op]) -> FreeView | None:
-    """The view that all of these operators are; None if they differ or are no free view."""
-    if len(ops) != 1:
+def _common_view(readers: set[Node]) -> InputView | None:
+    """The view that all of these nodes are, of tensors that are equal; None if they differ or are no free view."""
+    views = {(node.op, node.args[1:]) for node in readers}
+    if len(views) != 1:
         return None
-    (op,) = ops
-    return op if isinstance(op, Permute | Reshape | Slice) else None
+    ((op, integers),) = views
+    return (op, integers) if isinstance(op, Permute | Reshape | Slice | Lookup) else None

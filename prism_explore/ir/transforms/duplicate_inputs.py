@@ -95,7 +95,8 @@ class DuplicatedInputs:
         copies_of: dict[_ViewedName, list[int]] = {}
         for n, viewed in enumerate(split_boundary_views(self.program.graph).viewed_inputs):
             name = self.program.inputs[n].name
-            copies_of.setdefault((self.copies.get(name, name), viewed.views), []).append(n)
+            views = tuple(view for view, _ in viewed.views)
+            copies_of.setdefault((self.copies.get(name, name), views), []).append(n)
         viewed_names: dict[int, _ViewedName] = {}
         at: dict[int, int] = {}
         for position, node in enumerate(graph.nodes):
@@ -175,7 +176,8 @@ def duplicate_inputs(program: TensorProgram) -> DuplicatedInputs:
     program = hoist_views(program)
     named = axes_of(program.graph).of
     repeated = repeated_axes(named)
-    if not repeated or program.graph.further:  # the copies are told apart by the dims of the one result
+    # Copies are told apart by the dims of the one result, and by chains of views, which lookups are not.
+    if not repeated or program.graph.further or program.graph.index_limits:
         return DuplicatedInputs(program)
     duplicated = _duplicate(program, named, repeated)
     if len(duplicated.copies) and len(repeated_axes(axes_of(duplicated.program.graph).of)) < len(repeated):

@@ -97,7 +97,7 @@ def laid_out(
 
 
 def _scale_rows(out: Array, array: Array, rng: np.random.Generator) -> None:
-    if array.ndim < 2 or array.dtype == np.bool_:
+    if array.ndim < 2 or array.dtype.kind in "bi":
         out[...] = array
         return
     powers = rng.uniform(-4, 3, size=(array.shape[0],) + (1,) * (array.ndim - 1))
@@ -112,12 +112,13 @@ def _zero_rows(out: Array, array: Array) -> None:
 
 
 def _float64_arrays(inputs: Mapping[str, Array], memory: npt.NDArray[np.uint8]) -> dict[str, Array]:
-    """A float64 array per input, stored in the same order of dims, in this memory as far as it goes."""
+    """A float64 array per input, int64 of integers, stored in the same order of dims, in this memory as far as it goes."""
     found: dict[str, Array] = {}
     for name, array in inputs.items():
         order = sorted(range(array.ndim), key=lambda d: -array.strides[d])
         own, memory = memory[: 8 * array.size], memory[ceil(8 * array.size / ALIGNMENT) * ALIGNMENT :]
-        flat = own.view(np.float64) if own.size == 8 * array.size else np.empty(array.size)
+        dtype = np.int64 if array.dtype.kind == "i" else np.float64
+        flat = own.view(dtype) if own.size == 8 * array.size else np.empty(array.size, dtype)
         found[name] = flat.reshape([array.shape[d] for d in order]).transpose(np.argsort(order))
     return found
 

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
+from prism_explore.ir.dims import ONE
 from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import TensorType, numpy_dtype
+from prism_explore.ir.tensors import INTEGERS, TensorType, numpy_dtype
 from prism_explore.targets.cpus import cores
 
 RING_BYTES = 2 << 30
@@ -204,6 +205,9 @@ def random_inputs(
         place = None if into is None else into[i.name]
         if i.type.dtype == "bool":
             drawn = draw_bits(rng, shape)
+        elif i.type.dtype in INTEGERS:
+            limits = program.graph.index_limits.get(i.name, (ONE,))
+            drawn = rng.integers(min(d.value(shapes) for d in limits), size=shape, dtype=numpy_dtype(i.type.dtype))
         else:
             drawn = _normal(rng, shape, i.type.storage_order, place).astype(numpy_dtype(i.type.dtype), copy=False)
         if place is not None and drawn is not place:

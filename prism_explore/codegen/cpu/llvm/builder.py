@@ -60,10 +60,10 @@ class _Tile(ir.types.Type):
 
 
 _TILE = _Tile()
-STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16, "bool": I8}
-"""The LLVM type of each dtype in memory; a bfloat16 is stored as the upper half of a float32."""
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
+STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16, "bool": I8, "i64": I64, "i32": I32}
+"""The LLVM type of each dtype in memory; a bfloat16 is stored as the upper half of a float32."""
 POINTER = ir.PointerType()
 REASSOCIATE = ("reassoc",)
 NO_SIGNED_ZEROS = ("nsz",)
@@ -260,6 +260,12 @@ class FunctionBuilder:
             one = self.load(memory, self.index_sum(offset, lane * stride), 0)
             value = self.llvm.insert_element(value, one, I32(lane))
         return value
+
+    def load_integer(self, memory: Memory, offset):
+        """Load an integer as an index."""
+        place = self.advance(memory, offset).pointer
+        found = self.llvm.load(place, typ=STORED[memory.dtype], align=BYTES[memory.dtype])
+        return found if memory.dtype == "i64" else self.llvm.sext(found, I64)
 
     def store(self, value, memory: Memory, offset, stride: int = 1) -> None:
         """Store a scalar or a vector, its lanes `stride` elements apart; rounded to nearest, ties to even."""
