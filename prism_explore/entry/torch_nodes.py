@@ -26,7 +26,8 @@ CALLS = ("call_function", "call_method")
 """The kinds of nodes that compute something."""
 
 FLOATS = {"float32", "bfloat16", "float16"}
-"""What kernels store; `bool` is read as a mask."""
+"""What kernels store; `bool` is read as a mask, and integers as positions."""
+READ = FLOATS | {"bool", "int64", "int32"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def translation_of(node: Any) -> Translation:
         return _translation_of_several(source) if several else Translation("its result is no tensor")
     for tensor in (*(value_of(n) for n in node.all_input_nodes), results):
         if hasattr(tensor, "dtype"):
-            if dtype_name(tensor.dtype) not in FLOATS | {"bool"}:
+            if dtype_name(tensor.dtype) not in (FLOATS | {"bool"} if tensor is results else READ):
                 return Translation(f"it has a tensor of {dtype_name(tensor.dtype)}")
             if 0 in tensor.shape:
                 return Translation("it has a tensor without elements")
@@ -93,7 +94,10 @@ def translation_of(node: Any) -> Translation:
         return Translation("its result is a mask, which regions read as an input")
     if not any(hasattr(value_of(n), "dtype") for n in node.all_input_nodes):
         return Translation("it reads no tensor")
-    return _translated(_Description(node_text(source), *_single(source), dtype_name(results.dtype)))
+    found = _translated(_Description(node_text(source), *_single(source), dtype_name(results.dtype)))
+    integers = [dtype_name(x.dtype) for x in map(value_of, node.all_input_nodes) if hasattr(x, "dtype")]
+    integers = [dtype for dtype in integers if dtype not in FLOATS | {"bool"}]
+    return Translation(f"it has a tensor of {integers[0]}") if found.obstacle and integers else found
 
 
 def _translation_of_several(node: Any) -> Translation:

@@ -194,8 +194,6 @@ class Translation:
 
     def _declare(self, view: View) -> int:
         source, t = self._sources[view.placeholder]
-        if t.dtype in INTEGERS:
-            raise self.unsupported(f"{source!r}, a tensor of dtype {NAMES[t.dtype]}", "kernels compute with floats")
         taken = {b.name for b in self.bindings}
         bare = valid_name(source)
         name = next(n for n in (bare, f"{bare}_t", *(f"{bare}_t{k}" for k in range(2, 99))) if n not in taken)
@@ -433,12 +431,24 @@ class Translation:
     def at(self, value: Value) -> int:
         """The position of a value in the program."""
         if isinstance(value, View):
-            return self._inputs[value] if value in self._inputs else self._declare(value)
+            source, t = self._sources[value.placeholder]
+            if t.dtype in INTEGERS:
+                raise self.unsupported(f"{source!r}, a tensor of dtype {NAMES[t.dtype]}", "kernels compute with floats")
+            return self._position_of(value)
         if isinstance(value, int):
             return value
         if isinstance(value, MaskedConstant):
             return self._constant_tensor(value)
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
+
+    def integer_input(self, value: Value) -> int | None:
+        """The position of an integer argument, which only lookups read; None for all else."""
+        if not isinstance(value, View) or self._sources[value.placeholder][1].dtype not in INTEGERS:
+            return None
+        return self._position_of(value)
+
+    def _position_of(self, view: View) -> int:
+        return self._inputs[view] if view in self._inputs else self._declare(view)
 
     def _size_tensor(self, size: Dim) -> int:
         """A size as a number: the sum of as many ones."""
@@ -450,7 +460,7 @@ class Translation:
         if c.if_true is None or c.if_false is None or not isinstance(c.condition, DiagonalBand):
             raise self.unsupported("a constant tensor used here", "pass it as an argument")
         rows, columns = (ONE, ONE) if c.is_uniform else c.dims[-2:]
-        dtypes: list[DType] = [t.dtype for _, t in self._sources.values() if t.dtype != "bool"]
+        dtypes: list[DType] = [t.dtype for _, t in self._sources.values() if t.dtype not in INTEGERS | {"bool"}]
         band = c.condition if not c.is_uniform else DiagonalBand(None, None)
         out = self.build.add(Band(rows, columns, band.low, band.high, dtypes[0] if dtypes else "f32"), line=self.line)
         difference = c.if_true if c.is_uniform else c.if_true - c.if_false

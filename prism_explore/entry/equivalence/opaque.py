@@ -116,10 +116,19 @@ class Congruence:
         returned = [r for r in flat.program.results if r is not None][number]
         if not isinstance(returned, TensorRef):
             return f"{returned!r} is returned, which is no tensor"
-        if returned.name not in flat.position:  # an integer result is known by its label alone
-            name = self._named(flat.label[returned.name], TensorType(()))
-            flat.position[returned.name] = flat.input(self._inputs[name])
-        return flat.position[returned.name]
+        return self._position(flat, returned.name, TensorType(()))
+
+    def _position(self, flat: _Flat, name: str, t: TensorType) -> int:
+        """The position of a tensor; integers, which are known by their label, get one when they are read or returned.
+
+        Args:
+            flat: the side.
+            name: of the tensor.
+            t: the type of the free input that stands for integers.
+        """
+        if name not in flat.position:
+            flat.position[name] = flat.input(self._inputs[self._named(flat.label[name], t)])
+        return flat.position[name]
 
     # ------------------------------------------------------------ one side
     def _flat(self, side: Code, given: Exported) -> _Flat:
@@ -143,7 +152,7 @@ class Congruence:
             for n, (node, line) in enumerate(zip(inner.graph.nodes, inner.lines, strict=True)):
                 if isinstance(node.op, Input):
                     binding = source[node.op.name]
-                    at = flat.position[binding.source]
+                    at = self._position(flat, binding.source, node.op.type)
                     moved[n] = flat.add(Permute(binding.permute), (at,), line) if binding.permute else at
                 else:
                     moved[n] = flat.add(node.op, tuple(moved[a] for a in node.args), line)

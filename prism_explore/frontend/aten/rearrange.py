@@ -68,17 +68,22 @@ def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = No
     return stepped(t, t.value(x), along, first, steps_in(t, end - first, int(step)), int(step))
 
 
-# ---------------------------------------------------------------- reads at known positions
+# ---------------------------------------------------------------- reads at positions
 def _at_positions(t: Translation, x: Any, along: int, index: Any, what: str) -> Value:
-    """The parts of one dim at evenly spaced positions, which have dims of their own."""
+    """The parts of one dim at positions, which have dims of their own: evenly spaced ones, or an integer input's."""
     positions = t.value(index)
+    integers = t.integer_input(positions)
+    if integers is not None:
+        return t.build.lookup(t.tensor(x), integers, along, t.line)
     match positions:
         case Ramp(dims, steps, offset):
             pass
         case MaskedConstant(dims, _, Fraction() as number) if positions.is_uniform:
             steps, offset = (0,) * len(dims), constants.integer_dim(int(number))
         case _:
-            raise t.unsupported(f"{what} at positions that depend on data", "evenly spaced numbers are supported")
+            raise t.unsupported(
+                f"{what} at positions that are computed", "an integer argument and evenly spaced numbers are supported"
+            )
     moving = [d for d, step in enumerate(steps) if step and not dims[d].is_one]
     if len(moving) > 1 or any(steps[d] < 0 for d in moving):
         raise t.unsupported(

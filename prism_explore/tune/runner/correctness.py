@@ -112,7 +112,7 @@ def _zero_rows(out: Array, array: Array) -> None:
 
 
 def _float64_arrays(inputs: Mapping[str, Array], memory: npt.NDArray[np.uint8]) -> dict[str, Array]:
-    """A float64 array per input, int64 of integers, stored in the same order of dims, in this memory as far as it goes."""
+    """A float64 or int64 array per input, stored in the same order of dims, in this memory as far as it goes."""
     found: dict[str, Array] = {}
     for name, array in inputs.items():
         order = sorted(range(array.ndim), key=lambda d: -array.strides[d])

@@ -43,10 +43,10 @@ def draw_inputs(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     seed: int,
     between: tuple[float, float] = RANGE,
-    limits: Mapping[str, int] = NO_LIMITS,
     masks: frozenset[str] = frozenset(),
     bools: frozenset[str] = frozenset(),
     compared: frozenset[str] = frozenset(),
+    limits: Mapping[str, int] = NO_LIMITS,
 ) -> dict[str, Array]:
     """Random float64 inputs, the same for the same seed.
 

@@ -414,7 +414,7 @@ class Refuter:
         self, instance: Instance, seed: int, between: tuple[float, float]
     ) -> Trial | Counterexample | Untried:
         """A trial in high precision, with x/0 = 0."""
-        inputs = draw_inputs(instance.shapes, seed, between, dict(instance.limits), *self._drawn)
+        inputs = draw_inputs(instance.shapes, seed, between, *self._drawn, dict(instance.limits))
         graphs = instance.program, instance.candidate
         limit = UNBOUNDED if any(contains(graph, is_mask) for graph in graphs) else inf
         try:
@@ -439,7 +439,7 @@ class Refuter:
         return Counterexample(instance.sizes, seed, worst, expected, found, largest, between, "decimals")
 
     def _run_program(self, instance: Instance, seed: int, between: tuple[float, float]) -> Expected:
-        inputs = draw_inputs(instance.shapes, seed, between, dict(instance.limits), *self._drawn)
+        inputs = draw_inputs(instance.shapes, seed, between, *self._drawn, dict(instance.limits))
         recorded: list[Array] = []
         with np.errstate(all="ignore"):
             try:

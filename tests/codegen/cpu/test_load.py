@@ -259,3 +259,28 @@ def test_a_view_with_gaps_between_its_elements_is_refused(norm) -> None:
     x = packed["a"].reshape(inputs["x"].shape)
     with pytest.raises(ShapeError, match="gaps"):
         kernel(x, *[v.astype(np.float32) for k, v in inputs.items() if k != "x"])
+
+
+def looked_up(dtype: str, kind: str):
+    text = f"sgraph\n  x = input {dtype}[7, 19]\n  i = input {kind}[n]\n  %2 = lookup(x, i, dim=0)\n  return %2"
+    made = emit(verified(parse(text)), Parameters(()), {"n": 5}, CPU)
+    assert isinstance(made, Kernel), made
+    return load(made)
+
+
+@pytest.mark.parametrize("kind", ["i64", "i32"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_a_lookup_copies_the_rows_at_the_positions(dtype, kind):
+    x = torch.randn(7, 19).to(torch.float32 if dtype == "f32" else torch.bfloat16)
+    i = torch.tensor([6, 0, 3, 3, 1], dtype=torch.int64 if kind == "i64" else torch.int32)
+
+    assert torch.equal(looked_up(dtype, kind)(x, i), x[i.long()])
+
+
+@pytest.mark.parametrize("wrong", [-1, 7, 1 << 40])
+def test_a_position_outside_of_the_table_is_refused_before_anything_is_read(wrong):
+    kernel, x = looked_up("f32", "i64"), torch.randn(7, 19)
+
+    for positions in (torch.tensor([0, wrong, 1, 2, 3]), np.array([0, wrong, 1, 2, 3])):
+        with pytest.raises(ShapeError, match=rf"'i' has the position {wrong}; .* positions 0 to 6"):
+            kernel(x if isinstance(positions, torch.Tensor) else x.numpy(), positions)

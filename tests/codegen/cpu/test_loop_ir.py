@@ -18,6 +18,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Constant,
     Contract,
     Fold,
+    Gather,
     LoopNest,
     LoopProgram,
     Map,
@@ -25,6 +26,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     PrefixSum,
     RangeTest,
     Read,
+    positions_of,
 )
 from prism_explore.codegen.cpu.loop_text import show_expression, show_loops
 from prism_explore.codegen.cpu.lower_block import MAX_HOISTED_BYTES
@@ -83,10 +85,13 @@ def _run_statement(s, at: dict[str, int], memory: dict[Buffer, np.ndarray]) -> N
     if isinstance(s, PrefixSum):
         _run_prefix_sum(s, at, memory)
         return
+    row = s.positions if isinstance(s, Gather) else None
     along = s.along if isinstance(s, Fold) else ()
     fresh = set()
     for point in product(*(range(r.extent) for r in s.domain)):
         here = {**at, **{r.name: i for r, i in zip(s.domain, point, strict=True)}}
+        if row is not None:
+            here[s.variable] = int(memory[row.buffer.root][_offset(row, here)])
         element = _offset(s.target, here)
         number = _number(s.value, here, memory)
         if s.accumulates or (along and element in fresh):
@@ -278,3 +283,22 @@ def test_an_extent_that_is_not_divisible_is_rejected() -> None:
 def test_an_input_as_the_result_is_refused() -> None:
     with pytest.raises(ShapeError, match="nothing to compile"):
         lower_graph(parse("sgraph\n  x = input f32[4]\n  return x"))
+
+
+LOOKUPS = parse("""sgraph
+  x = input f32[3, v, 5]
+  i = input i64[2, 4]
+  w = input f32[5, 6]
+  %3 = lookup(x, i, dim=1)
+  %4 = matmul(%3, w)
+  return %4""")
+
+
+def test_loops_of_a_lookup_read_the_row_at_each_position():
+    rng = np.random.default_rng(0)
+    given = {"x": rng.random((3, 7, 5)), "i": rng.integers(7, size=(2, 4)), "w": rng.random((5, 6))}
+    program = lower_graph(LOOKUPS.substitute({"v": 7}))
+
+    assert {"i": 7} == positions_of(program)
+    assert "k3[d0, d1, d2, d3] = x[d0, row, d3] where row = i[d1, d2]  for d1<2, d2<4, d3<5" in show_loops(program)
+    np.testing.assert_allclose(run(program, given), np.take(given["x"], given["i"], axis=1) @ given["w"])

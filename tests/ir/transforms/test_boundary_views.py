@@ -6,7 +6,7 @@ import pytest
 from prism_explore.ir.axes import axes_of, unchanged_axes
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.ir.ops import Input, Permute, Reshape, ViewOp
+from prism_explore.ir.ops import Input, Lookup, MatMul, Node, Permute, Reshape, ViewOp
 from prism_explore.ir.text import parse_program, show
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 
@@ -153,3 +153,34 @@ def test_equal_views_of_equal_axes_give_equal_axes():
 )
 def test_a_reshape_keeps_the_axes_before_and_behind_what_it_regroups(before, after, expected):
     assert expected == unchanged_axes(before, after)
+
+
+LOOKED_UP = parse_program("""program looked_up
+  x = input f32[b, 6]
+  i = input i64[n]
+  t = input f32[v, 2, 3]
+  %3 = reshape(t, dims=[v, 6])
+  %4 = lookup(%3, i, dim=0)
+  %5 = reshape(x, dims=[6, b])
+  %6 = matmul(%4, %5)
+  return %6""")
+
+
+def test_a_lookup_of_an_input_is_one_of_its_views():
+    peeled = split_boundary_views(LOOKED_UP.graph)
+
+    assert [("x", "f32[6, b]"), ("t", "f32[n, 6]")] == [(n.op.name, str(n.op.type)) for n in peeled.inputs]
+    assert (6,) == peeled.core
+    core = SGraph((*peeled.inputs, Node(MatMul(), (1, 0))), 2)
+    wrapped = peeled.wrap(core)
+    assert show(wrapped).count("lookup") == 1
+    assert peeled.unwrap(wrapped) == core
+    sizes = {"x": np.random.rand(4, 6), "i": np.array([2, 0]), "t": np.random.rand(3, 2, 3)}
+    np.testing.assert_allclose(evaluate(wrapped, sizes), evaluate(LOOKED_UP, sizes))
+
+
+def test_a_table_that_is_looked_up_by_two_inputs_is_read_as_it_is():
+    text = show(LOOKED_UP).replace("%6 = matmul(%4, %5)", "%6 = matmul(%3, %5)\n  %7 = add(%6, %6)")
+    program = parse_program(text.replace("return %6", "%8 = lookup(%7, i, dim=0)\n  return %8"))
+
+    assert any(isinstance(program.graph.nodes[p].op, Lookup) for p in split_boundary_views(program.graph).core)
