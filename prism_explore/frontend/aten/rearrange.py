@@ -73,7 +73,7 @@ def _at_positions(t: Translation, x: Any, along: int, index: Any, what: str) -> 
     """The parts of one dim at positions, which have dims of their own: evenly spaced ones, or an integer input's."""
     positions = t.value(index)
     integers = t.integer_input(positions)
-    if integers is not None:
+    if integers is not None and t.dims(x):
         return t.build.lookup(t.tensor(x), integers, along, t.line)
     match positions:
         case Ramp(dims, steps, offset):

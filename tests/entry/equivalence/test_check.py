@@ -364,3 +364,19 @@ def test_the_command_line_compares_two_functions(capsys):
     ):
         assert main(["check", *arguments]) == 2
         assert message in capsys.readouterr().err
+
+
+LOOKED_UP = {"i": px.T("b", "n", dtype="i64"), "w": px.T(20, 8)}
+
+
+@pytest.mark.parametrize(
+    ("g", "outcome"),
+    [
+        (lambda i, w: torch.nn.functional.embedding(i, torch.softmax(w, -1)), "proved"),
+        (lambda i, w: torch.nn.functional.embedding(i, torch.softmax(w, 0)), "refuted"),
+    ],
+)
+def test_a_lookup_commutes_with_what_works_on_rows_alone(g, outcome):
+    found = px.check(lambda i, w: torch.softmax(torch.nn.functional.embedding(i, w), -1), g, inputs=LOOKED_UP)
+
+    assert found.outcome == outcome
