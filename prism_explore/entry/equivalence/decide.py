@@ -212,7 +212,7 @@ def _refuted(
 
 
 def _witness_of(program: TensorProgram, found: Counterexample, flipped: bool) -> Witness | None:
-    """The counterexample of the prover with its inputs; None for exact arithmetic in a finite field, and for lookups."""
+    """The counterexample of the prover with its inputs; None for exact arithmetic in a finite field and lookups."""
     if found.arithmetic == "prime fields" or program.graph.index_limits:  # positions depend on both sides' dims
         return None
     sizes = dict(found.sizes)
