@@ -203,6 +203,7 @@ def random_inputs(
     for i in program.inputs:
         shape = tuple(d.value(shapes) for d in i.type.dims)
         place = None if into is None else into[i.name]
+        drawn: Array
         if i.type.dtype == "bool":
             drawn = draw_bits(rng, shape)
         elif i.type.dtype in INTEGERS:
