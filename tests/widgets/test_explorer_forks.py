@@ -110,6 +110,7 @@ def test_a_doubtful_time_is_measured_again_by_one_click(monkeypatch: pytest.Monk
     assert button.python == "sess = sess.time_again()"
     assert seen.transport.events == len(again.journal)
     assert again.journal.origin.note == "timed again"
+    assert [link.label for link in seen.lineage.path] == ["rms_linear_small", "fork 1: timed again"]
 
 
 def test_a_fork_in_python_is_linked_and_not_shown(sess: px.Session) -> None:

@@ -8,7 +8,11 @@ from typing import Any
 from prism_explore.diagnose.jobs import Question
 from prism_explore.events.format import fork_text
 from prism_explore.events.kinds import SearchForked
+from prism_explore.widgets.drawing.text_metrics import shorten
 from prism_explore.widgets.panels.sections import LineageSection, SearchLink
+
+MAX_NOTE_CHARACTERS = 24
+"""Length of a note in a button; its tooltip has all of it."""
 
 
 def lineage_section(session: Any, cursor: int, can_fork: bool) -> LineageSection:
@@ -60,8 +64,9 @@ def _link(session: Any, current: bool) -> SearchLink:
     if origin is None:
         return SearchLink(_key(session), name, f"{name}: {state}", current)
     number = origin.fork.rpartition(".")[2]
-    where = f"at event {origin.at:,}" if origin.at else "with other settings"
-    return SearchLink(_key(session), f"fork {number} {where}", f"{fork_text(origin)}\n{state}", current)
+    where = f" at event {origin.at:,}" if origin.at else " with other settings"
+    what = f": {shorten(origin.note, MAX_NOTE_CHARACTERS)}" if origin.note else where
+    return SearchLink(_key(session), f"fork {number}{what}", f"{fork_text(origin)}\n{state}", current)
 
 
 def _key(session: Any) -> str:
