@@ -175,10 +175,11 @@ class Session(Record):
         self._fork_count = 0
         self._fork_lock = threading.Lock()
         self._step_log = StepLog()
-        self.id = register(self)
-        """A short id of this session in this process, such as s1; `compare` takes it."""
         self._lease = lease_for(self)
         self.task, self.traced = task, task.reference
+        # Not before it has a name: explorers of other sessions list this one from now on.
+        self.id = register(self)
+        """A short id of this session in this process, such as s1; `compare` takes it."""
         self.selection: str | None = None
         self._progress = Progress()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}

@@ -282,3 +282,14 @@ def test_what_cannot_be_adopted_says_why():
         parent.adopt(3)
     with pytest.raises(px.ShapeError, match="changes nothing"):
         parent.adopt(parent.what_if())
+
+
+def test_a_session_has_a_name_when_other_explorers_list_it(monkeypatch):
+    names = []
+    monkeypatch.setattr("prism_explore.session.session.register", lambda live: names.append(live.name) or "s0")
+
+    sess = session()
+    sess.step(60)
+    sess.fork(at=40)
+
+    assert names == [PROGRAM.name, f"{PROGRAM.name}.1"]
