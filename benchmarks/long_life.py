@@ -7,9 +7,9 @@ A search is a whole one: enumeration, proofs, tuning of two trials in a worker p
 `close`. By default the program is a text; with `--traced` it is torch code, a new function each time, of which
 `torch.export` keeps about 0.3 MB for good (`tests/session/test_memory.py`).
 
-On 2026-11-26, on 2 vCPUs of an Intel Xeon with other work beside it: 11 files, 1 thread and 2 processes in each row, and
-0.26 MB more per search, from 179 MB after ten to 202 MB after a hundred, with as many Python objects. A run of LLVM's
-passes keeps that: llvmlite's pass manager does not free all of it, 0.06 MB for a module of one instruction.
+On 2026-11-26, on 2 vCPUs of an Intel Xeon with other work beside it: 11 files, 1 thread and 2 processes in each row,
+and 0.26 MB more per search, from 179 MB after ten to 202 MB after a hundred, with as many Python objects. A run of
+LLVM's passes keeps memory: llvmlite's pass manager does not free all of it, 0.06 MB for a module of one instruction.
 """
 
 from __future__ import annotations
