@@ -184,6 +184,8 @@ class BaselineWorker:
 
     def _export_all(self) -> None:
         """Write the exported code of each baseline to a file, or the reason why it could not be exported."""
+        if self._codes:
+            self.worker.delete_at_the_end(self._folder.name)
         for baseline, code in self._codes.items():
             path = Path(self._folder.name) / ("library.pt2" if baseline is LIBRARY_CALL else "reference.pt2")
             self._paths[baseline] = path

@@ -13,7 +13,8 @@ with system libraries, and for a GPU the driver does not survive a fork; workers
 
 There are two: one for workers that import nothing more and are forked at once, and one for the others. The second and
 its workers can be stopped for a moment (`stopped`) while a kernel is timed, and it can be held (`hold`) until the first
-kernel was. If the parent dies meanwhile, the first server lets them continue, so that they notice it and end.
+kernel was. If the parent dies meanwhile, the first server lets them continue, so that they notice it and end, and
+deletes folders that only the parent's end deletes otherwise (`delete_at_the_end`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import gc
 import importlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -245,6 +247,17 @@ def _continue_at_the_end(environment: Mapping[str, str], pid: int) -> None:
         _server(environment, ()).request({"do": "continue at the end", "pid": pid})
 
 
+def delete_at_the_end(environment: Mapping[str, str], folder: str) -> None:
+    """Have the first server delete a folder when this process has ended, also where it was killed.
+
+    Args:
+        environment: of the workers.
+        folder: with its files.
+    """
+    with contextlib.suppress(OSError):  # no server can be started; the folder then stays if this process is killed
+        _server(environment, ()).request({"do": "delete at the end", "folder": folder})
+
+
 def hold() -> None:
     """Stop the server that imports, if there is one, until `release`, or until the end of a `stopped` block."""
     _signal_importing(signal.SIGSTOP)
@@ -314,13 +327,15 @@ def main(
         os.environ[_NUMPY_THREADS] = blas_threads
     gc.disable()  # modules are kept, and collecting among them takes a third of the time of importing torch
     _import((*_NEEDED_BY_ALL, *imports))
-    to_continue = set(at_the_end)
+    to_continue, to_delete = set(at_the_end), set[str]()
     with socket.socket(fileno=descriptor) as parent:
         while True:
             text, files, _, _ = socket.recv_fds(parent, _MESSAGE_BYTES, 3)
             if not text:
                 for pid in to_continue:
                     signal_group(pid, signal.SIGCONT)
+                for folder in to_delete:
+                    shutil.rmtree(folder, ignore_errors=True)
                 return
             request = json.loads(text)
             if request["do"] == "wait":
@@ -328,6 +343,9 @@ def main(
                 answer = {"status": os.waitstatus_to_exitcode(status)}
             elif request["do"] == "continue at the end":
                 to_continue.add(int(request["pid"]))
+                answer = {}
+            elif request["do"] == "delete at the end":
+                to_delete.add(str(request["folder"]))
                 answer = {}
             else:
                 _import(request["imports"])

@@ -178,6 +178,15 @@ class Worker:
         self._is_closed = False
         _RUNNING.discard(self)
 
+    def delete_at_the_end(self, folder: str) -> None:
+        """Have a folder for this worker deleted when this process has ended, also where it was killed.
+
+        Args:
+            folder: with its files; where no worker is forked, it is not deleted.
+        """
+        if fork_server.IS_SUPPORTED and not self._on_gpu:
+            fork_server.delete_at_the_end(_environment(self._threads), folder)
+
     def start(self) -> None:
         """Start the process in the background, so that the first request need not wait for it."""
         if self._process is None and self._starting is None:

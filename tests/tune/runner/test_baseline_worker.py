@@ -147,12 +147,14 @@ def test_a_server_that_was_held_when_its_parent_died_ends() -> None:
     assert wait_until(lambda: not is_alive(pid))
 
 
-def test_a_worker_that_was_stopped_when_its_parent_died_ends() -> None:
+def test_a_worker_that_was_stopped_when_its_parent_died_ends_and_its_files_are_deleted(tmp_path: Path) -> None:
     code = (
-        "import os, signal\n"
+        "import os, signal, tempfile\n"
+        f"tempfile.tempdir = {str(tmp_path)!r}\n"
         "from tests.tune.runner.test_baseline_worker import BASELINES, made\n"
         "started = made(BASELINES[0])\n"
         "started.prepare({})\n"
+        "assert os.listdir(tempfile.tempdir)\n"
         "with started.stopped():\n"
         "    print(started.worker.pid, flush=True)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -160,3 +162,4 @@ def test_a_worker_that_was_stopped_when_its_parent_died_ends() -> None:
     pid = printed_pid(code)
 
     assert wait_until(lambda: not is_alive(pid))
+    assert wait_until(lambda: not list(tmp_path.iterdir()))
