@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import mmap
 import os
 import random
@@ -64,7 +65,9 @@ class Whole:
 
 
 def whole(workload: Workload) -> Whole:
-    """Run a workload to its end."""
+    """Run a workload to its end, after its imports."""
+    for name in workload.imports:
+        importlib.import_module(name)
     with _new_folder() as folder:
         began_s = time.monotonic()
         status = _wait(_fork(lambda: _work(workload, folder, None), folder), MOST_S)

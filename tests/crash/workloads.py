@@ -48,6 +48,8 @@ class Workload:
     work: Callable[[Session, Path], None]
     has_workers: bool
     """Whether it compiles and times kernels in worker processes."""
+    imports: tuple[str, ...] = ()
+    """What is imported before the first instant: an interrupt within an import leaves modules of torch half made."""
     in_tests: bool = True
     """Whether it is quick enough for the tests."""
 
@@ -96,10 +98,11 @@ def _all_rivals(sess: Session, _: Path) -> None:
     sess.best("all rivals")
 
 
+TORCH = ("torch.export", "torch._dynamo")
 WORKLOADS = (
     Workload("search", _search, _run, has_workers=False),
     Workload("saving", _search, _save_each_step, has_workers=False, in_tests=False),
     Workload("tuning", _tuning, _run, has_workers=True),
-    Workload("best", _timed, _best, has_workers=True, in_tests=False),
-    Workload("rivals", lambda f: _timed(f, time_to_beat_s="baselines"), _all_rivals, has_workers=True, in_tests=False),
+    Workload("best", _timed, _best, has_workers=True, imports=TORCH, in_tests=False),
+    Workload("rivals", lambda f: _timed(f, time_to_beat_s="baselines"), _all_rivals, True, TORCH, False),
 )

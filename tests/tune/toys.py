@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -101,6 +102,7 @@ def _verified(name: str, program: TensorProgram, graph: Any, uses: tuple[AxisUse
 
 # ---------------------------------------------------------------- a code generator
 FINE, SEGFAULT, HANG, NAN, WRONG, NO_EPS, NO_COMPILE, HOG, CHATTY, EXIT, REFUSED, RAISES = range(12)
+READ_AFTER, READ_BEFORE = 12, 13
 
 
 def choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
@@ -137,6 +139,10 @@ def load(kernel: Kernel) -> Callable[..., Any]:
                 os.system("echo noise")
             case 9:
                 os._exit(3)
+            case 12:
+                ctypes.string_at(arrays[0].ctypes.data + arrays[0].nbytes, 1)
+            case 13:
+                ctypes.string_at(arrays[0].ctypes.data - 1, 1)
             case 11:
                 raise RuntimeError("the kernel's own words")
             case _:

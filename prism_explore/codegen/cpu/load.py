@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from prism_explore.codegen.cpu.plan import Plan, plan
 from prism_explore.codegen.cpu.thread_pool import CallFrame, PoolKind, ThreadTeam, thread_team
 from prism_explore.errors import ShapeError
 from prism_explore.pipeline.stages import Kernel
+
+Allocate: TypeAlias = Callable[[ExpectedArgument, Array], tuple[Array, int]]
+"""A new result like another tensor, and the address of its first element."""
 
 
 def load(kernel: Kernel, pool: PoolKind = "auto") -> LoadedKernel:
@@ -65,8 +68,15 @@ class LoadedKernel:
         """The kernel's text."""
         return self.plan.source
 
-    def __call__(self, *inputs: Array, out: Array | None = None) -> Array:
+    def __call__(
+        self, *inputs: Array, out: Array | None = None, allocate: Allocate = ExpectedArgument.allocate_like
+    ) -> Array:
         """The result for these inputs; a tuple where there are several.
+
+        Args:
+            inputs: of the program, in order.
+            out: memory for the result; None for new memory.
+            allocate: makes a new result, and its address.
 
         Raises:
             ShapeError: a wrong number of inputs, a wrong shape, dtype or memory order, an integer that is no position
@@ -74,7 +84,7 @@ class LoadedKernel:
         """
         pointers = self._pointers(inputs)
         if out is None:
-            results, targets = zip(*(e.allocate_like(inputs[0]) for e in self._outputs), strict=True)
+            results, targets = zip(*(allocate(e, inputs[0]) for e in self._outputs), strict=True)
         else:
             results, targets = (out,), (self._checked_out(out, pointers),)
         try:

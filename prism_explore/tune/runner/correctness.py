@@ -18,7 +18,7 @@ from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
-from prism_explore.tune.runner.inputs import ALIGNMENT, InputRing, empty_inputs, random_inputs
+from prism_explore.tune.runner.inputs import ALIGNMENT, Guard, InputRing, empty_inputs, random_inputs
 
 TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7, "bool": 0.0}
 """Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
@@ -48,7 +48,12 @@ class ReferenceCase:
 
 
 def reference_cases(
-    program: TensorProgram, shapes: Mapping[str, int], seed: int, ring: InputRing | None = None
+    program: TensorProgram,
+    shapes: Mapping[str, int],
+    seed: int,
+    ring: InputRing | None = None,
+    *,
+    is_guarded: bool = False,
 ) -> tuple[ReferenceCase, ...]:
     """Random inputs, rows of very different magnitude, and rows of zeros.
 
@@ -61,6 +66,8 @@ def reference_cases(
         seed: of the inputs.
         ring: inputs of this program, shapes and seed, whose copies are not made yet. Its memory is used: to write
             memory for the first time takes most of the time here.
+        is_guarded: whether pages without access follow the inputs of one case, and precede those of another, so that a
+            kernel that reads or writes beyond them ends its process.
     """
     plain = laid_out(program, random_inputs(program, shapes, seed), shapes) if ring is None else ring.drawn
     wide = _float64_arrays(plain, np.zeros(0, np.uint8) if ring is None else ring.unfilled)
@@ -68,10 +75,11 @@ def reference_cases(
     def scale_rows(out: Array, array: Array) -> None:
         _scale_rows(out, array, np.random.default_rng(seed + 1))
 
+    start, end = ("start", "end") if is_guarded else (None, None)
     variants: tuple[tuple[str, Mapping[str, Array]], ...] = (
         ("random", plain),
-        ("rows of very different magnitude", laid_out(program, plain, shapes, scale_rows)),
-        ("rows of zeros", laid_out(program, plain, shapes, _zero_rows)),
+        ("rows of very different magnitude", laid_out(program, plain, shapes, scale_rows, end)),
+        ("rows of zeros", laid_out(program, plain, shapes, _zero_rows, start)),
     )
     return tuple(_case(name, program, inputs, wide) for name, inputs in variants)
 
@@ -81,6 +89,7 @@ def laid_out(
     inputs: Mapping[str, Array],
     shapes: Mapping[str, int],
     write: Callable[[Array, Array], None] = np.copyto,
+    guard: Guard | None = None,
 ) -> dict[str, Array]:
     """The inputs in the memory layout of their types; elements that share memory get one value.
 
@@ -89,8 +98,9 @@ def laid_out(
         inputs: an array per input.
         shapes: values of its symbols.
         write: writes an input, or a change of it, into new memory: its first argument.
+        guard: see `empty_inputs`.
     """
-    found = empty_inputs(program, shapes)
+    found = empty_inputs(program, shapes, guard)
     for name, out in found.items():
         write(out, inputs[name])
     return found

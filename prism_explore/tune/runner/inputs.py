@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import INTEGERS, TensorType, numpy_dtype
 from prism_explore.targets.cpus import cores
+from prism_explore.tune.runner.guarded_memory import guarded
 
 RING_BYTES = 2 << 30
 """Memory limit of a ring. If it is too small for a cold cache, `InputRing.is_cold` is False."""
@@ -27,6 +28,9 @@ MOST_SLOTS = 1 << 15
 
 ALIGNMENT = 64
 """Of every copy, in bytes."""
+
+
+Guard: TypeAlias = Literal["start", "end"]
 
 
 class InputRing:
@@ -169,10 +173,18 @@ class _Layout:
         return as_strided(own, self.shape, [s * self.dtype.itemsize for s in self.strides])
 
 
-def empty_inputs(program: TensorProgram, shapes: Mapping[str, int]) -> dict[str, Array]:
-    """Aligned memory for every input in the layout of its type; elements along an expanded dim share it."""
+def empty_inputs(program: TensorProgram, shapes: Mapping[str, int], guard: Guard | None = None) -> dict[str, Array]:
+    """Memory for every input in the layout of its type; elements along an expanded dim share it.
+
+    Args:
+        program: the program.
+        shapes: values of its symbols.
+        guard: the end of each input that is next to a page without access; aligned memory if None.
+    """
     layouts = {i.name: _Layout.of(i.type, shapes) for i in program.inputs}
-    return {name: layout.view(_zeros(layout.aligned_bytes)) for name, layout in layouts.items()}
+    if guard is None:
+        return {name: layout.view(_zeros(layout.aligned_bytes)) for name, layout in layouts.items()}
+    return {name: layout.view(guarded(layout.span_bytes, at_end=guard == "end")) for name, layout in layouts.items()}
 
 
 def _zeros(size: int) -> npt.NDArray[np.uint8]:

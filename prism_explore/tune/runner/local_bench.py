@@ -8,14 +8,17 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from prism_explore.codegen.cpu.load import LoadedKernel
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import check_results, reference_cases
+from prism_explore.tune.runner.guarded_memory import GuardedResults
 from prism_explore.tune.runner.inputs import RING_BYTES, InputRing
 from prism_explore.tune.runner.timing import InterleavedTimer
 
@@ -51,7 +54,7 @@ class LocalBench:
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
         self.ring = InputRing(program, shapes, seed, target.cold_bytes, most_bytes)
-        self.cases = reference_cases(program, shapes, seed, self.ring)
+        self.cases = reference_cases(program, shapes, seed, self.ring, is_guarded=True)
         if fill:
             self.ring.start_filling()
         is_16_bit = any(t.dtype in ("f16", "bf16") for t in program.graph.output_types)
@@ -79,7 +82,12 @@ class LocalBench:
             return Failure("tune.memory", "out of memory while compiling")
         except Exception as failure:
             return Failure("tune.compile", one_line(failure))
-        return self.check_callable(key, run)
+        found = self.check_callable(
+            key, partial(run, allocate=GuardedResults()) if isinstance(run, LoadedKernel) else run
+        )
+        if isinstance(found, CheckPassed):
+            self._runs[key] = run
+        return found
 
     def check_callable(self, key: str, run: Run, roundings: float = 1.0) -> CheckPassed | Failure:
         """The same for a callable, such as a baseline; see `check_results`."""

@@ -22,6 +22,8 @@ from tests.tune.toys import (
     HOG,
     NAN,
     NO_COMPILE,
+    READ_AFTER,
+    READ_BEFORE,
     SEGFAULT,
     TOY,
     fused,
@@ -91,6 +93,8 @@ def test_a_good_kernel_is_compared_and_timed_in_another_process(shared: Worker) 
     ("behave", "code", "words"),
     [
         (SEGFAULT, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
+        (READ_AFTER, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
+        (READ_BEFORE, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
         (EXIT, "tune.crash", "the worker died of exit status 3 while compiling and comparing"),
         (HOG, "tune.memory", "out of memory while running"),
         (NAN, "tune.wrong", "random: the result holds NaN where the program has a number"),
