@@ -357,7 +357,8 @@ def main(
                 for file in files:
                     os.close(file)
                 answer = {"pid": pid}
-            parent.send(json.dumps(answer).encode())
+            with contextlib.suppress(OSError):  # it was killed meanwhile: the next message is the end
+                parent.send(json.dumps(answer).encode())
 
 
 def _import(names: Sequence[str]) -> None:
