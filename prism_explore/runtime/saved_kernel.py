@@ -2,8 +2,9 @@
 
 The file is an archive of plain data: program and sGraph as text, parameters, the binding of arguments to inputs,
 measurements, and the source for people. Opening a file trusts nothing in it: the sGraph is proved equal to its program
-and tested by the refuter again, compiled for this machine, and compared with the reference in float64. Weights are not
-saved; pass them again, or a module that has them.
+and tested by the refuter again, compiled for this machine, and compared with the reference in float64. A kernel for a
+CPU is compared in a worker process, whose tensors lie between pages without access, before it runs in this one. Weights
+are not saved; pass them again, or a module that has them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
+from prism_explore.events.fastest import OURS
 from prism_explore.events.journal import Journal
 from prism_explore.frontend import ArgumentForm, Binding, ResultForm, Signature, bind_inputs, with_structure
 from prism_explore.frontend.argument_form import constant_from_plain, constant_to_plain
@@ -29,10 +31,13 @@ from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
 from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows
-from prism_explore.tune.runner.bench import Failure
+from prism_explore.targets import target
+from prism_explore.tune.runner.backend import CPU_LOADER
+from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.correctness import as_arrays, check_results, laid_out, reference_cases
 from prism_explore.tune.runner.inputs import random_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
+from prism_explore.tune.runner.worker import Worker
 from prism_explore.verify.prover import Prover
 
 FORMAT = FileFormat("prism-kernel", 1, "saved kernel", ".kernel")
@@ -185,6 +190,8 @@ class SavedKernel:
 def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> SavedKernel:
     """Load a saved kernel: prove it again, compile it for this machine, and compare it with its program.
 
+    A kernel for a CPU is first compiled and compared in a worker process, which takes about a second.
+
     Args:
         path: the file.
         module: the torch module whose parameters it uses, for a kernel of a module.
@@ -196,7 +203,8 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
     Raises:
         JournalVersionError: the file is no saved kernel, is damaged, or has a version that this code does not read.
         ShapeError: the kernel is not proved again, its parameters are not legal, or the module lacks a parameter.
-        TargetUnavailable: this machine cannot run the kernel, or the compiled kernel computes wrong values.
+        TargetUnavailable: this machine cannot run the kernel, or the compiled kernel computes wrong values, or it
+            crashes, reads or writes beyond its tensors, or takes more than a minute.
 
     Example:
         >>> import tempfile
@@ -234,15 +242,28 @@ def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> Saved
         note = "this version generates other code for the same tiles and loops on this machine"
     if measured.get("outrun"):
         note = f"{note}; {_TORCH_WAS_FASTER}" if note else _TORCH_WAS_FASTER
+    return SavedKernel(kernel, _load_checked(path, kernel, seed), signature, parameters, None, measured, note)
+
+
+def _load_checked(path: str | Path, kernel: Kernel, seed: int) -> Loaded:
+    """The compiled kernel, compared with its program; one for a CPU first runs in a worker process."""
+    program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
+    if kernel.backend == "cpu":
+        with Worker(program, shapes, target("cpu"), CPU_LOADER, seed=seed, fill=False) as worker:
+            _expect_passed(path, worker.check(OURS, kernel))
     try:
         compiled = load(kernel)
     except TargetUnavailable as error:
         raise TargetUnavailable(f"{path}: {error}") from None
-    loaded = SavedKernel(kernel, compiled, signature, parameters, None, measured, note)
-    checked = check_results(loaded.compiled, reference_cases(loaded.program, dict(kernel.shapes), seed))
+    if kernel.backend != "cpu":
+        _expect_passed(path, check_results(compiled, reference_cases(program, shapes, seed)))
+    return compiled
+
+
+def _expect_passed(path: str | Path, checked: CheckPassed | Failure) -> None:
     if isinstance(checked, Failure):
-        raise TargetUnavailable(f"{path} was compiled for this machine and is wrong on it: {checked.reason}")
-    return loaded
+        what = "is wrong on it" if checked.code == "tune.wrong" else "does not run on it"
+        raise TargetUnavailable(f"{path} was compiled for this machine and {what}: {checked.reason}")
 
 
 def _check_signature(path: str | Path, signature: Signature | None, saved: Kernel) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.errors import PrismError
+from prism_explore.runtime import saved_kernel
 from tests.fuzz.doors import ONE_TRIAL, PROGRAM
 
 Change = Callable[[dict[str, Any]], object]
@@ -184,3 +187,23 @@ def test_what_a_file_says_about_its_proof_and_source_is_not_repeated(made: Path,
     assert "nothing to see" not in opened.source
     x, w = np.ones((4, 8), np.float32), np.ones((8, 4), np.float32)
     np.testing.assert_allclose(opened(x, w), 4 / (1 + np.exp(-8)), rtol=1e-6)
+
+
+# ---------------------------------------------------------------- code that fails where it runs
+def ending(_: Any) -> Any:
+    """A loader whose kernel ends its process, as an access beyond a tensor does."""
+    return lambda *_, **__: os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def wrong(_: Any) -> Any:
+    return lambda x, w: np.zeros((4, 4), np.float32)
+
+
+@pytest.mark.parametrize(("loader", "said"), [(ending, "does not run on it: .*SIGSEGV"), (wrong, "is wrong on it: ")])
+def test_compiled_code_runs_in_a_worker_before_it_runs_here(
+    made: Path, monkeypatch: pytest.MonkeyPatch, loader: Any, said: str
+) -> None:
+    monkeypatch.setattr(saved_kernel, "CPU_LOADER", f"{__name__}:{loader.__name__}")
+    with pytest.raises(px.TargetUnavailable, match=said) as refused:
+        px.load_kernel(made)
+    assert str(made) in str(refused.value)
