@@ -6,14 +6,17 @@ a kernel is timed. A baseline that is not ready when all others are is not waite
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
+from uuid import uuid4
 
 from prism_explore.events.fastest import OURS
 from prism_explore.frontend import Traced
@@ -57,7 +60,9 @@ class BaselineWorker:
             stop: called while waiting.
         """
         self._codes, self._program, self._shapes = dict(codes), program, shapes
-        self._folder = tempfile.TemporaryDirectory()
+        self._folder = Path(tempfile.gettempdir()) / f"prism-{uuid4().hex}"
+        """For exported code; made when something is exported, after its deletion is asked for."""
+        self._delete_folder = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._paths: dict[Baseline, Path] = {}
         self._failures: dict[str, str] = {}
         """Reasons of the baselines that could not be prepared."""
@@ -90,7 +95,7 @@ class BaselineWorker:
     def close(self) -> None:
         """End the process."""
         self._end()
-        self._folder.cleanup()
+        self._delete_folder()
 
     def rest(self) -> None:
         """End the process until `start` or `prepare`, which prepare the baselines again."""
@@ -185,9 +190,10 @@ class BaselineWorker:
     def _export_all(self) -> None:
         """Write the exported code of each baseline to a file, or the reason why it could not be exported."""
         if self._codes:
-            self.worker.delete_at_the_end(self._folder.name)
+            self.worker.delete_at_the_end(str(self._folder))
+            self._folder.mkdir(mode=0o700, exist_ok=True)
         for baseline, code in self._codes.items():
-            path = Path(self._folder.name) / ("library.pt2" if baseline is LIBRARY_CALL else "reference.pt2")
+            path = self._folder / ("library.pt2" if baseline is LIBRARY_CALL else "reference.pt2")
             self._paths[baseline] = path
             reason = "" if path.exists() else export_function(code, self._program, self._shapes, path)
             self._failures |= {baseline.name: reason} if reason else {}
