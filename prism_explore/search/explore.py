@@ -217,7 +217,6 @@ def _explore(
     task = with_time_to_beat(task, journal.events)
     if progress.enumeration is None:
         progress.prover, progress.proof_timer = Prover(task.program), WorkTimer(task.space.time_s)
-        progress.assessor = Assessor(task.program, seed=task.seed)
         progress.assessment_timer = WorkTimer(task.space.time_s)
         progress.enumeration = _families(task, journal, progress)
     for family in progress.enumeration:
@@ -428,8 +427,7 @@ def _assess(task: Task, journal: Journal, steering: Callable[[], Steering], prog
     Other maps of a family change only the order of additions. Families that the time does not reach are unassessed,
     with that reason.
     """
-    assessor = progress.assessor
-    assert assessor is not None, "the search was started"
+    assessor = progress.assessor = progress.assessor or Assessor(task.program, seed=task.seed)
     for verified in progress.proved:
         candidate = verified.candidate
         family = candidate.family
