@@ -54,7 +54,7 @@ def node_inspector(ref: str, context: Context) -> Inspector | None:
 def _history(node: str, events: EventIndex) -> str:
     """The operators that were added from the root to a node, one per line."""
     added: list[str] = []
-    while node in events.nodes:
+    while node in events.nodes and len(added) < len(events.nodes):  # a damaged file can have a circle
         event = events.nodes[node]
         added.append(f"{'+' if event.parent else ' '} {event.operator}")
         node = event.parent

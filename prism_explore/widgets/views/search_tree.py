@@ -267,8 +267,10 @@ class SearchTree:
         nodes, records = self.nodes, self._columns.records
         while node in nodes:
             yield node
-            parent = records[node].node.parent
-            node = parent if parent != node else ""
+            record = records[node]
+            if not record.depth:  # in a damaged file a root may name any node as its parent, also itself
+                return
+            node = record.node.parent
 
     def path(self, node: str) -> tuple[str, ...]:
         """Ids of the nodes from the root to this one."""

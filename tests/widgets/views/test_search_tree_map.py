@@ -96,3 +96,10 @@ def test_a_large_tree_is_limited_and_counts_what_it_leaves_collapsed(nodes: int)
 
 def test_a_search_without_events_says_so() -> None:
     assert "nothing has been searched yet" == tree(()).desc
+
+
+@pytest.mark.parametrize("parents", [{"n0": "n0"}, {"n0": "n1", "n1": "n0"}, {"": "", "n0": ""}])
+def test_a_tree_of_a_damaged_file_has_no_circle(parents: dict[str, str]) -> None:
+    made = SearchTree([NodeExpanded(node, parent, "exp(%0)", "block") for node, parent in parents.items()])
+
+    assert [next(iter(parents))] * len(parents) == [[*made.ancestors(node)][-1] for node in parents]

@@ -112,7 +112,8 @@ export class Texts {
   /** The operators that were added from the root to a node, one per line. */
   private history(id: string, state: State): string[] {
     const added: string[] = [];
-    for (let node = state.tree.nodes.get(id); node && node.position >= 0; ) {
+    const most = state.tree.nodes.size; // a damaged file can have a circle
+    for (let node = state.tree.nodes.get(id); node && node.position >= 0 && added.length < most; ) {
       added.push(`${node.parent ? "+" : " "} ${this.text("NodeExpanded", "operator", node.position)}`);
       node = state.tree.nodes.get(node.parent);
     }
