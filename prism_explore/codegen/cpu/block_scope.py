@@ -28,6 +28,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Contract,
     Expression,
     Fold,
+    Gather,
     Map,
     Place,
     PrefixSum,
@@ -167,7 +168,7 @@ class BlockScope:
         if hoisted:
             if phase == "loop" and self.loop:
                 match statement:
-                    case Map(domain) | Fold(domain) | PrefixSum(domain):
+                    case Map(domain) | Fold(domain) | PrefixSum(domain) | Gather(domain):
                         statement = replace(statement, domain=(self.loop, *domain))
                     case Contract(batch):
                         statement = replace(statement, batch=(self.loop, *batch))

@@ -220,7 +220,8 @@ def random_inputs(
             drawn = draw_bits(rng, shape)
         elif i.type.dtype in INTEGERS:
             limits = program.graph.index_limits.get(i.name, (ONE,))
-            drawn = rng.integers(min(d.value(shapes) for d in limits), size=shape, dtype=numpy_dtype(i.type.dtype))
+            below = min(d.value(shapes) for d in limits)
+            drawn = np.asarray(rng.integers(below, size=shape)).astype(numpy_dtype(i.type.dtype), copy=False)
         else:
             drawn = _normal(rng, shape, i.type.storage_order, place).astype(numpy_dtype(i.type.dtype), copy=False)
         if place is not None and drawn is not place:
