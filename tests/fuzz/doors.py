@@ -63,7 +63,7 @@ class Door:
     names_file: bool = True
     """Whether the message of a refusal names the file; a text has no file."""
     tested: int = 2_000
-    """Files that the tests open; fewer where most damaged files are proved and compiled again."""
+    """Files that the tests open; fewer where most damaged files are proved, compiled and run again."""
 
 
 # ---------------------------------------------------------------- valid contents
@@ -337,7 +337,7 @@ DOORS = (
     Door("continued_search", ".prism", lambda: (SAVED.read_bytes(),), _continue_search, JSON, zipped),
     Door("autosaved_search", ".prism", lambda: (_stream(),), _open_search, JSON, _streamed),
     Door("report", ".html", lambda: (_report(),), px.load, ()),
-    Door("kernel", ".kernel", lambda: (_kernel(),), px.load_kernel, JSON, zipped),
+    Door("kernel", ".kernel", lambda: (_kernel(),), px.load_kernel, JSON, zipped, tested=500),
     Door("graph", ".txt", _graphs, _open_graph, TEXT, names_file=False),
     Door("program", ".txt", lambda: (PROGRAM.encode(),), _open_program, TEXT, names_file=False),
     Door("case", ".txt", lambda: (_case(),), _open_case, TEXT, names_file=False),
