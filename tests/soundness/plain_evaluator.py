@@ -28,6 +28,7 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Op,
@@ -87,7 +88,7 @@ def evaluate(
 
     Args:
         graph: closed.
-        inputs: per input an array of the arithmetic's numbers.
+        inputs: per input an array of the arithmetic's numbers; of whole numbers for positions.
         sizes: a number for every symbol.
         numbers: the arithmetic.
         stored: what a kernel-level tensor is after it was stored, by its position.
@@ -184,6 +185,8 @@ def _computed(op: Op, args: list[Values], sizes: Mapping[str, int], numbers: Ari
             return _along(lambda terms: _reduced(fn, numbers, terms), dim, x)
         case Scan(fn, dim):
             return _scanned(fn, dim, x, numbers)
+        case Lookup(dim):
+            return _looked_up(x, args[1], dim)
         case Permute(order):
             return np.transpose(x, order)
         case Reshape(dims):
@@ -207,6 +210,15 @@ def _matmul(x: Values, y: Values, numbers: Arithmetic) -> Values:
         *b, i, j = at
         row, column = x[(*b, i)], y[(*b, slice(None), j)]
         out[at] = numbers.total([numbers.binary("mul", v, w) for v, w in zip(row, column, strict=True)])
+    return out
+
+
+def _looked_up(table: Values, positions: Values, dim: int) -> Values:
+    """Dim `dim` of the table gives way to the dims of the positions, which are whole numbers."""
+    last = dim + positions.ndim
+    out = np.empty((*table.shape[:dim], *positions.shape, *table.shape[dim + 1 :]), object)
+    for at in np.ndindex(*out.shape):
+        out[at] = table[(*at[:dim], positions[at[dim:last]], *at[last:])]
     return out
 
 

@@ -8,7 +8,7 @@ judges. `test_soundness.py` fails until it has them.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -32,6 +32,7 @@ from prism_explore.ir.ops import (
     Custom,
     Input,
     Load,
+    Lookup,
     MatMul,
     Node,
     Op,
@@ -40,6 +41,7 @@ from prism_explore.ir.ops import (
     Scan,
     Store,
     Unary,
+    lookup_dims,
     op_name,
 )
 from prism_explore.ir.program import TensorProgram
@@ -48,7 +50,7 @@ from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Family
 from tests.generate.programs import MACHINE
 from tests.verify.mutate import tidy
-from tests.verify.programs import CONSTANTS, EXPONENTS, STEPS, Draft, sizes_of
+from tests.verify.programs import CONSTANTS, EXPONENTS, LARGEST, STEPS, Draft, elements, sizes_of
 
 Rng = random.Random
 Step = Callable[[Draft, int, Rng], int]
@@ -97,6 +99,25 @@ def _broadcast(t: Draft, x: int, y: int) -> bool:
     return all(a == b or a.is_one or b.is_one for a, b in pairs)
 
 
+def _lookup(t: Draft, x: int, r: Rng) -> int:
+    """Elements of x at positions that are an integer input, which may be one of an earlier lookup."""
+    if not t.dims[x]:
+        raise ShapeError("no dims")
+    along = r.randrange(len(t.dims[x]))
+    if t.integers and r.random() < 0.5:
+        positions = r.choice(sorted(t.integers))
+    else:
+        dims = tuple(r.choice(t.dims[x]) for _ in range(r.choice((0, 1, 1, 1, 2))))
+        dtype: DType = r.choice(("i64", "i32"))
+        positions = t.put(Input(f"i{len(t.integers)}", TensorType(dims, dtype)), (), dims)
+        t.integers.add(positions)
+    op = Lookup(along)
+    dims = lookup_dims(op, t.dims[x], t.dims[positions])
+    if len(dims) > 4 or elements(dims) > LARGEST:
+        raise ShapeError("too large")
+    return t.put(op, (x, positions), dims)
+
+
 def _along(make: Callable[[int], Any]) -> Step:
     def step(t: Draft, x: int, r: Rng) -> int:
         if not t.dims[x]:
@@ -114,8 +135,10 @@ OPERATORS: Mapping[str, Step] = {
     **{f"reduce {fn}": _along(lambda d, fn=fn: Reduce(fn, d)) for fn in REDUCE_FNS},  # type: ignore[misc]
     **{fn: _along(lambda d, fn=fn: Scan(fn, d)) for fn in SCAN_FNS},  # type: ignore[misc]
     **{name: STEPS[name][0] for name in ("matmul", "mask", "permute", "reshape", "expand", "slice", "concat")},
+    "lookup": _lookup,
 }
-"""Every operator of a program that computes or moves elements, by its name; `band` is an input of `mask`."""
+"""Every operator of a program that computes or moves elements, by its name; `band` is an input of `mask`, and integers
+are inputs of `lookup`."""
 NAMES = tuple(OPERATORS)
 
 
@@ -161,7 +184,7 @@ def _attempt(wanted: str, r: Rng) -> SGraph:
     steps.insert(r.randrange(len(steps) + 1), wanted)
     last = 0
     for step in steps:
-        pool = [x for x in range(len(t.nodes)) if x not in t.low]
+        pool = [x for x in range(len(t.nodes)) if x not in t.low | t.integers]
         x = pool[max(r.randrange(len(pool)), r.randrange(len(pool)))]
         try:
             last = OPERATORS[step](t, x, r)
@@ -203,12 +226,12 @@ def fused(program: TensorProgram, r: Rng) -> SGraph | None:
     Some sums become accumulators of a for-loop, also where that is wrong: the prover has to say.
     """
     graph = program.graph
-    at_kernel = [n for n, node in enumerate(graph.nodes) if isinstance(node.op, Input | Band)]
-    block: list[Node] = [Node(Load(k)) for k in range(len(at_kernel))]
-    place = {n: k for k, n in enumerate(at_kernel)}
+    before, loaded = _before_the_kernel(graph)
+    block: list[Node] = [Node(Load(k)) for k in range(len(loaded))]
+    place = {n: k for k, n in enumerate(loaded)}
     accumulates = r.random() < 0.6
     for n, node in enumerate(graph.nodes):
-        if n in place:
+        if n in before:
             continue
         args = tuple(place[a] for a in node.args)
         match node.op:
@@ -221,9 +244,7 @@ def fused(program: TensorProgram, r: Rng) -> SGraph | None:
                 block.append(Node(op, args))  # type: ignore[arg-type]
         place[n] = len(block) - 1
     block.append(Node(Store(), (place[graph.output],)))
-    nodes = [graph.nodes[n] for n in at_kernel]
-    nodes.append(Node(Custom(BlockGraph((), None, tuple(block))), tuple(range(len(at_kernel)))))
-    open_graph = SGraph(tuple(nodes), len(nodes) - 1)
+    open_graph = _with_kernel(graph, before, loaded, block)
     try:
         open_graph.types()
         space = default_space(program)
@@ -236,17 +257,34 @@ def fused(program: TensorProgram, r: Rng) -> SGraph | None:
 def in_one_block(program: TensorProgram) -> SGraph:
     """The program as one custom kernel of one block, which is right for every program."""
     graph = program.graph
-    at_kernel = [n for n, node in enumerate(graph.nodes) if isinstance(node.op, Input | Band)]
-    block = [Node(Load(k, ()), ()) for k in range(len(at_kernel))]
-    place = {n: k for k, n in enumerate(at_kernel)}
+    before, loaded = _before_the_kernel(graph)
+    block = [Node(Load(k, ()), ()) for k in range(len(loaded))]
+    place = {n: k for k, n in enumerate(loaded)}
     for n, node in enumerate(graph.nodes):
-        if n not in place:
+        if n not in before:
             block.append(Node(node.op, tuple(place[a] for a in node.args)))  # type: ignore[arg-type]
             place[n] = len(block) - 1
     block.append(Node(Store(()), (place[graph.output],)))
-    custom = Custom(BlockGraph((), None, tuple(block)))
-    nodes = (*(graph.nodes[n] for n in at_kernel), Node(custom, tuple(range(len(at_kernel)))))
-    return tidy(SGraph(nodes, len(nodes) - 1))
+    return tidy(_with_kernel(graph, before, loaded, block))
+
+
+def _before_the_kernel(graph: SGraph) -> tuple[list[int], list[int]]:
+    """Positions of inputs, bands, lookups and what these read; and those among them that a kernel of the rest reads."""
+    before: set[int] = set()
+    for n in reversed(range(len(graph.nodes))):
+        if n in before or isinstance(graph.nodes[n].op, Input | Band | Lookup):
+            before |= {n, *graph.nodes[n].args}
+    read = {a for n, node in enumerate(graph.nodes) if n not in before for a in node.args} | {graph.output}
+    return sorted(before), sorted(before & read)
+
+
+def _with_kernel(graph: SGraph, before: Sequence[int], loaded: Sequence[int], block: Sequence[Node]) -> SGraph:
+    """Some nodes of a graph, and a custom kernel that reads some of them."""
+    place = {n: k for k, n in enumerate(before)}
+    kept = (graph.nodes[n] for n in before)
+    nodes = [replace(node, args=tuple(place[a] for a in node.args)) for node in kept]
+    nodes.append(Node(Custom(BlockGraph((), None, tuple(block))), tuple(place[n] for n in loaded)))
+    return SGraph(tuple(nodes), len(nodes) - 1)
 
 
 # ---------------------------------------------------------------- inputs
@@ -283,14 +321,24 @@ DRAWINGS = (
 """In turn; masks are 0 in half of their elements, and in whole rows, by chance."""
 
 
+def position_limits(graphs: Sequence[SGraph], sizes: Mapping[str, int]) -> dict[str, int]:
+    """Per integer input, the size of the smallest dim that some of the graphs look up in."""
+    found: dict[str, int] = {}
+    for graph in graphs:
+        for name, dims in graph.index_limits.items():
+            found[name] = min(found.get(name, LARGEST), *(d.value(sizes) for d in dims))
+    return found
+
+
 def drawn_inputs(
-    program: TensorProgram, sizes: Mapping[str, int], drawing: Drawing, seed: int
+    program: TensorProgram, sizes: Mapping[str, int], limits: Mapping[str, int], drawing: Drawing, seed: int
 ) -> dict[str, np.ndarray]:
-    """float64 arrays of numbers that the inputs' dtypes have.
+    """float64 arrays of numbers that the inputs' dtypes have, and int64 arrays of positions.
 
     Args:
         program: the program.
         sizes: values of its symbols.
+        limits: what the positions of each integer input are below.
         drawing: how.
         seed: of the numbers.
     """
@@ -303,6 +351,9 @@ def drawn_inputs(
         if given.type.dtype == "bool":
             kept = rng.random(shape) < 0.5
             found[given.name] = np.where(rng.random((*shape[:-1], 1)) < 0.2, False, kept).astype(np.float64)
+            continue
+        if given.name in limits:
+            found[given.name] = rng.integers(0, limits[given.name], shape)
             continue
         stored = getattr(torch, {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}[given.type.dtype])
         found[given.name] = torch.tensor(drawing.number(rng, shape)).to(stored).double().numpy()

@@ -15,6 +15,7 @@ from prism_explore.ir.ops import (
     Concat,
     Expand,
     Input,
+    Lookup,
     MatMul,
     Op,
     Permute,
@@ -32,7 +33,7 @@ def in_torch(program: SGraph, inputs: Mapping[str, Any], sizes: Mapping[str, int
 
     Args:
         program: without custom kernels.
-        inputs: float64 tensors.
+        inputs: float64 tensors, and integers as they are.
         sizes: a number for every symbol.
     """
     values: list[Any] = []
@@ -78,6 +79,9 @@ def _computed(op: Op, args: list[Any], sizes: Mapping[str, int]) -> Any:
             return x.cumsum(dim)
         case Scan(_, dim):
             return x.flip(dim).cumsum(dim).flip(dim)
+        case Lookup(dim):
+            found = x.index_select(dim, args[1].flatten())
+            return found.reshape((*x.shape[:dim], *args[1].shape, *x.shape[dim + 1 :]))
         case Permute(order):
             return x.permute(order)
         case Reshape(dims):

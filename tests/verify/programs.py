@@ -89,6 +89,8 @@ class Draft:
     """Tensors that are 0 or 1 everywhere."""
     low: set[int] = field(default_factory=set)
     """Tensors that may be minus infinity: only some operators give them a meaning."""
+    integers: set[int] = field(default_factory=set)
+    """Positions in other tensors, which lookups alone read."""
 
     def put(self, op: Op, args: tuple[int, ...], dims: Dims, when: str = "kernel") -> int:
         self.nodes.append(Node(op, args))
@@ -111,7 +113,7 @@ class Draft:
     def together(self, x: int) -> list[int]:
         """Tensors that exist when x does."""
         apart = {"loop": "after", "after": "loop"}.get(self.when[x])
-        return [y for y in range(len(self.nodes)) if self.when[y] != apart and y not in self.low]
+        return [y for y in range(len(self.nodes)) if self.when[y] != apart and y not in self.low | self.integers]
 
 
 def elements(dims: Dims) -> float:
