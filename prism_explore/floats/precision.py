@@ -1,8 +1,8 @@
 """Working precisions, and the execution of graphs in them.
 
-A graph runs block by block and iteration by iteration (`ir.interpreter.reference`) on float32 arrays, so blocks and
-iterations are added in the candidate's order. Within one tile NumPy chooses the order, which depends on the processor.
-A program has no order, so it is run in those of `ORDERS` as well.
+A graph runs on float32 arrays, all blocks and iterations at once (`ir.interpreter.vectorized`). Blocks and iterations
+are added in the candidate's order. Within one tile NumPy chooses the order, which depends on the processor. A program
+has no order, so it is run in those of `ORDERS` as well.
 
 float32 is run as it is. bfloat16 and float16 are *emulated*: arrays stay float32, every operator's result is rounded to
 the narrower type, and sums are accumulated in float32, as tensor cores do. An accumulator over a loop is rounded once,
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter import reference
 from prism_explore.ir.interpreter.reference import Array, Rounding, exact
+from prism_explore.ir.interpreter.vectorized import run_vectorized
 from prism_explore.ir.ops import ComputeOp, Lookup, MatMul, Reduce
 from prism_explore.ir.tensors import DType
 
@@ -115,7 +116,8 @@ def run(
 
     with np.errstate(all="ignore"):
         rounded = restrict if cautious else working.rounded
-        values = reference.run(graph, given, sizes, rounded, compute=partial(_in_order, order) if order else None)
+        compute = partial(_in_order, order) if order else None
+        values = reference.run(graph, given, sizes, rounded, run_vectorized, compute)
     return values[graph.output].astype(np.float64)
 
 
@@ -136,7 +138,7 @@ def _in_order(order: Order, op: ComputeOp | Lookup, args: list[Array], sizes: Ma
 def run_exactly(graph: SGraph, inputs: Mapping[str, Array], sizes: Mapping[str, int]) -> Array:
     """The result in float64, with which the working precision is compared."""
     with np.errstate(all="ignore"):
-        return reference.run(graph, inputs, sizes)[graph.output]
+        return reference.run(graph, inputs, sizes, blocks=run_vectorized)[graph.output]
 
 
 def representable(value: Array, working: Precision) -> Array:

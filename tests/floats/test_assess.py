@@ -9,8 +9,11 @@ import pytest
 
 from prism_explore.floats import Assessor, Safe, Unassessed, Unsafe, assess, explain
 from prism_explore.floats.hostile_inputs import HOSTILE, Case, cases, draw
-from prism_explore.floats.precision import PRECISIONS, precision, representable
+from prism_explore.floats.precision import PRECISIONS, Precision, precision, representable
+from prism_explore.floats.precision import run as precision_run
+from prism_explore.floats.shapes import Plan, Planner
 from prism_explore.floats.static_rules import FINDINGS, find_concerns, longest_rounding_chain
+from prism_explore.ir.interpreter import reference
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
 from tests.floats.forms import (
@@ -203,6 +206,39 @@ def test_narrow_precisions_round_to_the_nearest_even(name: str, between: float, 
     rounded = representable(np.array([between, 1 + 1.5 * 2.0 ** (1 - working.digits), above]), working)
 
     assert [nearest, 1 + 2 * 2.0 ** (1 - working.digits), above] == rounded.tolist()
+
+
+@pytest.mark.parametrize("row", PRECISIONS, ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        (softmax(True), PLAIN_SOFTMAX),
+        (attention(True), ONLINE_ATTENTION),
+        (layer_norm(), ONE_PASS_LAYER_NORM),
+        (rms_norm_linear(), R1),
+    ],
+    ids=["softmax", "online attention", "layer norm", "rms norm"],
+)
+def test_a_candidate_run_at_once_errs_as_it_does_block_by_block(
+    program: TensorProgram, text: str, row: Precision
+) -> None:
+    planned = Planner(program).plan(proved(program, text).candidate.sgraph)
+    assert isinstance(planned, Plan)
+    for instance in planned.all:
+        for case in cases(instance.program):
+            inputs = draw(instance.shapes, case, row, 0)
+            narrow = {name: x.astype(np.float32) for name, x in inputs.items()}
+            with np.errstate(all="ignore"):
+                values = reference.run(instance.candidate, narrow, instance.symbols, row.rounded)
+            plain = values[instance.candidate.output].astype(np.float64)
+            found = precision_run(instance.candidate, inputs, instance.symbols, row)
+
+            np.testing.assert_array_equal(np.isfinite(found), np.isfinite(plain))
+            finite = np.where(np.isfinite(plain), plain, 0.0)
+            size = float(np.abs(finite).max())
+            np.testing.assert_allclose(
+                np.where(np.isfinite(plain), found, 0.0), finite, rtol=0, atol=4 * row.unit * size
+            )
 
 
 def test_a_case_says_what_is_hostile_where() -> None:

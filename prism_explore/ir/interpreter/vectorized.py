@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from math import prod
 
@@ -58,6 +59,8 @@ from prism_explore.ir.ops import (
 )
 
 _ALL = slice(None)
+PAIRWISE_FROM = 8
+"""So many numbers or more, next to each other in memory, are not added one after the other by NumPy."""
 
 
 def run_vectorized(
@@ -196,9 +199,12 @@ class VectorizedBlock:
 
     def _accumulate(self, fn: ReduceFn, axis: int | None, tile: Array) -> Array:
         """The value of an accumulator after the loop."""
-        parts = contribution(fn, axis, tile)
+        parts = self._per_iteration(contribution(fn, axis, tile))
         join = np.maximum if fn == "max" else np.add
-        total = join.reduce(self._per_iteration(parts), axis=self.loop_axis, keepdims=True)
+        if self.iterations < PAIRWISE_FROM:
+            total = join.reduce(parts, axis=self.loop_axis, keepdims=True)
+        else:
+            total = reduce(join, (parts[at] for at in self._each_iteration()))
         return finish_accumulation(fn, axis, total, tile, self.iterations)
 
     def _per_iteration(self, parts: Array) -> Array:
@@ -211,11 +217,15 @@ class VectorizedBlock:
     def _accumulate_rescaled(self, axis: int | None, tile: Array, scale: Array) -> Array:
         """The value of a rescaled accumulator after the loop, computed iteration by iteration."""
         parts, scales = self._per_iteration(contribution("sum", axis, tile)), self._per_iteration(scale)
-        at = [(*[slice(None)] * self.loop_axis, slice(i, i + 1)) for i in range(self.iterations)]
+        at = self._each_iteration()
         held = parts[at[0]]
         for before, now in pairwise(at):
             held = held * np.exp(scales[before] - scales[now]) + parts[now]
         return held
+
+    def _each_iteration(self) -> list[tuple[slice, ...]]:
+        """Per iteration, where its values are."""
+        return [(*[_ALL] * self.loop_axis, slice(i, i + 1)) for i in range(self.iterations)]
 
     def _align_ranks(self, a: Array, b: Array) -> list[Array]:
         """The operands with the same rank; dims of length 1 are inserted after the leading axes."""

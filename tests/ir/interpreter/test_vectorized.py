@@ -63,6 +63,23 @@ def test_maps_of_every_kind_right_or_wrong(x, w, out):
         assert_alike(graph, inputs, SIZES)
 
 
+@pytest.mark.parametrize("fn", ["sum", "mean", "rms"])
+def test_iterations_are_added_in_their_order(fn):
+    """NumPy adds many numbers that are next to each other in memory in another order."""
+    text = f"""sgraph
+  x = input f32[b, 64]
+  %1 = custom(x) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[0], fmap=1)
+    %1 = accum_{fn}(%0, dim=1)
+    %2 = store(%1, omap=[0])
+  return %1"""
+    x = np.random.default_rng(0).standard_normal((3, 64)).astype(np.float32)
+
+    ((_, _), (plain, together)) = both(parse(text), {"x": x}, {"gx": 3, "f": 64})
+
+    assert plain.tolist() == together.tolist()
+
+
 def test_rationals_stay_exact():
     rng = np.random.default_rng(0)
     fractions = np.vectorize(lambda n: Fraction(int(n), 7), otypes=[object])
