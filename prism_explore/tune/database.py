@@ -287,7 +287,8 @@ def _version(file: sqlite3.Connection) -> int:
 
 def _is_of_the_system(error: sqlite3.OperationalError) -> bool:
     """Whether an error comes from the disk, the folder or another process, not from what is in the file."""
-    return error.sqlite_errorcode in _WRITING_FAILED or error.sqlite_errorcode & 0xFF in _NOT_ACCESSIBLE
+    code = getattr(error, "sqlite_errorcode", 0)  # Python's own error for text that is not UTF-8 has no code
+    return code in _WRITING_FAILED or code & 0xFF in _NOT_ACCESSIBLE
 
 
 def _insert(file: sqlite3.Connection, row: tuple[Any, ...]) -> None:
