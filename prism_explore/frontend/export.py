@@ -23,7 +23,7 @@ from prism_explore.frontend.decompose import decomposed, is_known
 from prism_explore.frontend.lower_aten import GUARDS, TORCH_DTYPES, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.source_lines import source_lines
-from prism_explore.frontend.torch_tracing import tracing
+from prism_explore.frontend.torch_tracing import import_tracer, tracing
 from prism_explore.frontend.traced_program import Binding, Traced
 from prism_explore.ir.dims import dim
 from prism_explore.ir.ops import Node
@@ -183,6 +183,7 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
         )
     arguments = list(given)
     types = {a: tensor_type(x, a) for a, x in given.items()}
+    import_tracer()
     of_tensors = code if form.is_plain else form.rebuilt(code)
     symbols: dict[str, int] = {}
     for t in types.values():

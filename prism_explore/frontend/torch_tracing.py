@@ -21,11 +21,20 @@ from functools import wraps
 from threading import RLock, get_ident
 from typing import Any
 
+from prism_explore.support.whole_imports import import_whole
+
 _OURS = RLock()
 _open_backends = 0
 """Backends that hold torch's lock, and let other threads trace."""
+_MODULES = ("torch", "torch._dynamo", "torch.export._trace")
+"""What the first trace of a process would import: 2,400 modules."""
 _RECHECK_S = 0.02
 """How often a trace that waits for torch's lock asks whether a backend lets it trace."""
+
+
+def import_tracer() -> None:
+    """Import torch and its compiler, which takes seconds; an interrupt meanwhile is raised afterwards."""
+    import_whole(*_MODULES)
 
 
 @contextmanager
