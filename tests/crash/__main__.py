@@ -11,7 +11,10 @@ import sys
 from collections import Counter
 
 from tests.crash.harness import ENDINGS, Trial, attempt, whole
-from tests.crash.workloads import WORKLOADS
+from tests.crash.workloads import WORKLOADS, Workload
+
+MOST_TRIALS = 4
+"""For each instant: at some drawn instants the workload has ended, or has no worker."""
 
 
 def main() -> int:
@@ -25,18 +28,22 @@ def main() -> int:
         parser.error(f"no such workload: {', '.join(sorted(unknown))}")
     chosen = [workload for workload in WORKLOADS if not args.workloads or workload.name in args.workloads]
     rows = [(w, e) for w in chosen for e in ENDINGS if w.has_workers or e != "kill a worker"]
-    count, failed = Counter[str](), Counter[str]()
+    count, failed = dict.fromkeys(rows, 0), Counter[tuple[Workload, str]]()
     references = {workload.name: whole(workload) for workload in chosen}
-    for number in range(args.instants):
-        workload, ending = rows[number % len(rows)]
+    for number in range(MOST_TRIALS * args.instants):
+        if sum(count.values()) >= args.instants:
+            break
+        row = min(rows, key=count.__getitem__)
+        workload, ending = row
         trial = Trial(workload, ending, args.seed + number)
-        count[f"{workload.name}, {ending}"] += 1
-        if problems := attempt(trial, references[workload.name]):
-            failed[f"{workload.name}, {ending}"] += 1
-            print(f"{trial}: {'; '.join(problems)}", flush=True)
-    for row, tried in count.items():
-        print(f"{row:<24} {tried:>5} instants, {failed[row]} failures")
-    return 1 if failed else 0
+        outcome = attempt(trial, references[workload.name])
+        count[row] += outcome.instants
+        if outcome.problems:
+            failed[row] += 1
+            print(f"{trial}: {'; '.join(outcome.problems)}", flush=True)
+    for (workload, ending), instants in count.items():
+        print(f"{workload.name}, {ending}: {instants} instants, {failed[workload, ending]} trials failed")
+    return 1 if failed or sum(count.values()) < args.instants else 0
 
 
 if __name__ == "__main__":

@@ -41,12 +41,13 @@ END_S = 20.0
 """Within which the other processes of a killed one end."""
 POLL_S = 0.01
 TOO_LONG = 124
-ENDINGS = ("kill", "interrupt", "kill a worker")
+ENDINGS = {"kill": 1, "interrupt": 4, "kill a worker": 4}
+"""What is done to a process, and how often in one trial: an interrupt or a killed worker does not end it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A workload, how it is ended, and the seed of the instant."""
+    """A workload, how it is ended, and the seed of the instants."""
 
     workload: Workload
     ending: str
@@ -54,6 +55,16 @@ class Trial:
 
     def __str__(self) -> str:
         return f"{self.workload.name}, {self.ending}, seed {self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a trial."""
+
+    instants: int
+    """At which a process was killed or interrupted; the workload may have ended before the others."""
+    problems: tuple[str, ...]
+    """Everything that is not as it should be, as sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +86,20 @@ def whole(workload: Workload) -> Whole:
         return Whole(time.monotonic() - began_s, Journal.load(folder / SAVED).events)
 
 
-def attempt(trial: Trial, reference: Whole) -> tuple[str, ...]:
-    """End a workload at an instant; everything that is not as it should be, as sentences."""
+def attempt(trial: Trial, reference: Whole) -> Outcome:
+    """End a workload at an instant, or interrupt it or kill its workers at several, and examine what it leaves."""
     draw = random.Random(str(trial))
-    instant_s = draw.uniform(0.0, 1.05 * reference.seconds)
+    instants_s = sorted(draw.uniform(0.0, 1.05 * reference.seconds) for _ in range(ENDINGS[trial.ending]))
     with _new_folder() as folder, mmap.mmap(-1, 8) as counted:
         began_s = time.monotonic()
         pid = _fork(lambda: _work(trial.workload, folder, counted), folder)
-        seen = [(began_s, 0)]
-        while time.monotonic() - began_s < instant_s:
-            time.sleep(POLL_S)
-            seen.append((time.monotonic(), int.from_bytes(counted[:], "little")))
+        seen, done = [(began_s, 0)], 0
+        for instant_s in instants_s:
+            while time.monotonic() - began_s < instant_s:
+                time.sleep(POLL_S)
+                seen.append((time.monotonic(), int.from_bytes(counted[:], "little")))
+            done += _strike(pid, trial.ending, folder, draw)
         owed = max((count for at_s, count in seen if at_s <= time.monotonic() - LOSS_S), default=0)
-        number, targets = (signal.SIGINT if trial.ending == "interrupt" else signal.SIGKILL), [pid]
-        if trial.ending == "kill a worker":
-            targets = _marked(folder)
-        if targets:
-            with contextlib.suppress(ProcessLookupError):  # it has ended
-                os.kill(draw.choice(targets), number)
         status = _wait(pid, MOST_S)
         allowed = (0, -signal.SIGKILL) if trial.ending == "kill" else (0,)
         problems = [] if status in allowed else [f"the process ended with status {status}"]
@@ -108,7 +115,19 @@ def attempt(trial: Trial, reference: Whole) -> tuple[str, ...]:
         if examined:
             problems.append(said.read_text() if said.exists() else f"the examination ended with status {examined}")
             said.unlink(missing_ok=True)
-        return tuple(problems)
+        return Outcome(done, tuple(problems))
+
+
+def _strike(pid: int, ending: str, folder: Path, draw: random.Random) -> bool:
+    """Kill or interrupt a process, or kill one that it started; whether there was one that had not ended."""
+    if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+        return False
+    targets = _marked(folder) if ending == "kill a worker" else [pid]
+    try:
+        os.kill(draw.choice(targets), signal.SIGINT if ending == "interrupt" else signal.SIGKILL)
+    except (IndexError, ProcessLookupError):  # there is none, or it has just ended
+        return False
+    return True
 
 
 # ---------------------------------------------------------------- in the process that is ended
