@@ -34,8 +34,8 @@ from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows
 from prism_explore.targets import target
 from prism_explore.tune.runner.backend import CPU_LOADER
 from prism_explore.tune.runner.bench import CheckPassed, Failure
-from prism_explore.tune.runner.correctness import as_arrays, check_results, laid_out, reference_cases
-from prism_explore.tune.runner.inputs import random_inputs
+from prism_explore.tune.runner.correctness import as_arrays, check_results, reference_cases
+from prism_explore.tune.runner.inputs import laid_out, random_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 from prism_explore.tune.runner.worker import Worker
 from prism_explore.verify.prover import Prover

@@ -8,10 +8,15 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from prism_explore.codegen.cpu.compile import compile_program
+from prism_explore.codegen.cpu.load import LoadedKernel
+from prism_explore.codegen.cpu.plan import Plan, plan
+from prism_explore.codegen.cpu.thread_pool import thread_team
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
@@ -102,7 +107,9 @@ def _verified(name: str, program: TensorProgram, graph: Any, uses: tuple[AxisUse
 
 # ---------------------------------------------------------------- a code generator
 FINE, SEGFAULT, HANG, NAN, WRONG, NO_EPS, NO_COMPILE, HOG, CHATTY, EXIT, REFUSED, RAISES = range(12)
-READ_AFTER, READ_BEFORE = 12, 13
+READ_AFTER, READ_BEFORE, WRITE_INPUT, LATE_AFTER, LATE_BEFORE, RESULT_AFTER, RESULT_BEFORE = range(12, 19)
+CHECKS = 3
+"""Calls by which a bench compares a kernel, before it times it."""
 
 
 def choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
@@ -121,8 +128,11 @@ def load(kernel: Kernel) -> Callable[..., Any]:
     behave = dict(kernel.parameters.schedule).get("behave", FINE)
     if behave == NO_COMPILE:
         raise ValueError("register 33 of 32\nand more that nobody reads")
+    if behave in (RESULT_AFTER, RESULT_BEFORE):
+        return Overrunning.of(kernel, after=behave == RESULT_AFTER)
     program = kernel.verified.candidate.family.program
     names = [i.name for i in program.inputs]
+    calls = count(1)
 
     def run(*arrays: Any) -> Any:
         given = dict(zip(names, (np.asarray(a) for a in arrays), strict=True))
@@ -143,6 +153,10 @@ def load(kernel: Kernel) -> Callable[..., Any]:
                 ctypes.string_at(arrays[0].ctypes.data + arrays[0].nbytes, 1)
             case 13:
                 ctypes.string_at(arrays[0].ctypes.data - 1, 1)
+            case 14:
+                ctypes.memset(arrays[0].ctypes.data, 0, 4)
+            case 15 | 16 if next(calls) > CHECKS:
+                ctypes.memset(arrays[0].ctypes.data + (arrays[0].nbytes if behave == LATE_AFTER else -4), 0, 4)
             case 11:
                 raise RuntimeError("the kernel's own words")
             case _:
@@ -162,6 +176,25 @@ def load(kernel: Kernel) -> Callable[..., Any]:
         return out
 
     return run
+
+
+class Overrunning(LoadedKernel):
+    """A compiled kernel that writes one element after or before its result."""
+
+    after: bool
+
+    @classmethod
+    def of(cls, kernel: Kernel, *, after: bool) -> Overrunning:
+        made = plan(kernel.verified.candidate.sgraph, Parameters(kernel.parameters.sizes, ()), dict(kernel.shapes))
+        assert isinstance(made, Plan)
+        found = cls(made, compile_program(made.loops, made.schedule, made.host), thread_team("auto"))
+        found.after = after
+        return found
+
+    def __call__(self, *inputs: Any, **options: Any) -> Any:
+        result = super().__call__(*inputs, **options)
+        ctypes.memset(result.ctypes.data + (result.nbytes if self.after else -result.itemsize), 0, result.itemsize)
+        return result
 
 
 def as_exported(exported: Any) -> Callable[..., Any]:

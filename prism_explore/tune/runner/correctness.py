@@ -6,7 +6,7 @@ magnitude of a row of the reference. It grows with the error of the program itse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, cast
@@ -18,10 +18,13 @@ from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
-from prism_explore.tune.runner.inputs import ALIGNMENT, Guard, InputRing, empty_inputs, random_inputs
+from prism_explore.tune.runner.inputs import ALIGNMENT, InputRing, laid_out, random_inputs
 
 TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7, "bool": 0.0}
 """Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
+
+RANDOM = "random"
+"""The name of the case whose inputs a ring has, too."""
 
 PLAIN_FACTOR = 8.0
 """A kernel may err this many times as much as the program itself does in plain NumPy of the same dtype."""
@@ -67,7 +70,7 @@ def reference_cases(
         ring: inputs of this program, shapes and seed, whose copies are not made yet. Its memory is used: to write
             memory for the first time takes most of the time here.
         is_guarded: whether pages without access follow the inputs of one case, and precede those of another, so that a
-            kernel that reads or writes beyond them ends its process.
+            kernel that reads beyond them ends its process. So does one that writes there, or into these inputs.
     """
     plain = laid_out(program, random_inputs(program, shapes, seed), shapes) if ring is None else ring.drawn
     wide = _float64_arrays(plain, np.zeros(0, np.uint8) if ring is None else ring.unfilled)
@@ -77,33 +80,11 @@ def reference_cases(
 
     start, end = ("start", "end") if is_guarded else (None, None)
     variants: tuple[tuple[str, Mapping[str, Array]], ...] = (
-        ("random", plain),
+        (RANDOM, plain),
         ("rows of very different magnitude", laid_out(program, plain, shapes, scale_rows, end)),
         ("rows of zeros", laid_out(program, plain, shapes, _zero_rows, start)),
     )
     return tuple(_case(name, program, inputs, wide) for name, inputs in variants)
-
-
-def laid_out(
-    program: TensorProgram,
-    inputs: Mapping[str, Array],
-    shapes: Mapping[str, int],
-    write: Callable[[Array, Array], None] = np.copyto,
-    guard: Guard | None = None,
-) -> dict[str, Array]:
-    """The inputs in the memory layout of their types; elements that share memory get one value.
-
-    Args:
-        program: the program.
-        inputs: an array per input.
-        shapes: values of its symbols.
-        write: writes an input, or a change of it, into new memory: its first argument.
-        guard: see `empty_inputs`.
-    """
-    found = empty_inputs(program, shapes, guard)
-    for name, out in found.items():
-        write(out, inputs[name])
-    return found
 
 
 def _scale_rows(out: Array, array: Array, rng: np.random.Generator) -> None:
@@ -173,7 +154,7 @@ def row_error(found: Array, expected: Array, comparable: npt.NDArray[np.bool_]) 
 def check_results(run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0) -> CheckPassed | Failure:
     """Run a kernel on every case; stop at the first whose deviation exceeds its tolerance times `roundings`.
 
-    The error that is reported is the largest of all results on the first case.
+    The error that is reported is the largest of all results on random inputs.
     """
     error = 0.0
     for case in cases:
@@ -184,7 +165,7 @@ def check_results(run: Run, cases: Sequence[ReferenceCase], roundings: float = 1
             where = case.name if len(found) == 1 else f"{case.name}, result {number}"
             if failure := _failure(array, wanted, roundings * wanted.tolerance, where):
                 return Failure("tune.wrong", failure)
-            if case is cases[0]:
+            if case.name == RANDOM:
                 largest = float(np.abs(wanted.expected[wanted.is_finite]).max(initial=0.0)) or 1.0
                 gap = np.abs(array - wanted.expected)[wanted.is_finite]
                 error = max(error, float(gap.max(initial=0.0)) / largest)

@@ -21,6 +21,7 @@ from prism_explore.pipeline.stages import Verified
 from prism_explore.targets import GPUS, Target
 from prism_explore.targets.devices import amd_name, row_of
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
+from prism_explore.tune.runner.correctness import ReferenceCase
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
 from prism_explore.tune.space.parameters import Choices, Sizes
 
@@ -86,9 +87,8 @@ class DeviceBench(LocalBench):
         self.device = device
         self._do_bench = do_bench or _do_bench()
 
-    def check_callable(self, key: str, run: Run, roundings: float = 1.0) -> CheckPassed | Failure:
-        """Compare the result of a callable with the reference, and keep it if it agrees."""
-        return self._with_device_state(super().check_callable(key, run, roundings))
+    def _compared(self, run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0) -> CheckPassed | Failure:
+        return self._with_device_state(super()._compared(run, cases, roundings))
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time kept callables in the same rounds; no thread waits for a core here, so every round counts."""

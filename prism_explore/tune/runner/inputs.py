@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate
 from math import ceil
 from typing import Any, Literal, TypeAlias
 
@@ -18,7 +19,7 @@ from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import INTEGERS, TensorType, numpy_dtype
 from prism_explore.targets.cpus import cores
-from prism_explore.tune.runner.guarded_memory import guarded
+from prism_explore.tune.runner.guarded_memory import CANARY, Guarded
 
 RING_BYTES = 2 << 30
 """Memory limit of a ring. If it is too small for a cold cache, `InputRing.is_cold` is False."""
@@ -29,6 +30,9 @@ MOST_SLOTS = 1 << 15
 ALIGNMENT = 64
 """Of every copy, in bytes."""
 
+GAP_BYTES = 64
+"""Least distance of two arrays."""
+
 
 Guard: TypeAlias = Literal["start", "end"]
 
@@ -37,7 +41,8 @@ class InputRing:
     """Copies of a program's inputs, read in turn; enough copies that none is still in a cache when its turn comes.
 
     The inputs are drawn into the first copy. The others are made at the first use, or in the background after
-    `start_filling`: writing memory for the first time can take seconds per GB on a virtual machine.
+    `start_filling`: writing memory for the first time can take seconds per GB on a virtual machine. Canaries before and
+    after each array show whether a kernel wrote beyond it.
     """
 
     def __init__(
@@ -66,11 +71,13 @@ class InputRing:
         wanted = max(3, ceil(cold_bytes / read_bytes) + 1)
         self.slots = max(1, min(wanted, most_bytes // copy_bytes, MOST_SLOTS))
         self.is_cold = self.slots * read_bytes >= cold_bytes and self.slots > 1
-        self._slot_bytes = sum(layout.aligned_bytes for layout in self._layouts)
-        self._memory = _zeros(self.slots * self._slot_bytes)
+        self._slot_bytes = sum(layout.spaced_bytes for layout in self._layouts)
+        self._memory = _zeros(GAP_BYTES + self.slots * self._slot_bytes)
+        self._memory[:GAP_BYTES] = CANARY
         names = [i.name for i in program.inputs]
         self.drawn = random_inputs(program, shapes, seed, dict(zip(names, self._slot(0), strict=True)))
         """The first copy, by the names of the inputs."""
+        self._set_canaries(0)
         self._inputs: list[tuple[Any, ...]] = []
         self._filling: tuple[Future[list[tuple[Array, ...]]], ...] = ()
         self._position = 0
@@ -87,7 +94,7 @@ class InputRing:
     @property
     def unfilled(self) -> npt.NDArray[np.uint8]:
         """The memory of the copies that are made after the first one, to be used until `start_filling`."""
-        return self._memory[self._slot_bytes :]
+        return self._memory[GAP_BYTES + self._slot_bytes :]
 
     def _copies(self, slots: range) -> list[tuple[Array, ...]]:
         return [self._copy(slot) for slot in slots]
@@ -99,15 +106,41 @@ class InputRing:
         found = self._slot(slot)
         for copy, array in zip(found, first, strict=True):
             copy[...] = array
+        self._set_canaries(slot)
         return found
 
     def _slot(self, slot: int) -> tuple[Array, ...]:
         """The arrays of a copy, as they are in the memory."""
-        offset, found = slot * self._slot_bytes, list[Array]()
-        for layout in self._layouts:
-            found.append(layout.view(self._memory[offset:]))
-            offset += layout.aligned_bytes
-        return tuple(found)
+        own = self._slots[slot]
+        return tuple(layout.view(own[at:]) for layout, at in zip(self._layouts, self._starts, strict=True))
+
+    @property
+    def _slots(self) -> npt.NDArray[np.uint8]:
+        """The memory of each copy: per input the array, and the gap after it."""
+        return self._memory[GAP_BYTES:].reshape(self.slots, self._slot_bytes)
+
+    @property
+    def _starts(self) -> list[int]:
+        """Where each array begins in the memory of a copy."""
+        return list(accumulate((layout.spaced_bytes for layout in self._layouts[:-1]), initial=0))
+
+    def _gaps(self) -> list[slice]:
+        """The canaries after each array in the memory of a copy."""
+        return [
+            slice(at + x.span_bytes, at + x.spaced_bytes) for at, x in zip(self._starts, self._layouts, strict=True)
+        ]
+
+    def _set_canaries(self, slot: int) -> None:
+        for gap in self._gaps():
+            self._slots[slot, gap] = CANARY
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nothing was written between the arrays, of all copies, since they were made."""
+        if not self._inputs:
+            return True
+        spaces = (self._memory[:GAP_BYTES], *(self._slots[:, gap] for gap in self._gaps()))
+        return all(bool((space == CANARY).all()) for space in spaces)
 
     def next(self) -> tuple[Any, ...]:
         """The least recently read copy."""
@@ -163,9 +196,9 @@ class _Layout:
         return (1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))) * self.dtype.itemsize
 
     @property
-    def aligned_bytes(self) -> int:
-        """The memory that it takes if the next array is aligned."""
-        return ceil(self.span_bytes / ALIGNMENT) * ALIGNMENT
+    def spaced_bytes(self) -> int:
+        """The memory that it takes with a gap after it, if the next array is aligned."""
+        return ceil((self.span_bytes + GAP_BYTES) / ALIGNMENT) * ALIGNMENT
 
     def view(self, memory: npt.NDArray[np.uint8]) -> Array:
         """The beginning of the memory as an array in this layout."""
@@ -173,18 +206,32 @@ class _Layout:
         return as_strided(own, self.shape, [s * self.dtype.itemsize for s in self.strides])
 
 
-def empty_inputs(program: TensorProgram, shapes: Mapping[str, int], guard: Guard | None = None) -> dict[str, Array]:
-    """Memory for every input in the layout of its type; elements along an expanded dim share it.
+def laid_out(
+    program: TensorProgram,
+    inputs: Mapping[str, Array],
+    shapes: Mapping[str, int],
+    write: Callable[[Array, Array], None] = np.copyto,
+    guard: Guard | None = None,
+) -> dict[str, Array]:
+    """The inputs in the memory layout of their types; elements that share memory get one value.
 
     Args:
         program: the program.
+        inputs: an array per input.
         shapes: values of its symbols.
-        guard: the end of each input that is next to a page without access; aligned memory if None.
+        write: writes an input, or a change of it, into new memory: its first argument.
+        guard: the end of each input that is next to a page without access; who writes such an input afterwards ends
+            the process. Aligned memory if None.
     """
-    layouts = {i.name: _Layout.of(i.type, shapes) for i in program.inputs}
-    if guard is None:
-        return {name: layout.view(_zeros(layout.aligned_bytes)) for name, layout in layouts.items()}
-    return {name: layout.view(guarded(layout.span_bytes, at_end=guard == "end")) for name, layout in layouts.items()}
+    found: dict[str, Array] = {}
+    for i in program.inputs:
+        layout = _Layout.of(i.type, shapes)
+        guarded = None if guard is None else Guarded.new(layout.span_bytes, at_end=guard == "end")
+        found[i.name] = layout.view(_zeros(layout.span_bytes) if guarded is None else guarded.memory)
+        write(found[i.name], inputs[i.name])
+        if guarded is not None:
+            guarded.forbid_writing()
+    return found
 
 
 def _zeros(size: int) -> npt.NDArray[np.uint8]:

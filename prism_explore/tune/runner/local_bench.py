@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from prism_explore.codegen.cpu.load import LoadedKernel
@@ -17,8 +16,8 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
-from prism_explore.tune.runner.correctness import check_results, reference_cases
-from prism_explore.tune.runner.guarded_memory import GuardedResults
+from prism_explore.tune.runner.correctness import RANDOM, ReferenceCase, check_results, reference_cases
+from prism_explore.tune.runner.guarded_memory import GuardedRun, WroteOutside
 from prism_explore.tune.runner.inputs import RING_BYTES, InputRing
 from prism_explore.tune.runner.timing import InterleavedTimer
 
@@ -82,21 +81,26 @@ class LocalBench:
             return Failure("tune.memory", "out of memory while compiling")
         except Exception as failure:
             return Failure("tune.compile", one_line(failure))
-        found = self.check_callable(
-            key, partial(run, allocate=GuardedResults()) if isinstance(run, LoadedKernel) else run
-        )
-        if isinstance(found, CheckPassed):
-            self._runs[key] = run
-        return found
+        # A kernel that writes into its inputs ends at those that cannot be written, before it changes the ring's.
+        guarded_first = sorted(self.cases, key=lambda case: case.name == RANDOM)
+        guarded_run = GuardedRun(run) if isinstance(run, LoadedKernel) else run
+        return self._keep_right(key, run, self._compared(guarded_run, guarded_first))
 
     def check_callable(self, key: str, run: Run, roundings: float = 1.0) -> CheckPassed | Failure:
         """The same for a callable, such as a baseline; see `check_results`."""
+        return self._keep_right(key, run, self._compared(run, self.cases, roundings))
+
+    def _compared(self, run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0) -> CheckPassed | Failure:
         try:
-            found = check_results(run, self.cases, roundings)
+            return check_results(run, cases, roundings)
         except MemoryError:
             return Failure("tune.memory", "out of memory while running")
+        except WroteOutside as failure:
+            return Failure("tune.crash", str(failure))
         except Exception as failure:
             return Failure("tune.crash", one_line(failure))
+
+    def _keep_right(self, key: str, run: Run, found: CheckPassed | Failure) -> CheckPassed | Failure:
         if isinstance(found, CheckPassed):
             self._runs[key] = run
         return found
@@ -109,11 +113,15 @@ class LocalBench:
         """Time kept callables in the same rounds."""
         runs = self._kept(keys)
         try:
-            return self._timer.time(runs, self.ring, rounds, self._rng)
+            found = self._timer.time(runs, self.ring, rounds, self._rng)
         except MemoryError:
             return Failure("tune.memory", "out of memory while timing")
         except Exception as failure:
             return Failure("tune.crash", one_line(failure))
+        if not self.ring.is_intact:
+            self.lost = True
+            return Failure("tune.crash", "a kernel wrote before or after an input while it was timed")
+        return found
 
     def _kept(self, keys: Sequence[str]) -> dict[str, Run]:
         missing = [key for key in keys if key not in self._runs]

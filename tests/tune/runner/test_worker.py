@@ -20,12 +20,17 @@ from tests.tune.toys import (
     EXIT,
     HANG,
     HOG,
+    LATE_AFTER,
+    LATE_BEFORE,
     NAN,
     NO_COMPILE,
     READ_AFTER,
     READ_BEFORE,
+    RESULT_AFTER,
+    RESULT_BEFORE,
     SEGFAULT,
     TOY,
+    WRITE_INPUT,
     fused,
     kernel,
     rmsnorm_linear,
@@ -95,9 +100,12 @@ def test_a_good_kernel_is_compared_and_timed_in_another_process(shared: Worker) 
         (SEGFAULT, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
         (READ_AFTER, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
         (READ_BEFORE, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
+        (WRITE_INPUT, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
+        (RESULT_AFTER, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
+        (RESULT_BEFORE, "tune.crash", "the kernel wrote before result 0"),
         (EXIT, "tune.crash", "the worker died of exit status 3 while compiling and comparing"),
         (HOG, "tune.memory", "out of memory while running"),
-        (NAN, "tune.wrong", "random: the result holds NaN where the program has a number"),
+        (NAN, "tune.wrong", "rows of very different magnitude: the result holds NaN where the program has a number"),
         (NO_COMPILE, "tune.compile", "ValueError: register 33 of 32"),
     ],
 )
@@ -108,6 +116,19 @@ def test_a_bad_kernel_is_a_failure_and_the_next_one_works(shared: Worker, behave
     assert code == found.code
     assert found.reason.startswith(words)
     assert isinstance(shared.check("u2", GOOD), CheckPassed)
+
+
+@pytest.mark.parametrize("behave", [LATE_AFTER, LATE_BEFORE])
+def test_a_kernel_that_writes_outside_while_it_is_timed_is_a_failure_and_the_next_one_works(
+    shared: Worker, behave: int
+) -> None:
+    checked = shared.check("late", kernel(fused(), SIZES, behave=behave))
+    found = shared.time(["late"], 1)
+
+    assert isinstance(checked, CheckPassed)
+    assert found == Failure("tune.crash", "a kernel wrote before or after an input while it was timed")
+    assert isinstance(shared.check("u4", GOOD), CheckPassed)
+    assert isinstance(shared.time(["u4"], 1), Samples)
 
 
 def test_a_hanging_kernel_is_ended_in_time() -> None:
