@@ -81,6 +81,8 @@ class InputRing:
         self._inputs: list[tuple[Any, ...]] = []
         self._filling: tuple[Future[list[tuple[Array, ...]]], ...] = ()
         self._position = 0
+        self._unchecked = 0
+        """Copies that were read since their canaries were last compared."""
 
     def start_filling(self) -> None:
         """Make the copies in the background, on all cores; a second call does nothing."""
@@ -134,17 +136,21 @@ class InputRing:
         for gap in self._gaps():
             self._slots[slot, gap] = CANARY
 
-    @property
-    def is_intact(self) -> bool:
-        """Whether nothing was written between the arrays, of all copies, since they were made."""
-        if not self._inputs:
+    def are_canaries_intact(self) -> bool:
+        """Whether nothing was written next to the copies that were read since the last call."""
+        used = min(self._unchecked, self.slots)
+        self._unchecked = 0
+        if not used:
             return True
-        spaces = (self._memory[:GAP_BYTES], *(self._slots[:, gap] for gap in self._gaps()))
+        # The canary before a copy is the last one of the copy before it.
+        at = np.arange(self._position - used, self._position + 1) % self.slots
+        spaces = (self._memory[:GAP_BYTES], *(self._slots[at, gap] for gap in self._gaps()))
         return all(bool((space == CANARY).all()) for space in spaces)
 
     def next(self) -> tuple[Any, ...]:
         """The least recently read copy."""
         self._position = (self._position + 1) % self.slots
+        self._unchecked += 1
         return self.all[self._position]
 
     def convert(self, to: Callable[[Array], Any]) -> None:

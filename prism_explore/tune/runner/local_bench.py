@@ -118,7 +118,7 @@ class LocalBench:
             return Failure("tune.memory", "out of memory while timing")
         except Exception as failure:
             return Failure("tune.crash", one_line(failure))
-        if not self.ring.is_intact:
+        if not self.ring.are_canaries_intact():
             self.lost = True
             return Failure("tune.crash", "a kernel wrote before or after an input while it was timed")
         return found
