@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from prism_explore.events.format import count_text, seconds_text
+from prism_explore.events.format import count_text, seconds_text, why_tuning_ended
 from prism_explore.events.kinds import MISSING_OPERATORS, TIME_SPENT, Event, ExplorationStarted, Soundness, TuningEnded
 from prism_explore.events.ledger import Ledger, Stop, fastest_baseline, ledger
 
@@ -318,7 +318,7 @@ def _tuning(book: Ledger, words: _Words) -> str:
         verb = "was" if len(dominated) == 1 else "were"
         families = count_text(len(dominated), "proved family", "proved families")
         text += f"; {families} that cost no less than another in the model came behind it and {verb} not timed"
-    ended = f" Tuning ended {tuning_end_text(book.tuning_ended)}." if book.tuning_ended is not None else ""
+    ended = f" Tuning ended, {tuning_end_text(book.tuning_ended)}." if book.tuning_ended is not None else ""
     return f"{text}.{ended} {_restricted(book)}".strip()
 
 
@@ -328,32 +328,23 @@ of the runs that were within 5 % of 64 trials, and the largest loss in percent."
 
 
 def tuning_end_text(ended: TuningEnded) -> str:
-    """After how many trials tuning ended and why, and what replays say about such an end.
+    """Why tuning ended, and what replays say about such an end.
 
     Args:
         ended: the event.
 
     Example:
         >>> tuning_end_text(TuningEnded("bound", 12, 0.03))
-        'after 12 trials, because the best was within 3 % of the lower bound'
+        'because the best was within 3 % of the lower bound'
     """
-    after = f"after {count_text(ended.trials, 'trial', 'trials')}"
-    match ended.why:
-        case "trials":
-            return f"{after}, the largest number that was allowed"
-        case "seconds":
-            return f"{after}, because {ended.limit:g} s were over"
-        case "bound":
-            return f"{after}, because the best was within {ended.limit:.0%} of the lower bound".replace("%", " %")
-        case "patience":
-            text = f"{after}, because {ended.limit:g} in a row gained less than {ended.gain * 100:g} %"
-            share, most = _REPLAYED.get(int(ended.limit), (0, 0.0))
-            if not share or ended.strategy != "climbing" or ended.gain != 0.02:
-                return text
-            return (
-                f"{text}; in replays of five exhaustive sweeps, {share} % of the runs that ended so were within 5 % of "
-                f"64 trials, and the others within {most:g} %"
-            )
+    text = f"because {why_tuning_ended(ended)}"
+    share, most = _REPLAYED.get(int(ended.limit), (0, 0.0))
+    if ended.why != "patience" or not share or ended.strategy != "climbing" or ended.gain != 0.02:
+        return text
+    return (
+        f"{text}; in replays of five exhaustive sweeps, {share} % of the runs that ended so were within 5 % of "
+        f"64 trials, and the others within {most:g} %"
+    )
 
 
 def _restricted(book: Ledger) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prism_explore.events.kinds import SearchForked, VerdictReached
+from prism_explore.events.kinds import SearchForked, TuningEnded, VerdictReached
 
 
 def count_text(count: int, one: str, several: str) -> str:
@@ -80,3 +80,24 @@ def fork_text(event: SearchForked) -> str:
     moved = f" (event {event.requested:,} lies within a step)" if event.requested else ""
     note = f": {event.note}" if event.note else ""
     return f"{event.fork} was forked from {event.parent} at event {event.at:,}{moved}{note}"
+
+
+def why_tuning_ended(ended: TuningEnded) -> str:
+    """Why a run of trials ended, as a clause.
+
+    Args:
+        ended: the event.
+
+    Example:
+        >>> why_tuning_ended(TuningEnded("patience", 7, 6, gain=0.02))
+        '6 trials in a row gained less than 2 %'
+    """
+    match ended.why:
+        case "trials":
+            return f"{count_text(int(ended.limit), 'trial was', 'trials were')} allowed"
+        case "seconds":
+            return f"{ended.limit:g} s were over"
+        case "bound":
+            return f"the best was within {ended.limit * 100:.0f} % of the lower bound"
+        case "patience":
+            return f"{count_text(int(ended.limit), 'trial', 'trials')} in a row gained less than {ended.gain * 100:g} %"

@@ -141,6 +141,14 @@ def test_where_nothing_was_tuned_no_budget_was_spent() -> None:
     assert "not timed: budget" == outcome(tuned.families[0], tuned).short
 
 
+def test_a_family_behind_trials_that_gained_nothing_says_that_tuning_had_ended() -> None:
+    book = ledger([*WON, *family("f2"), TuningEnded("patience", 7, 6, gain=0.02), EXHAUSTED])
+    other = outcome(book.families[1], book)
+
+    assert other.short == "not timed: tuning had ended"
+    assert "because 6 trials in a row gained less than 2 %" in other.sentence
+
+
 def test_an_accepted_unsafe_family_competes() -> None:
     book = ledger([*WON, *family("f2"), UNSAFE, Steered("accept", "f2", ""), *trial(2, "f2", 90e-6)])
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from prism_explore.events.format import count_text, factor_text, seconds_text
+from prism_explore.events.format import count_text, factor_text, seconds_text, why_tuning_ended
 from prism_explore.events.kinds import Reason
 from prism_explore.events.ledger.rows import FamilyRow, Ledger
 
@@ -238,8 +238,9 @@ def _not_reached(row: FamilyRow, book: Ledger) -> Outcome:
     timed = f"{measured} of {count_text(others, 'other family', 'other families')} were timed"
     details = (("its lower bound", f"{seconds_text(row.floor_s)} modelled"),) if row.floor_s is not None else ()
     text = f"It is proved and was not timed: {_end(book)}. {timed if others else 'No kernel of this search was timed'}."
-    short = "not timed: nothing tuned" if why_untuned(book) else "not timed: budget"
-    return Outcome("not reached", short, text, book.best.trial if book.best is not None else "", details)
+    gained_nothing = book.tuning_ended is not None and book.tuning_ended.why in ("patience", "bound")
+    short = "nothing tuned" if why_untuned(book) else "tuning had ended" if gained_nothing else "budget"
+    return Outcome("not reached", f"not timed: {short}", text, book.best.trial if book.best is not None else "", details)
 
 
 OUTCOMES: tuple[Callable[[FamilyRow, Ledger], Outcome | None], ...] = (
@@ -282,7 +283,13 @@ def _end(book: Ledger, exhausted: str = "") -> str:
         case "budget":
             return "the search stopped at its budget before"
         case "exhausted":
-            return exhausted or why_untuned(book) or "the budget of tuning was spent before its turn"
+            return exhausted or why_untuned(book) or _tuning_ended(book)
+
+
+def _tuning_ended(book: Ledger) -> str:
+    if book.tuning_ended is None:
+        return "the budget of tuning was spent before its turn"
+    return f"tuning ended before its turn, because {why_tuning_ended(book.tuning_ended)}"
 
 
 def _all(count: int) -> str:

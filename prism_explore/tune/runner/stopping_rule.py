@@ -80,6 +80,6 @@ def standing(ratios: Sequence[float]) -> Standing:
 
 
 def is_precise(values: Sequence[float]) -> bool:
-    """Whether the median of these values is known to `CLOSE`."""
+    """Whether the median of these values is known to `PRECISION`."""
     low, high = interval(values)
     return high - low <= 2 * PRECISION * median(values)

@@ -83,7 +83,8 @@ def log_line(event: kinds.Event) -> LogLine:
             text = f"{order[0]} is the fastest of {len(order)} trials with similar times, measured again in turns"
             return LogLine(text, order[0])
         case kinds.TuningEnded():
-            return LogLine(f"tuning ended {tuning_end_text(event)}")
+            after = count_text(event.trials, "trial", "trials")
+            return LogLine(f"tuning ended after {after}, {tuning_end_text(event)}")
         case kinds.BaselineMeasured():
             return LogLine(f"baseline {event.name}: {seconds_text(event.time_s)}")
         case kinds.Steered():

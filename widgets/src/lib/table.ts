@@ -288,7 +288,7 @@ export class TableView {
       {
         type: "button",
         class: column.label.length <= SHORT_HEADING ? "pe-sort pe-short" : "pe-sort",
-        title: column.tip ?? `sort by ${column.label}`,
+        title: column.tip ?? `sort by “${column.label}”`,
       },
       column.label,
       h("span", { class: "pe-arrow", "aria-hidden": "true" }, now ? (now.down ? "▾" : "▴") : ""),

@@ -20,6 +20,7 @@ export class SizesPanel implements Panel<SizesSection> {
   private readonly legal = h("ul", { class: "pe-limits", "aria-live": "polite" });
   private readonly figures = h("dl", { class: "pe-figures" });
   private readonly point = h("p", { class: "pe-muted" });
+  private readonly trials = h("p", { class: "pe-muted" }, "○ trials, measured");
   private readonly plot = h("div", { class: "pe-plot" });
   private readonly reset = h("button", { type: "button", class: "pe-button" }, "reset");
   private readonly copy = h("button", { type: "button", class: "pe-button" }, "copy as Python");
@@ -38,7 +39,7 @@ export class SizesPanel implements Panel<SizesSection> {
     this.stage.scroll = true;
     this.regions = new Regions(host);
     this.frame = new Frame("sizes", "Sizes", host);
-    this.plot.append(this.stage.element, this.point);
+    this.plot.append(this.stage.element, this.point, this.trials);
     this.reset.addEventListener("click", () => this.setAll({}));
     this.copy.addEventListener("click", () => host.copy(this.python(), "the call"));
     const buttons = h("div", { class: "pe-group" }, this.reset, this.copy);
@@ -179,6 +180,7 @@ export class SizesPanel implements Panel<SizesSection> {
         ? `◆ ${number(intensity)} flop/byte modelled: at most ${performance}, the ${side} roof`
         : `◆ ${number(intensity)} flop/byte, ${performance} modelled: ${Math.round((100 * rate) / roof)} % of the ${side} roof`;
     rewrite(this.point, text);
+    this.trials.hidden = !plot.scene.items.some((item) => item.type === "shape" && item.kind === "trial");
     this.stage.update(withPoint(plot, intensity, rate, text));
   }
 }
