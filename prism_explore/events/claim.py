@@ -130,8 +130,11 @@ def _not_waited_for(book: Ledger) -> str:
     if not rows:
         return ""
     names = _list(row.name for row in rows)
-    verb = "was" if len(rows) == 1 else "were"
-    return f"The final race did not wait for {names}, which {verb} still compiled: the kernel was not compared with it."
+    verb, it = ("was", "it") if len(rows) == 1 else ("were", "them")
+    return (
+        f"The final race did not wait for {names}, which {verb} still being compiled: the kernel was not compared with "
+        f"{it}."
+    )
 
 
 def _trials(book: Ledger) -> str:

@@ -27,7 +27,7 @@ The other torch baseline, with frozen weights, cannot be called: each call has i
 """
 
 NOT_WAITED_FOR = "not waited for"
-"""The beginning of the note of a baseline that was still compiled when the final race began."""
+"""The beginning of the note of a baseline that was still being compiled when the final race began."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,8 +105,8 @@ class Task:
 
 
 WAIT_UNTIL_S = 10.0
-"""A baseline that is still compiled when tuning has ended is waited for as long as everything before took, and at least
-until the search has worked for so long."""
+"""A baseline that is still being compiled when tuning has ended is waited for as long as everything before took, and at
+least until the search has worked for so long."""
 
 FIRST_TRIAL_AT = 2000
 """A search that is not over after so many events times a first kernel then; most are shorter. It is a number of events,
@@ -489,7 +489,7 @@ def _certify_and_compare(
 
 
 def _wait_s(spent_s: float) -> float:
-    """Seconds to wait for baselines that are still compiled, after a search of `spent_s` seconds."""
+    """Seconds to wait for baselines that are still being compiled, after a search of `spent_s` seconds."""
     return max(spent_s, WAIT_UNTIL_S - spent_s)
 
 

@@ -240,7 +240,9 @@ def _not_reached(row: FamilyRow, book: Ledger) -> Outcome:
     text = f"It is proved and was not timed: {_end(book)}. {timed if others else 'No kernel of this search was timed'}."
     gained_nothing = book.tuning_ended is not None and book.tuning_ended.why in ("patience", "bound")
     short = "nothing tuned" if why_untuned(book) else "tuning had ended" if gained_nothing else "budget"
-    return Outcome("not reached", f"not timed: {short}", text, book.best.trial if book.best is not None else "", details)
+    return Outcome(
+        "not reached", f"not timed: {short}", text, book.best.trial if book.best is not None else "", details
+    )
 
 
 OUTCOMES: tuple[Callable[[FamilyRow, Ledger], Outcome | None], ...] = (

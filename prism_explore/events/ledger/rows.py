@@ -200,7 +200,7 @@ class Ledger:
 
     @property
     def not_waited_for(self) -> tuple[BaselineMeasured, ...]:
-        """The baselines that were still compiled when the final race began."""
+        """The baselines that were still being compiled when the final race began."""
         return tuple(row for row in self.final_race if row.note.startswith(NOT_WAITED_FOR))
 
     def prunings(self, soundness: Soundness | None = None, what: What | None = None) -> int:

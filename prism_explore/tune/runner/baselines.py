@@ -72,8 +72,8 @@ def compare_with_baselines(
         store_rates: receives a target with the measured rates.
         stop: called while waiting.
         started: a worker that prepares the same baselines since earlier; the caller closes it.
-        wait_s: seconds to wait for baselines that are still compiled; those that are not ready then are not timed, and
-            their rows say so.
+        wait_s: seconds to wait for baselines that are still being compiled; those that are not ready then are not
+            timed, and their rows say so.
 
     Returns:
         Rows for the kernel, the baselines, the library call and the roofline. `ratio` is the median over the rounds of
