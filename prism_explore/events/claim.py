@@ -70,7 +70,8 @@ def shown_claim(events: Iterable[Event] | Ledger) -> str:
     text = _text(book, book.finished.stop if book.finished else None, _SHOWN)
     if book.repeated is None:
         return text
-    return f"{text} Verdicts and times are those of a search that was stored {book.repeated.stored}."
+    minute = book.repeated.stored[: len("2026-01-31T12:00")].replace("T", " at ")
+    return f"{text} Verdicts and times are those of a search that was stored on {minute} UTC."
 
 
 def _text(book: Ledger, ended: Stop | None, words: _Words) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import BaselineMeasured, Event, TrialMeasured, VerdictReached
 from prism_explore.events.ledger import ledger
 from prism_explore.tune.runner.baseline_table import ROOFLINE
@@ -227,16 +228,21 @@ def test_a_time_below_the_modelled_limit_is_said_to_be_disturbed() -> None:
     assert "warning" in {c.kind for row in seen.tuning.trials.rows for c in row.cells if isinstance(c, Cell)}
 
 
-@pytest.mark.parametrize(("share", "shown"), [(0.9, "measured"), (1.04, "measured"), (1.7, "modelled")])
-def test_a_measured_limit_that_the_kernel_beats_is_replaced_by_the_modelled_one(share: float, shown: str) -> None:
-    raced = BaselineMeasured(ROOFLINE, 3e-4, 2e-4, 4e-4, 9, ratio=share)
+@pytest.mark.parametrize(
+    ("share", "time_s", "shown"),
+    [(0.9, 3e-4, "measured"), (1.04, 3e-4, "measured"), (1.7, 3e-4, "modelled"), (0.9, 8e-3, "modelled")],
+)
+def test_a_measured_limit_that_the_kernel_beats_is_replaced_by_the_modelled_one(
+    share: float, time_s: float, shown: str
+) -> None:
+    raced = BaselineMeasured(ROOFLINE, time_s, 2e-4, 9e-3, 9, ratio=share)
     widget = Explorer(FakeSession((*story()[:-1], raced, story()[-1]), "finished"))  # type: ignore[arg-type]
     (limit,) = (c for c in widget.picture().result.comparisons if c.limit)
     widget.close()
 
     assert limit.label == f"of the limit ({shown})"
     assert limit.ratio != "over 100%"
-    assert ("300 µs, is none: the machine was slower" in limit.description) == (shown == "modelled")
+    assert (f"{seconds_text(time_s)}, is none: the machine was slower" in limit.description) == (shown == "modelled")
 
 
 def test_unknown_is_never_shown_as_no() -> None:

@@ -15,7 +15,7 @@ from prism_explore.events.fastest import OURS
 from prism_explore.events.format import count_text, factor_text, seconds_text
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.ledger import Ledger, Trial, outcome, why_untuned
-from prism_explore.events.ledger.kernel_time import BEATEN_RATIO
+from prism_explore.events.ledger.kernel_time import BEATEN_RATIO, DOUBTFUL_RATIO
 from prism_explore.events.no_improvement import NothingFaster
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
@@ -149,6 +149,9 @@ def _raced(b: BaselineMeasured, best_s: float) -> Comparison:
         f"The time of {b.name} divided by that of the kernel, median over the rounds of the final race: {b.ratio:.3g} "
         f"({b.ratio_p25:.3g} to {b.ratio_p75:.3g} in half of the rounds). More than 1: the kernel is faster."
     )
+    of_medians = b.time_s / best_s
+    if max(of_medians, b.ratio) > DOUBTFUL_RATIO * min(of_medians, b.ratio):
+        how += f" The medians of all rounds differ by {of_medians:.3g}: the machine's speed changed during the race."
     return Comparison(b.name, factor_text(b.ratio), seconds_text(b.time_s), how)
 
 
@@ -166,7 +169,7 @@ def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]
     how = "The lower bound on the time of every choice of tuning parameters (roofline), from the cost model."
     for b in ledger.final_race:
         if b.name == ROOFLINE and b.samples and b.ratio:
-            if b.ratio > BEATEN_RATIO and modelled:
+            if max(b.ratio, b.time_s / best_s) > BEATEN_RATIO and modelled:
                 how += f" The measured one, {seconds_text(b.time_s)}, is none: the machine was slower at that moment."
                 break
             measured = "The time in which this machine moves the same bytes or computes the same arithmetic, measured."
