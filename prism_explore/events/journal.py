@@ -121,16 +121,24 @@ class Journal:
         Raises:
             JournalVersionError: the file is no saved search, is damaged, or has a version that this code does not read.
         """
-        _, text, is_cut = _read(path)
+        return cls.parse(read_events(path))
+
+    @classmethod
+    def parse(cls, stored: StoredEvents) -> Journal:
+        """The journal with the events of a file that was read.
+
+        Raises:
+            JournalVersionError: a line is no event that this code reads.
+        """
         journal = cls()
         with gc_paused():
-            for batch in _batches(text):
-                journal._read_batch(batch, path)
+            for batch in _batches(stored.text):
+                journal._read_batch(batch, stored.path)
         if len(journal) > _MANY:
             gc.collect()  # now, so that the collector does not scan the new events while a user waits for a click
         if journal._entries:
             journal._began = journal._clock() - journal._entries[-1].at_s
-        journal.saved_as, journal.is_cut = str(path), is_cut
+        journal.saved_as, journal.is_cut = str(stored.path), stored.is_cut
         return journal
 
     def _read_batch(self, lines: list[str], path: str | Path) -> None:
@@ -145,6 +153,26 @@ class Journal:
                 self._entries.append(entry)
             except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
                 raise JournalVersionError(f"{path}: line {number + 1} of {_EVENTS}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvents:
+    """The events of a saved search as lines of text."""
+
+    path: str | Path
+    text: str
+    is_cut: bool
+    """Whether the last event of an autosaved file was incomplete, and dropped."""
+
+
+def read_events(path: str | Path) -> StoredEvents:
+    """The events that `Journal.save` wrote, for `Journal.parse`; the checksums of the file are right.
+
+    Raises:
+        JournalVersionError: the file is no saved search, is damaged, or has a version that this code does not read.
+    """
+    _, text, is_cut = _read(path)
+    return StoredEvents(path, text, is_cut)
 
 
 def _batches(text: str) -> Iterator[list[str]]:

@@ -162,16 +162,18 @@ class CachedJournal(ReplayedJournal):
                 self._note()
             return super().append(event)
 
+    def replay_rest(self) -> None:
+        """Append the rest of the stored search, which is not repeated."""
+        with self._cutting:
+            while not self.is_replayed:
+                self.replay_next()
+
     def cut(self) -> None:
         """Continue without the rest of the stored search."""
         with self._cutting:
             if not self.is_replayed:
                 self._saved = self._saved[: self._replayed]
                 self._note()
-
-    def reject(self, why: str) -> None:
-        """Say that the stored search cannot be used, after it was replayed."""
-        self._differs(why)
 
     def _note(self) -> None:
         if self._replayed:

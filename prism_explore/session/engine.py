@@ -100,6 +100,11 @@ class Engine:
             self._search = None
             self._set_state("paused")
 
+    def finish(self) -> None:
+        """End a search before its first step, because its answer is known."""
+        if self.state == "ready":
+            self._set_state("finished")
+
     def close(self, closed: Callable[[], None]) -> None:
         """Cancel, and release the resources of the search, such as its processes; results are kept.
 

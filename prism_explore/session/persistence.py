@@ -86,7 +86,12 @@ def manifest_of(task: Task) -> dict[str, Any]:
 
 
 def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Journal]:
-    """The task of a saved search, without its library call, and its journal.
+    """The task of a saved search, see `read_task`, and its journal."""
+    return read_task(path, reference), Journal.load(path)
+
+
+def read_task(path: str | Path, reference: Traced | None = None) -> Task:
+    """The task of a saved search, without its library call.
 
     Args:
         path: what `Session.save` wrote.
@@ -117,7 +122,7 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
             f"{path} is the search of another program than this code computes.\nsaved:\n{saved.program}\n"
             f"code:\n{show(reference.program)}"
         )
-    task = Task(
+    return Task(
         program=reference.program if reference is not None else program,
         space=saved.space,
         target=saved.target,
@@ -132,7 +137,6 @@ def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task
         ranges=saved.ranges,
         dominated=saved.dominated,
     )
-    return task, Journal.load(path)
 
 
 def timed_library_calls(events: Iterable[Event]) -> frozenset[str]:
@@ -163,13 +167,21 @@ def check_library(path: str | Path, task: Task, library: Traced, events: Iterabl
         )
 
 
-def prove_again(kernel: Kernel, task: Task, events: Iterable[Event]) -> Verified:
+def saved_lemmas(candidate: str, events: Iterable[Event]) -> tuple[Lemma, ...]:
+    """The lemmas of the last certificate of a candidate; none if it has no certificate."""
+    found = [e for e in events if isinstance(e, CertificateReplayed) and e.candidate == candidate]
+    return tuple(
+        Lemma(*row, text) for event in found[-1:] for row, text in zip(event.lemmas, event.statements, strict=False)
+    )
+
+
+def prove_again(kernel: Kernel, task: Task, lemmas: Iterable[Lemma]) -> Verified:
     """Prove the kernel of a saved search again, check its certificate again, and generate its source again.
 
     Args:
         kernel: of the search.
         task: of the search.
-        events: of the search; the last certificate of the kernel's candidate is checked.
+        lemmas: the certificate, which is checked.
 
     Raises:
         JournalVersionError: it is not proved, or its parameters give another source.
@@ -181,11 +193,7 @@ def prove_again(kernel: Kernel, task: Task, events: Iterable[Event]) -> Verified
             f"{candidate.id}, the best candidate of the saved search, is not proved again or gives another kernel: the "
             "file was changed, or was searched by other code; a new px.Session searches again"
         )
-    known: dict[str, Lemma] = {}
-    for event in events:
-        if isinstance(event, CertificateReplayed) and event.candidate == candidate.id:
-            known = {row[0]: Lemma(*row, text) for row, text in zip(event.lemmas, event.statements, strict=False)}
-    return certify(made.verified, Journal(), known=known)
+    return certify(made.verified, Journal(), known={lemma.tensor: lemma for lemma in lemmas})
 
 
 def make_again(kernel: Kernel, task: Task) -> Kernel | None:

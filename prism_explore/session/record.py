@@ -60,10 +60,20 @@ E = TypeVar("E")
 class Record:
     """A search, read from its event journal."""
 
-    def __init__(self, journal: Journal, manifest: Mapping[str, Any] | None = None) -> None:
-        """`manifest` is that of the file with this search; `save` writes it again."""
-        self.journal = journal
+    def __init__(self, journal: Journal | Callable[[], Journal], manifest: Mapping[str, Any] | None = None) -> None:
+        """Nothing is read yet.
+
+        Args:
+            journal: of the search, or what returns it each time that it is read.
+            manifest: of the file with this search; `save` writes it again.
+        """
+        self._opened: Journal | Callable[[], Journal] = journal
         self._manifest = manifest or {}
+
+    @property
+    def journal(self) -> Journal:
+        """The events of the search."""
+        return self._opened if isinstance(self._opened, Journal) else self._opened()
 
     def of(self, kind: type[E]) -> tuple[E, ...]:
         """All events of one kind, in order.

@@ -21,7 +21,8 @@ from prism_explore.runtime.dispatch import Dispatch
 from prism_explore.runtime.no_improvement import NoImprovement
 from prism_explore.search.explore import Progress, Task, incumbent, may_win
 from prism_explore.session.options import one_symbol
-from prism_explore.session.persistence import prove_again
+from prism_explore.session.persistence import prove_again, saved_lemmas
+from prism_explore.session.stored_answer import StoredAnswer, first_proved
 from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune.runner.baselines import compare_with_baselines
 
@@ -33,19 +34,70 @@ def best_of(task: Task, journal: Journal, progress: Progress, steering: Steering
     if fastest is None:
         outcome = book.nothing_faster
         return NoImprovement(outcome, book.initial_baselines, task.reference, task.library.call) if outcome else None
+    candidates = open_candidates(progress, steering)
+    return _best(
+        fastest,
+        lambda: _certified(fastest, task, journal, progress),
+        lambda: candidates,
+        book.final_race,
+        task,
+        _assessment(fastest.kernel.verified, task, progress),
+    )
+
+
+def best_of_answer(
+    task: Task, answer: StoredAnswer, progress: Progress, candidates: Callable[[], tuple[Verified, ...]]
+) -> Best:
+    """The fastest kernel of a search whose events were not read, proved again.
+
+    Args:
+        task: of the search.
+        answer: of the search.
+        progress: remembers the proof.
+        candidates: returns the proved candidates that may win.
+
+    Raises:
+        JournalVersionError: it is not proved, or its parameters give another source.
+    """
+    kernel = answer.timed.kernel
+    name = kernel.verified.candidate.id
+
+    def certified() -> Verified:
+        if name not in progress.certified:
+            progress.certified[name] = prove_again(kernel, task, answer.lemmas)
+        return progress.certified[name]
+
+    return _best(
+        answer.timed,
+        certified,
+        candidates,
+        answer.race,
+        task,
+        partial(Assessor(task.program, seed=task.seed).assess, answer.assessed),
+    )
+
+
+def _best(
+    fastest: Timed,
+    certify: Callable[[], Verified],
+    candidates: Callable[[], tuple[Verified, ...]],
+    race: tuple[BaselineMeasured, ...],
+    task: Task,
+    assess: Callable[[], Assessment],
+) -> Best:
     with ThreadPoolExecutor(1) as pool:
         compiled = pool.submit(load, fastest.kernel)  # LLVM needs no lock of Python while the proof is checked
-        verified = _certified(fastest, task, journal, progress)
+        verified = certify()
     return Best(
         fastest,
         verified,
-        open_candidates(progress, steering),
-        book.final_race,
+        candidates,
+        race,
         task.reference,
         compiled.result(),
         task.target.name,
         task.versions,
-        _assessment(verified, task, progress),
+        assess,
         task.ranges,
         task.library.call,
     )
@@ -109,7 +161,9 @@ def _certified(fastest: Timed, task: Task, journal: Journal, progress: Progress)
     candidate = fastest.kernel.verified.candidate
     verified = progress.certified.get(candidate.id, fastest.kernel.verified)
     if isinstance(journal, ReplayedJournal) and not verified.proof.lemmas:
-        verified = progress.certified[candidate.id] = prove_again(fastest.kernel, task, journal.events)
+        verified = progress.certified[candidate.id] = prove_again(
+            fastest.kernel, task, saved_lemmas(candidate.id, journal.events)
+        )
     return verified
 
 
@@ -121,5 +175,5 @@ def _assessment(verified: Verified, task: Task, progress: Progress) -> Callable[
     family = verified.candidate.family.id
     if (found := progress.assessed.get(family)) is not None:
         return lambda: found
-    first = next((v for v in progress.proved if v.candidate.family.id == family), verified)
+    first = first_proved(family, progress) or verified
     return partial(Assessor(task.program, seed=task.seed).assess, first)

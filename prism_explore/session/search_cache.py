@@ -2,9 +2,10 @@
 
 A search that ran to its end without steering is stored as a saved search, in a folder of the user's cache. The name of
 the file is a digest of all that determines the answer: the program, what torch runs for it, shapes, space, budget,
-seed, baselines, machine, versions, and the code of this package. A later session replays the file like one that was
-loaded: enumeration and maps run again, verdicts and times are taken from the file, and the best kernel is proved again
-before it is offered. The event `SearchRepeated` says so.
+seed, baselines, machine, versions, and the code of this package. The file also has the answer (`stored_answer`): a
+later session that runs to its end offers it, after the best kernel was proved and generated again, and reads the events
+when they are asked for. Where the search is stepped or goes on, the file is replayed like one that was loaded:
+enumeration and maps run again, verdicts and times are taken from the file. The event `SearchRepeated` says so.
 
 Files are written whole and replaced atomically, so several processes can use the folder. A file that cannot be used is
 set aside with a warning, and the search runs. A folder that cannot be written is reported once.
@@ -15,20 +16,24 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from prism_explore.errors import PrismError
-from prism_explore.events.journal import Journal, read_manifest
+from prism_explore.events.journal import Entry, Journal, StoredEvents, read_events, read_manifest
 from prism_explore.events.kinds import ExplorationFinished, SearchForked, TrialMeasured
 from prism_explore.events.replay_journal import CachedJournal, is_user_action
 from prism_explore.frontend import Traced
+from prism_explore.runtime.saved_kernel import DAMAGED
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import code_digest, digest_of
-from prism_explore.session.persistence import manifest_of, read_search, task_to_plain
+from prism_explore.session.persistence import manifest_of, read_task, task_to_plain
 from prism_explore.session.small_files import SUFFIXES
+from prism_explore.session.stored_answer import StoredAnswer, answer_from_plain, answer_to_plain
 from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.support.user_folders import user_folder
 from prism_explore.support.whole_files import write_whole
@@ -40,8 +45,8 @@ FOLDER_VARIABLE = "PRISM_EXPLORE_CACHE"
 MOST_BYTES = 256 << 20
 """Largest size of all files; those that were not used for the longest time are deleted first."""
 
-_STORED = "stored"
-"""The entry of a file's manifest with the date at which it was stored."""
+_STORED, _ANSWER = "stored", "answer"
+"""The entries of a file's manifest with the date at which it was stored, and with the answer."""
 _SUFFIX, _SET_ASIDE = ".prism", ".unusable"
 
 log = logging.getLogger(__name__)
@@ -70,6 +75,56 @@ class StoredSearch:
             return str(read_manifest(self.path).get("program", ""))
         except (OSError, PrismError):
             return ""
+
+
+class FoundSearch:
+    """A stored search of the same question: its answer, and its events, which are parsed when they are asked for."""
+
+    def __init__(
+        self,
+        task: Task,
+        answer: StoredAnswer | None,
+        events: StoredEvents,
+        stored: str,
+        set_aside: Callable[[str], None],
+    ) -> None:
+        """Nothing is parsed yet.
+
+        Args:
+            task: of the search.
+            answer: of the search; None where its file has none that can be used.
+            events: of the search.
+            stored: when it was stored.
+            set_aside: called with the reason if the file cannot be used.
+        """
+        self.task, self.answer, self.set_aside = task, answer, set_aside
+        self._events, self._stored = events, stored
+
+    @cached_property
+    def _entries(self) -> tuple[Entry, ...]:
+        # A search that was timed again is a fork of itself.
+        entries = Journal.parse(self._events).entries
+        return tuple(entry for entry in entries if not isinstance(entry.event, SearchForked))
+
+    def open(self, differs: Callable[[str], None] | None = None) -> CachedJournal:
+        """A journal that replays the search.
+
+        Args:
+            differs: called with the difference if a search does not repeat the stored one; `set_aside` if None.
+
+        Raises:
+            JournalVersionError: an event cannot be read.
+        """
+        return CachedJournal(self._entries, self._stored, differs or self.set_aside)
+
+
+def _answer_in(manifest: Mapping[str, Any], task: Task) -> StoredAnswer | None:
+    """The answer in the manifest of a file; None if there is none that can be used."""
+    try:
+        answer = answer_from_plain(manifest[_ANSWER])
+    except (*DAMAGED, PrismError):
+        return None
+    return answer if answer.timed.kernel.verified.candidate.family.program == task.program else None
 
 
 class SearchCache:
@@ -104,8 +159,8 @@ class SearchCache:
             path.unlink(missing_ok=True)
         return len(paths)
 
-    def find(self, task: Task) -> tuple[Task, CachedJournal] | None:
-        """The stored search of a task, to be replayed; None if there is none.
+    def find(self, task: Task) -> FoundSearch | None:
+        """The stored search of a task; None if there is none.
 
         The figures of the machine become those of the stored search: they are measured again now and then, and its
         events depend on them.
@@ -116,8 +171,17 @@ class SearchCache:
         try:
             if not path.is_file():
                 return None
-            stored, journal = read_search(path)
-            date = str(read_manifest(path).get(_STORED, ""))
+            stored, manifest = read_task(path), read_manifest(path)
+            answer = _answer_in(manifest, task)
+            found = FoundSearch(
+                replace(task, target=stored.target),
+                answer,
+                read_events(path),
+                str(manifest.get(_STORED, "")),
+                lambda why: self.set_aside(path, why),
+            )
+            if answer is None:
+                found.open()  # a file that cannot be read is set aside now
             os.utime(path)
         except OSError as error:
             log.warning("the stored search %s cannot be read, so the search runs: %s", path, error)
@@ -125,12 +189,16 @@ class SearchCache:
         except PrismError as error:
             self.set_aside(path, str(error))
             return None
-        # A search that was timed again is a fork of itself.
-        entries = [entry for entry in journal.entries if not isinstance(entry.event, SearchForked)]
-        return replace(task, target=stored.target), CachedJournal(entries, date, lambda why: self.set_aside(path, why))
+        return found
 
-    def store(self, task: Task, journal: Journal) -> None:
-        """Store a finished search, unless it was steered or timed nothing; delete what was not used for long."""
+    def store(self, task: Task, journal: Journal, answer: StoredAnswer | None = None) -> None:
+        """Store a finished search, unless it was steered or timed nothing; delete what was not used for long.
+
+        Args:
+            task: of the search.
+            journal: of the search.
+            answer: what it found; if None, the second time the answer is found by repeating the search.
+        """
         events = journal.events
         is_whole = bool(events) and isinstance(events[-1], ExplorationFinished) and events[-1].stop != "cancelled"
         is_steered = any(is_user_action(e) and not isinstance(e, SearchForked) for e in events)
@@ -142,6 +210,8 @@ class SearchCache:
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             manifest = {**manifest_of(task), _STORED: datetime.now(UTC).isoformat(timespec="seconds")}
+            if answer is not None:
+                manifest[_ANSWER] = answer_to_plain(answer)
             write_whole(path, journal.as_archive(manifest))
             self._delete_old(path)
         except OSError as error:

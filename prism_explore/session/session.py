@@ -50,10 +50,11 @@ from prism_explore.session.persistence import check_library, manifest_of, read_s
 from prism_explore.session.progress_line import progress_line
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.record import Record
-from prism_explore.session.results import best_of, chosen_candidate, dispatch_over
-from prism_explore.session.search_cache import SearchCache, cache_folder
+from prism_explore.session.results import best_of, best_of_answer, chosen_candidate, dispatch_over, open_candidates
+from prism_explore.session.search_cache import FoundSearch, SearchCache, cache_folder
 from prism_explore.session.steering import SteeringLog
 from prism_explore.session.stepping import Grain, StepLog, after_steps, replay_saved, search_steps
+from prism_explore.session.stored_answer import answer_of
 from prism_explore.session.trace_cache import TraceCache
 from prism_explore.support.caches import lease_for
 from prism_explore.support.live_objects import register
@@ -159,43 +160,134 @@ class Session(Record):
             traces=None if folder is None else TraceCache(folder),
         )
         self._cache = None if folder is None or database is not None else SearchCache(folder)
-        found = None if self._cache is None else self._cache.find(task)
-        task, journal = (task, Journal()) if found is None else found
-        self._begin(task, journal)
+        self._found = None if self._cache is None else self._cache.find(task)
+        if self._found is None:
+            self._begin(task, Journal())
+        else:
+            self._begin(self._found.task, self._open_found)
         if is_notebook():
             self._save_from(None, 0)
 
     _cache: SearchCache | None = None
     """Where the search is stored when it has ended; None for a loaded search and for a fork, except `time_again`."""
+    _found: FoundSearch | None = None
+    """The search of the same question in the cache."""
+    _offered: FoundSearch | None = None
+    """The same, where its answer is that of this session and the search was not repeated."""
 
-    def _begin(self, task: Task, journal: Journal, parent: Session | None = None) -> None:
+    def _begin(self, task: Task, journal: Journal | Callable[[], Journal], parent: Session | None = None) -> None:
         super().__init__(journal)
+        self._lock = threading.RLock()
         self._parent = parent
         self._forks: list[Session] = []
         self._fork_count = 0
         self._fork_lock = threading.Lock()
-        self._step_log = StepLog()
+        self._own_step_log = StepLog()
         self._lease = lease_for(self)
         self.task, self.traced = task, task.reference
         # Not before it has a name: explorers of other sessions list this one from now on.
         self.id = register(self)
         """A short id of this session in this process, such as s1; `compare` takes it."""
         self.selection: str | None = None
-        self._progress = Progress()
+        self._own_progress = Progress()
         self._listeners: dict[str, list[Callable[[Any], None]]] = {}
-        self._engine = Engine(self._steps, self._state_changed, self._progress.rest)
-        self._steering = SteeringLog(
-            journal,
-            lambda: self.families,
-            lambda: [f.id for f in tuple(self._progress.families)],
-            self._engine.reopen,
-        )
+        self._engine = Engine(self._steps, self._state_changed, lambda: self._own_progress.rest())
+        self._steering_log: SteeringLog | None = None
         self.questions = Questions(lambda: self._notify("state", self.state), self._is_timing)
         """The questions that are answered in the background, by id; prints the answers."""
         self._widget: Any = None
         self._autosave: Autosave | None = None
         self.interrupted: InterruptedSearch | None = None
         """A search of the same program that was saved while it ran and did not end, found when this one was created."""
+
+    @property
+    def _steering(self) -> SteeringLog:
+        with self._lock:
+            if self._steering_log is None:
+                self._steering_log = SteeringLog(
+                    self.journal,
+                    lambda: self.families,
+                    lambda: [f.id for f in tuple(self._progress.families)],
+                    self._engine.reopen,
+                )
+            return self._steering_log
+
+    # ------------------------------------------------------------ an answer from the cache
+
+    def _open_found(self) -> Journal:
+        """Read the events of the stored search, when they are asked for first; all are there after its answer.
+
+        Raises:
+            JournalVersionError: they cannot be read, after its answer was offered.
+        """
+        with self._lock:
+            assert self._found is not None, "the journal is that of a stored search"
+            if isinstance(self._opened, Journal):
+                return self._opened
+            try:
+                journal = self._found.open()
+            except JournalVersionError as error:
+                self._found.set_aside(str(error))
+                if self._offered is not None:
+                    raise
+                self._found, self._opened = None, Journal()
+                return self._opened
+            if self._offered is not None:
+                journal.replay_rest()
+            self._opened = journal
+            return journal
+
+    def _offer_answer(self) -> bool:
+        """End with the answer of the stored search, if nothing was done or decided yet; whether it is so."""
+        with self._lock:
+            found = self._found
+            is_new = self.state == "ready" and not self._own_progress.waits_for_all
+            if found is None or found.answer is None or not is_new:
+                return False
+            if isinstance(self._opened, CachedJournal):
+                if len(self._opened) or self._steering.has_predicates:
+                    return False
+                self._opened.replay_rest()
+            self._offered = found
+        self._engine.finish()
+        return True
+
+    @property
+    def _progress(self) -> Progress:
+        """The state of the search; after an answer from the cache, it is found by repeating the search.
+
+        Raises:
+            JournalVersionError: the search does not repeat the stored one.
+        """
+        self._repeat_if_offered()
+        return self._own_progress
+
+    @property
+    def _step_log(self) -> StepLog:
+        """The steps of the search; see `_progress`."""
+        self._repeat_if_offered()
+        return self._own_step_log
+
+    def _repeat_if_offered(self) -> None:
+        with self._lock:
+            if self._offered is not None:
+                self._repeat(self._offered)
+
+    def _repeat(self, found: FoundSearch) -> None:
+        """Repeat a stored search whose answer was offered, so that the search can go on."""
+
+        def differs(why: str) -> None:
+            found.set_aside(why)
+            raise JournalVersionError(f"the search in the cache cannot go on, a new px.Session searches again: {why}")
+
+        journal, progress, steps = found.open(differs), Progress(), StepLog()
+        steering = SteeringLog(journal, lambda: self.families, tuple, lambda: None)
+        for _ in search_steps(self.task, journal, steering, progress, lambda: False, steps):
+            pass
+        if not journal.is_replayed:
+            differs(f"it ended before {journal.next_saved}")
+        progress.certified |= self._own_progress.certified
+        self._own_progress, self._own_step_log, self._offered = progress, steps, None
 
     @classmethod
     def from_module(
@@ -366,6 +458,8 @@ class Session(Record):
             raise ShapeError(
                 f"until= takes a function of the session, such as lambda s: len(s.families) > 2; found {until!r}"
             )
+        if until is None and self._offer_answer():
+            return
         self._progress.runs_to_end |= until is None
         self._await(self._advance((lambda: until(self)) if until else _never))
 
@@ -375,7 +469,8 @@ class Session(Record):
         Returns:
             The job.
         """
-        self._progress.runs_to_end = True
+        if not self._offer_answer():
+            self._progress.runs_to_end = True
         return Job(self._engine, self._advance(_never), lambda: self._advance(_never))
 
     def pause(self) -> None:
@@ -741,10 +836,15 @@ class Session(Record):
         if when != "now" and self.state not in ("finished", "cancelled"):
             self.run()
         try:
-            return best_of(self.task, self.journal, self._progress, self.steering)
+            offered = self._offered if self.state == "finished" else None
+            if offered is None or offered.answer is None:
+                return best_of(self.task, self.journal, self._progress, self.steering)
+            return best_of_answer(
+                self.task, offered.answer, self._own_progress, lambda: open_candidates(self._progress, self.steering)
+            )
         except JournalVersionError as error:
-            if isinstance(self.journal, CachedJournal):
-                self.journal.reject(str(error))
+            if self._found is not None:
+                self._found.set_aside(str(error))
             raise
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
@@ -945,18 +1045,23 @@ class Session(Record):
             fn(value)
 
     def _state_changed(self) -> None:
-        events = self.journal.events
-        if self.state == "cancelled" and isinstance(self.journal, CachedJournal):
-            self.journal.cut()
-        is_replaying = isinstance(self.journal, ReplayedJournal) and not self.journal.is_replayed
-        ended = not events or isinstance(events[-1], ExplorationFinished)
-        if self.state == "cancelled" and not ended and not is_replaying:
-            self.journal.append(ExplorationFinished("cancelled", claim(events, "cancelled")))
-        if self.state == "finished" and self._cache is not None and not isinstance(self.journal, CachedJournal):
-            self._cache.store(self.task, self.journal)
+        if self.state == "cancelled":
+            self._end_cancelled()
+        if self.state == "finished" and self._cache is not None and self._found is None:
+            self._cache.store(self.task, self.journal, answer_of(self.journal, self._progress, self.steering))
         if self._autosave is not None and self.state != "running":
             self._autosave.flush(sync=True)
         self._notify("state", self.state)
+
+    def _end_cancelled(self) -> None:
+        """Append the end of a search that was cancelled, unless it has one or is being replayed."""
+        events = self.journal.events
+        if isinstance(self.journal, CachedJournal):
+            self.journal.cut()
+        is_replaying = isinstance(self.journal, ReplayedJournal) and not self.journal.is_replayed
+        ended = not events or isinstance(events[-1], ExplorationFinished)
+        if not ended and not is_replaying:
+            self.journal.append(ExplorationFinished("cancelled", claim(events, "cancelled")))
 
     def __repr__(self) -> str:
         at = ", ".join(f"{k}={v}" for k, v in self.task.shapes.items())

@@ -160,6 +160,11 @@ class SteeringLog:
         for step in steps:
             self._record(step)
 
+    @property
+    def has_predicates(self) -> bool:
+        """Whether a predicate waits for families."""
+        return bool(self._predicates)
+
     def begin_step(self) -> None:
         """Let all decisions take effect."""
         with self._lock:

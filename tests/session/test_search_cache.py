@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import multiprocessing
 import os
@@ -14,20 +15,23 @@ import pytest
 
 import prism_explore as px
 from prism_explore.entry.cli import main
-from prism_explore.events.journal import Journal
+from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import (
     CertificateReplayed,
     Event,
     ExplorationFinished,
+    SearchForked,
     SearchRepeated,
     TrialMeasured,
     VerdictReached,
 )
+from prism_explore.events.replay_journal import CachedJournal
 from prism_explore.pipeline.stages import Lemma
 from prism_explore.search.explore import Task
 from prism_explore.session import search_cache
 from prism_explore.session.search_cache import SearchCache, cache_folder
 from prism_explore.session.session import Session
+from prism_explore.session.stored_answer import answer_from_plain, answer_to_plain
 from prism_explore.verify.certificate import certify
 from tests.generate.programs import rms_linear_small
 from tests.session.test_resume import SPACE
@@ -81,6 +85,84 @@ def test_a_second_search_has_the_same_events_and_one_that_says_so(filled: tuple[
     assert isinstance(sess.journal.events[-1], ExplorationFinished)
     assert repeated[0].stored in sess.claim
     assert isinstance(best, px.Best) and best.verified.proof.lemmas
+
+
+@pytest.mark.usefixtures("no_timing", "folder")
+def test_the_answer_is_offered_before_the_events_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as unreadable, session() as sess:
+        unreadable.setattr(Journal, "parse", lambda _: pytest.fail("the events are read"))
+        sess.run()
+        best = sess.best()
+    with session() as slow:
+        slow.step(1)  # from here on it is repeated
+        slow.run()
+        repeated = slow.best()
+
+    assert isinstance(best, px.Best) and isinstance(repeated, px.Best)
+    assert slow.journal.events == sess.journal.events
+    assert repeated.verified.proof == best.verified.proof
+    assert (repeated.candidate, repeated.source) == (best.candidate, best.source)
+    assert replace(repeated.timed, kernel=best.timed.kernel) == best.timed
+    assert repeated.baselines == best.baselines
+    assert repeated.floats == best.floats
+    assert [v.candidate for v in repeated.proved] == [v.candidate for v in best.proved]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_search_goes_on_after_its_answer_as_after_its_repetition() -> None:
+    journals: list[tuple[Event, ...]] = []
+    for is_stepped in (False, True):
+        with session() as sess:
+            if is_stepped:
+                sess.step(1)
+            sess.run()
+            known = len(sess.journal)
+            family = next(iter(sess.families))
+            fork = sess.fork(at=known // 2)
+            sess.reject(family)
+            sess.run()
+            assert sess.state == "finished" and sess.families[family].row.choice == "rejected"
+            assert family not in {v.candidate.family.id for v in getattr(sess.best(), "proved", ())}
+        forked = tuple(e for e in fork.journal.events if not isinstance(e, SearchForked))
+        journals += [sess.journal.events[: known + 1], forked]
+
+    assert journals[:2] == journals[2:]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_predicate_that_waits_for_families_keeps_a_search_from_being_answered_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CachedJournal, "replay_rest", lambda _: pytest.fail("it is answered at once"))
+    asked: list[str] = []
+    with session() as sess:
+        sess.prefer(lambda family: asked.append(family.id))
+        sess.run()
+
+    assert asked == list(sess.families)
+
+
+def test_an_answer_that_cannot_be_used_is_found_by_repeating_the_search(
+    filled: tuple[Path, Journal], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_: object) -> None:
+        raise ValueError("damaged")
+
+    monkeypatch.setattr(search_cache, "answer_from_plain", damaged)
+    with session() as sess:
+        sess.run(until=lambda s: len(s.journal) > 5)
+        known = len(sess.journal)
+        sess.run()
+
+    assert 5 < known < len(sess.journal) == len(filled[1]) + 1
+    assert [*folder.glob("*.prism")]
+
+
+def test_an_answer_is_plain_data(folder: Path) -> None:
+    (path,) = folder.glob("*.prism")
+    plain = read_manifest(path)["answer"]
+
+    assert plain == json.loads(json.dumps(answer_to_plain(answer_from_plain(plain))))
 
 
 @pytest.mark.usefixtures("no_timing", "folder")
@@ -218,6 +300,26 @@ def test_a_file_whose_events_differ_is_set_aside_and_the_search_continues_from_t
     assert filled[1].events[:place] == again.journal.events[:place]
     assert SearchRepeated(place, again.journal.events[place].stored) == again.journal.events[place]
     assert filled[1].events[place] == again.journal.events[place + 1]
+    assert "does not repeat" in caplog.text
+    assert not path.exists()
+
+
+def test_a_search_that_does_not_repeat_its_answer_does_not_go_on(
+    filled: tuple[Path, Journal], folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (path,) = folder.glob("*.prism")
+    answer = answer_from_plain(read_manifest(path)["answer"])
+    shortened = Journal()
+    for event in filled[1].events:
+        if not isinstance(event, VerdictReached):
+            shortened.append(event)
+    with session() as sess:
+        SearchCache(folder).store(sess.task, shortened, answer)
+    with caplog.at_level(logging.WARNING), session() as again:
+        again.run()
+        with pytest.raises(px.JournalVersionError, match=r"cannot go on, a new px\.Session searches again"):
+            again.fork(at=5)
+
     assert "does not repeat" in caplog.text
     assert not path.exists()
 
