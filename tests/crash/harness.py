@@ -63,6 +63,8 @@ class Outcome:
 
     instants: int
     """At which a process was killed or interrupted; the workload may have ended before the others."""
+    seconds: float
+    """Until the process ended."""
     problems: tuple[str, ...]
     """Everything that is not as it should be, as sentences."""
 
@@ -95,12 +97,13 @@ def attempt(trial: Trial, reference: Whole) -> Outcome:
         pid = _fork(lambda: _work(trial.workload, folder, counted), folder)
         seen, done = [(began_s, 0)], 0
         for instant_s in instants_s:
-            while time.monotonic() - began_s < instant_s:
+            while time.monotonic() - began_s < instant_s and not _has_ended(pid):
                 time.sleep(POLL_S)
                 seen.append((time.monotonic(), int.from_bytes(counted[:], "little")))
             done += _strike(pid, trial.ending, folder, draw)
         owed = max((count for at_s, count in seen if at_s <= time.monotonic() - LOSS_S), default=0)
         status = _wait(pid, MOST_S)
+        seconds = time.monotonic() - began_s
         allowed = (0, -signal.SIGKILL) if trial.ending == "kill" else (0,)
         problems = [] if status in allowed else [f"the process ended with status {status}"]
         until_s = time.monotonic() + END_S
@@ -115,12 +118,12 @@ def attempt(trial: Trial, reference: Whole) -> Outcome:
         if examined:
             problems.append(said.read_text() if said.exists() else f"the examination ended with status {examined}")
             said.unlink(missing_ok=True)
-        return Outcome(done, tuple(problems))
+        return Outcome(done, seconds, tuple(problems))
 
 
 def _strike(pid: int, ending: str, folder: Path, draw: random.Random) -> bool:
     """Kill or interrupt a process, or kill one that it started; whether there was one that had not ended."""
-    if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+    if _has_ended(pid):
         return False
     targets = _marked(folder) if ending == "kill a worker" else [pid]
     try:
@@ -243,6 +246,11 @@ def _fork(work: Callable[[], object], folder: Path) -> int:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a process of this one has ended; it can still be waited for."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _wait(pid: int, most_s: float) -> int:
