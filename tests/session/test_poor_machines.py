@@ -11,6 +11,9 @@ import pytest
 
 SEARCH = """
 import os, resource, sys
+from tests.permissions import permissions_respected
+restricted = permissions_respected()
+restricted.__enter__()
 {lack}
 import numpy as np
 import prism_explore as px
@@ -23,9 +26,12 @@ with px.Session(px.parse_program(GATE), target=HOST, at={{"b": 4}}, budget=budge
 """
 ONE_CORE = "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
 FEW_FILES = "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))"
+NOWHERE_TO_WRITE = "os.chmod('.', 0o500); os.environ['HOME'] = sys.executable"
 LITTLE_MEMORY = "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))"
 LACKS = {
-    "one core, 64 open files, a home that is a file": f"{ONE_CORE}; {FEW_FILES}; os.environ['HOME'] = sys.executable",
+    "one core, 64 open files, a working folder and a home that cannot be written": (
+        f"{ONE_CORE}; {FEW_FILES}; {NOWHERE_TO_WRITE}"
+    ),
     "2 GB of memory, no HOME, no compiler on PATH": f"{LITTLE_MEMORY}; del os.environ['HOME'], os.environ['PATH']",
 }
 
