@@ -340,6 +340,11 @@ def is_natural(d: Dim) -> bool:
     return all(c.denominator == 1 and c > 0 and all(e > 0 for _, e in m) for m, c in d.terms)
 
 
+def is_negative(d: Dim) -> bool:
+    """Whether a size is evidently negative for all values of its symbols; a False is not certain."""
+    return bool(d.terms) and all(c < 0 for _, c in d.terms)
+
+
 def is_only_symbols(d: Dim) -> bool:
     """Whether an extent has symbols and no number but 1, and is a natural number for all values of its symbols.
 

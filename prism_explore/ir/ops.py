@@ -15,7 +15,7 @@ from math import prod
 from typing import Literal, TypeAlias, cast, get_args
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.dims import Dim, dim, is_negative
 from prism_explore.ir.elementwise import BITS, CASTS, BinaryFn, UnaryFn
 from prism_explore.ir.tensors import DType, TensorType, broadcast, promoted
 
@@ -472,9 +472,8 @@ def _view_dims(op: ViewOp, operands: tuple[tuple[Dim, ...], ...], at: str) -> tu
         case Slice(along, start, stop):
             _in_range(along, dims, at)
             length, left = stop - start, dims[along] - stop
-            for what, size in (("start", start), ("length", length), ("rest", left)):
-                if size.constant is not None and size.constant < (what == "length"):
-                    raise ShapeError(f"{at}: {start} to {stop} of dim {along}, which has size {dims[along]}")
+            if any(map(is_negative, (start, length, left))) or length.constant == 0:
+                raise ShapeError(f"{at}: {start} to {stop} of dim {along}, which has size {dims[along]}")
             return (*dims[:along], length, *dims[along + 1 :])
         case Concat(along):
             other = operands[1]

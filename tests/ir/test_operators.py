@@ -120,6 +120,8 @@ def test_two_results_of_one_kernel_are_two_tensors():
         ("dims=[b, 3, 4]", "dims=[b, 3, 5]", "changes the number of elements"),
         ("stop=2", "stop=4", "0 to 4 of dim 0, which has size 3"),
         ("stop=2", "stop=0", "0 to 0 of dim 0"),
+        ("stop=2", "stop=3 + b", "0 to 3 + b of dim 0, which has size 3"),
+        ("start=0, stop=2", "start=1 + b, stop=1", "1 + b to 1 of dim 0"),
         ("dim=0, size=3", "dim=1, size=3", "dim 1 has size b; only a literal 1"),
         ("concat(%4, %6, dim=0)", "concat(%4, %6, dim=1)", "differ in more than dim 1"),
         ("max(%7, dim=2)", "max(%7, dim=3)", "max over dim 3 of a tensor with 3 dims"),

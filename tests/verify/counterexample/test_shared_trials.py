@@ -151,3 +151,12 @@ def test_an_axis_that_is_summed_over_can_be_split_and_looped_over_within_each_pa
         for inner in (shapes["q"][3], shapes["k"][3]):
             assert inner % 6 == 0
             assert inner > 6, "2 parts of 3 tiles, of more than an element each"
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinities_are_equal_to_themselves_without_a_warning() -> None:
+    one = np.array([np.inf, -np.inf, 1.0])
+
+    assert EQUAL_FLOATS.same(one, one.copy())
+    assert not EQUAL_FLOATS.same(one, -one)
+    assert not EQUAL_FLOATS.same(np.array([np.nan]), np.array([np.nan]))
