@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prism_explore.codegen.cpu.plan import plan
+from prism_explore.codegen.preconditions import unmet_precondition
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Verified
 from prism_explore.targets import Target
 
@@ -18,8 +19,6 @@ __all__ = ["emit", "emit_cpu"]
 def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], target: Target) -> Kernel | Infeasible:
     """The kernel for one choice of sizes, or why there is none.
 
-    A proof holds for sizes that satisfy its conditions, so these are checked again here.
-
     Args:
         verified: the proved candidate.
         parameters: its grid sizes and loop ranges, and schedule choices by name.
@@ -28,25 +27,16 @@ def emit(verified: Verified, parameters: Parameters, shapes: Mapping[str, int], 
     """
     if target.kind == "cpu":
         return emit_cpu(verified, parameters, shapes)
-    if violated := _violated_condition(verified, parameters, shapes):
-        return violated
     from prism_explore.codegen.triton.emit import emit_triton
 
-    return emit_triton(verified, parameters, shapes, target)
+    return unmet_precondition(verified, parameters, shapes) or emit_triton(verified, parameters, shapes, target)
 
 
 def emit_cpu(verified: Verified, parameters: Parameters, shapes: Mapping[str, int]) -> Kernel | Infeasible:
     """The kernel for the CPU of this process; see `emit`."""
-    if violated := _violated_condition(verified, parameters, shapes):
-        return violated
+    if unmet := unmet_precondition(verified, parameters, shapes):
+        return unmet
     found = plan(verified.candidate.sgraph, parameters, shapes)
     if isinstance(found, str):
         return Infeasible(verified.candidate, parameters, "tune.illegal", found)
     return Kernel(verified, parameters, tuple(sorted(shapes.items())), "cpu", found.source)
-
-
-def _violated_condition(verified: Verified, parameters: Parameters, shapes: Mapping[str, int]) -> Infeasible | None:
-    violated = verified.proof.broken_at({**shapes, **parameters.numbers})
-    if not violated:
-        return None
-    return Infeasible(verified.candidate, parameters, "tune.illegal", f"the proof needs other sizes: {violated[0]}")

@@ -20,6 +20,7 @@ import numpy as np
 
 from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
+from prism_explore.codegen.preconditions import unmet_precondition
 from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.fastest import OURS
@@ -267,17 +268,12 @@ def _expect_passed(path: str | Path, checked: CheckPassed | Failure) -> None:
 
 
 def _check_signature(path: str | Path, signature: Signature | None, saved: Kernel) -> None:
-    """Check that kernel and arguments have the program's inputs in their order, and that the code generator is known.
+    """Check that the arguments are the program's inputs in their order, and that the code generator is known.
 
     Raises:
         JournalVersionError: they are not.
     """
-    inputs, taken = saved.verified.candidate.family.program.inputs, saved.verified.candidate.sgraph.inputs
-    if [i.name for i in inputs] != [i.name for i in taken]:  # a proof knows inputs by name, a call by position
-        raise JournalVersionError(
-            f"{path} is damaged: its kernel takes {', '.join(i.name for i in taken)}; its program has the inputs "
-            f"{', '.join(i.name for i in inputs)}, in this order"
-        )
+    inputs = saved.verified.candidate.family.program.inputs
     if signature is not None:
         names, bound = [i.name for i in inputs], [b.name for b in signature.bindings]
         if names != bound:
@@ -299,13 +295,13 @@ def _check_signature(path: str | Path, signature: Signature | None, saved: Kerne
 
 def _emitted(path: str | Path, verified: Verified, saved: Kernel, parameters: Parameters) -> Kernel | Infeasible:
     """The saved kernel with these parameters, by the code generator that made it."""
-    if saved.backend == "cpu":
-        emit = emit_cpu
-    else:
-        from prism_explore.codegen.triton.emit import emit_triton as emit  # a kernel for a CPU does not import it
-
+    shapes = dict(saved.shapes)
     try:
-        return emit(verified, parameters, dict(saved.shapes))
+        if saved.backend == "cpu":
+            return emit_cpu(verified, parameters, shapes)
+        from prism_explore.codegen.triton.emit import emit_triton  # a kernel for a CPU does not import it
+
+        return unmet_precondition(verified, parameters, shapes) or emit_triton(verified, parameters, shapes)
     except ShapeError as error:
         raise ShapeError(f"{path} cannot be compiled: {error}") from None
 
