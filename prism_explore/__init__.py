@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from prism_explore.course.chapters import exercise
+    from prism_explore.course.exercise import Exercise
     from prism_explore.diagnose.check import CheckResult, certify, check_mirage, collect_evidence
     from prism_explore.diagnose.concrete_baseline import compare_with_concrete
     from prism_explore.entry.doctor import doctor
@@ -54,6 +56,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "Budget": ("tune", "Budget"),
     "CheckResult": ("diagnose.check", "CheckResult"),
     "Equivalence": ("entry.equivalence.outcome", "Equivalence"),
+    "Exercise": ("course.exercise", "Exercise"),
     "FloatComparison": ("entry.equivalence.outcome", "FloatComparison"),
     "JournalVersionError": ("errors", "JournalVersionError"),
     "NoImprovement": ("runtime.no_improvement", "NoImprovement"),
@@ -85,6 +88,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "display_mode": ("widgets.jupyter.display", "display_mode"),
     "doctor": ("entry.doctor", "doctor"),
     "collect_evidence": ("diagnose.check", "collect_evidence"),
+    "exercise": ("course.chapters", "exercise"),
     "export_trials": ("tune.database", "export_trials"),
     "generalize": ("frontend.mirage", "generalize"),
     "import_trials": ("tune.database", "import_trials"),
@@ -108,6 +112,7 @@ __all__ = [
     "Budget",
     "CheckResult",
     "Equivalence",
+    "Exercise",
     "FloatComparison",
     "JournalVersionError",
     "LargeProgram",
@@ -138,6 +143,7 @@ __all__ = [
     "default_space",
     "display_mode",
     "doctor",
+    "exercise",
     "export_trials",
     "generalize",
     "import_trials",

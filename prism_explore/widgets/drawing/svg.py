@@ -22,12 +22,13 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold."""
 
 
-def to_svg(scene: Scene, selected: Iterable[str] = ()) -> str:
+def to_svg(scene: Scene, selected: Iterable[str] = (), *, with_style: bool = True) -> str:
     """Return the scene as one `<svg>` element, for a file or for inline HTML.
 
     Args:
         scene: the picture.
         selected: refs of the items to mark as selected.
+        with_style: whether the element has its style sheet; a page with several scenes can have one for all.
     """
     selected = frozenset(selected)
     prefix = "pe" + hashlib.sha256(repr(scene).encode()).hexdigest()[:8]
@@ -38,7 +39,7 @@ def to_svg(scene: Scene, selected: Iterable[str] = ()) -> str:
         f'height="{height}" viewBox="0 0 {width} {height}" aria-labelledby="{prefix}-t {prefix}-d">',
         f'<title id="{prefix}-t">{escape(scene.title)}</title>',
         f'<desc id="{prefix}-d">{escape(scene.desc)}</desc>',
-        f"<style>{css(kinds={i.kind for i in scene.items})}</style>",
+        f"<style>{css(kinds={i.kind for i in scene.items})}</style>" if with_style else "",
         f"<defs>{''.join(_pattern(prefix, name) for name in used)}</defs>" if used else "",
         f'<rect class="page" width="{width}" height="{height}"/>',
     ]
