@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
+    FAMILIES_SPENT,
     Event,
     ExplorationFinished,
     FamilyCompleted,
@@ -199,10 +200,14 @@ class _TreeComparison:
         if not self.ended:
             self.estimated.append("The search has not ended, so this is about its events so far.")
         if any(e.operator == REST for e in self.regions):
-            more = self.other.space.nodes - self.task.space.nodes
+            more = [
+                f"{count:,} more {what}"
+                for what in ("nodes", "families")
+                if (count := getattr(self.other.space, what) - getattr(self.task.space, what)) > 0
+            ]
             self.estimated.append(
-                f"It is not known in advance how much of what the budget left out fits into {more:,} more nodes."
-                if more > 0
+                f"It is not known in advance how much of what the budget left out fits into {' and '.join(more)}."
+                if more
                 else "The subtrees that the budget left out stay unknown."
             )
         if self.has_sequences:
@@ -239,9 +244,10 @@ class _TreeComparison:
 
     def classify(self, region: RegionPruned, was: StepOutcomes, now: StepOutcomes) -> str:
         """Whether a region is reopened, covered, or still pruned."""
-        if region.operator == REST:
-            return "reopened" if self.other.space.nodes > self.task.space.nodes else "pruned"
         rule = region.reason.rule
+        if region.operator == REST:
+            what = "families" if rule == FAMILIES_SPENT else "nodes"
+            return "reopened" if getattr(self.other.space, what) > getattr(self.task.space, what) else "pruned"
         if is_sequence_text(region.operator) and rule == "budget.nodes":
             return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "pruned"
         if region.operator == COMPLETE_GRAPH[region.level] or is_sequence_text(region.operator):

@@ -12,8 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from prism_explore.events.fastest import ROOFLINE
 from prism_explore.events.format import count_text, seconds_text, why_tuning_ended
-from prism_explore.events.kinds import MISSING_OPERATORS, TIME_SPENT, Event, ExplorationStarted, Soundness, TuningEnded
+from prism_explore.events.kinds import (
+    FAMILIES_SPENT,
+    FAMILY_BUDGET,
+    MISSING_OPERATORS,
+    TIME_SPENT,
+    Event,
+    ExplorationStarted,
+    Soundness,
+    TuningEnded,
+)
 from prism_explore.events.ledger import Ledger, Stop, fastest_baseline, ledger
 
 
@@ -368,7 +378,8 @@ def _end(book: Ledger, stop: Stop | None) -> str:
         case "exhausted":
             return ""
         case "budget":
-            return f"The search stopped at its budget{_which_budget(book)}: what it had not reached was not searched."
+            left = f"The search stopped at its budget{_which_budget(book)}: what it had not reached was not searched."
+            return f"{left} {_still_to_gain(book)}".rstrip()
         case "cancelled":
             return "The search was cancelled: what it had not reached was not searched."
 
@@ -377,8 +388,22 @@ def _which_budget(book: Ledger) -> str:
     """The budgets that were spent: of nodes, of time, or both."""
     codes = {row.code for row in book.prune_counts if row.soundness == "budget"}
     codes |= {v.budget for v in book.verdicts.values()}
-    spent = [word for code, word in (("budget.nodes", "nodes"), (TIME_SPENT, "time")) if code in codes]
+    words = (("budget.nodes", "nodes"), (FAMILIES_SPENT, "families"), (TIME_SPENT, "time"))
+    spent = [word for code, word in words if code in codes]
     return f" of {_list(spent)}" if spent else ""
+
+
+def _still_to_gain(book: Ledger) -> str:
+    """How close a quick search came to the machine's limit; other searches were stored without this sentence."""
+    is_quick = book.started is not None and FAMILY_BUDGET in book.started.space
+    limit = next((r for r in book.final_race if r.name == ROOFLINE and r.samples and r.ratio), None)
+    if not is_quick or limit is None:
+        return ""
+    needed = f"{min(1.0, limit.ratio):.0%}".replace("%", " %")
+    return (
+        f"The machine needs {needed} of the best's time for its bytes and arithmetic alone, by rates measured beside "
+        'it. budget="thorough" searches on.'
+    )
 
 
 def _list(words: Iterable[str], most: int | None = None) -> str:

@@ -20,6 +20,8 @@ OURS = "ours"
 EAGER = "torch eager"
 COMPILED = "torch.compile"
 LIBRARY = "torch library call"
+ROOFLINE = "roofline"
+"""The row with the time in which the machine moves the kernel's bytes and does its arithmetic, at measured rates."""
 CALLABLE = (EAGER, LIBRARY, COMPILED)
 """Baselines that a call can run; of equally fast ones the first, because torch.compile has to compile first.
 

@@ -23,6 +23,12 @@ FloatsWord: TypeAlias = Literal["safe", "unsafe", "unassessed"]
 TIME_SPENT = "budget.time"
 """The code of what was not searched or proved because the time budget of the search was spent."""
 
+FAMILIES_SPENT = "budget.families"
+"""The code of what was not searched because the budget of families was spent."""
+
+FAMILY_BUDGET = "family budget"
+"""The key of `ExplorationStarted.space` with the budget of families, where it is smaller than that of nodes."""
+
 MISSING_OPERATORS = "operators of the program that it lacks"
 """The one key of `ExplorationStarted.space` that is no limit: names of operators, separated by commas."""
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from prism_explore.events.kinds import TIME_SPENT, Reason
+from prism_explore.events.kinds import FAMILIES_SPENT, TIME_SPENT, Reason
 
 
 def nodes_spent(nodes: int, found: bool = True) -> Reason:
     """The reason of a region that the node budget left; not `found`: the budget for finding a first family."""
     what = "The node budget was" if found else "The node budget for a first family was"
     return _spent("budget.nodes", what, "nodes expanded ≥ budget", str(nodes), "the node budget were")
+
+
+def families_spent(families: int) -> Reason:
+    """The reason of a region that the budget of families left."""
+    what = "The budget of families was"
+    return _spent(FAMILIES_SPENT, what, "families ≥ budget", str(families), "the budget of families were")
 
 
 def time_spent(limit_s: float) -> Reason:

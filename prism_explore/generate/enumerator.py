@@ -29,7 +29,7 @@ from prism_explore.cost.roofline import TimeToBeat
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
 from prism_explore.generate.abstract_expr.polynomial import show
-from prism_explore.generate.budgets import nodes_spent, time_spent
+from prism_explore.generate.budgets import families_spent, nodes_spent, time_spent
 from prism_explore.generate.canonical_order import Application, Rank
 from prism_explore.generate.event_log import CUSTOM, EventLog, NodeCuts, PrunedSequence, sequence_text
 from prism_explore.generate.expander import Expander
@@ -111,6 +111,8 @@ class Enumerator:
         """The number of splits that were tried."""
         self.nodes_before = 0
         """The number of nodes of the first pass; each pass has a budget of its own."""
+        self.families_before = 0
+        """The number of families of the first pass."""
         self.node_budget = min(space.nodes, space.patience)
         """The budget in nodes; it is smaller until the first family is found."""
 
@@ -156,7 +158,7 @@ class Enumerator:
 
     def split_kernels(self) -> Iterator[Family | None]:
         """Every family of two kernels, by splitting those of one."""
-        self.nodes_before = self.log.nodes
+        self.nodes_before, self.families_before = self.log.nodes, len(self.family_numbers)
         for graph in self.single_kernels if self.space.results else ():
             yield from self.expand_splits(graph)
 
@@ -164,6 +166,8 @@ class Enumerator:
         """The reason if a budget is spent; None otherwise."""
         if self.log.nodes - self.nodes_before >= self.node_budget:
             return nodes_spent(self.node_budget, bool(self.single_kernels))
+        if len(self.family_numbers) - self.families_before >= self.space.families:
+            return families_spent(self.space.families)
         return time_spent(self.space.time_s) if self.time_is_up() else None
 
     def expand_kernel(self, state: KernelState) -> Iterator[Family | None]:

@@ -290,9 +290,9 @@ def enumerate_region(
     """
     path = tree.path_to(region.parent)
     before = len(path) + 1
-    replay = EnumerationReplay(
-        program, replace(space, nodes=before + nodes, patience=before + nodes), target, journal, time_to_beat
-    )
+    most = before + nodes
+    own = replace(space, nodes=most, patience=most, families=most)
+    replay = EnumerationReplay(program, own, target, journal, time_to_beat)
     enumerator = replay.enumerator
     state = replay.reach(path)
     if isinstance(state, NodeExpanded):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 from prism_explore.errors import ShapeError
-from prism_explore.events.kinds import MISSING_OPERATORS
+from prism_explore.events.kinds import FAMILY_BUDGET, MISSING_OPERATORS
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.elementwise import BinaryFn, UnaryFn
 from prism_explore.ir.ops import (
@@ -182,6 +182,9 @@ class Space:
     patience: int = 1_000
     """Budget: the number of them that are expanded without finding a family. Graphs close to the program are expanded
     first; most workloads find their first family within a hundred."""
+    families: int = 6_000
+    """Budget: the number of families, and again of those whose kernels are split. Those most like the program come
+    first. To instantiate, verify and assess one takes as long as to expand many partial sGraphs."""
     time_s: float = 300.0
     """Budget: seconds for the enumeration, the same again for proofs, and again for float assessments; pauses and
     tuning do not count."""
@@ -285,11 +288,21 @@ class Space:
             "x*y/y = x, but of exponents that the program's own numerators and denominators share",
             "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family"
             + (f"; {self.row_nodes} for each part of a row" if self.rows else ""),
+            **({FAMILY_BUDGET: f"{self.families}, and again for split kernels"} if self.families < self.nodes else {}),
             "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs, "
             f"{self.time_s:g} s for trying families in floating point",
             "rules switched off": " ".join(sorted(self.rules_off)) or "none",
             **({MISSING_OPERATORS: ", ".join(lacking)} if lacking else {}),
         }
+
+
+QUICK_NODES, QUICK_FAMILIES = 2_000, 40
+"""Budgets of a quick search. In the benchmark `time_to_kernel` each best kernel was of one of the first 40 families."""
+
+
+def quick_space(program: TensorProgram) -> Space:
+    """The default space with the budgets of a quick search, which ends among the families most like the program."""
+    return replace(default_space(program), nodes=QUICK_NODES, families=QUICK_FAMILIES)
 
 
 LIMITS: tuple[str, ...] = tuple(f.name for f in fields(Space) if f.type in (int, "int"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from prism_explore.events.fastest import ROOFLINE
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
     TIME_SPENT,
@@ -24,7 +25,6 @@ from prism_explore.events.kinds import (
 from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.support.work_timer import WorkTimer
-from prism_explore.tune.runner.baseline_table import ROOFLINE
 from prism_explore.verify.prover import Prover
 from prism_explore.verify.verdict_events import restore_verified
 

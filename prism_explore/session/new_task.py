@@ -13,7 +13,7 @@ from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.generate.abstract_expr.size_estimate import why_too_large
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
-from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.pipeline.search_space import Space, default_space, quick_space
 from prism_explore.search.early_start import start_fork_servers_early
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import version_of
@@ -31,7 +31,7 @@ from prism_explore.session.trace_cache import TraceCache
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
-from prism_explore.tune.budget import BudgetName
+from prism_explore.tune.budget import BUDGETS, BudgetName
 from prism_explore.tune.runner.machine_lock import open_machine_lock
 
 Dominated: TypeAlias = Literal["later", "left out"]
@@ -115,7 +115,7 @@ def new_task(
     bounds.check(shapes, f"at={sizes}")
     return Task(
         program=program,
-        space=space or default_space(program),
+        space=space or (quick_space if limits == BUDGETS["quick"] else default_space)(program),
         target=machine,
         shapes=shapes,
         seed=seed,

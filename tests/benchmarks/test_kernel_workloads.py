@@ -13,8 +13,7 @@ import pytest
 from benchmarks import tvm_baseline
 from benchmarks.kernel_time import _measure_other_share, main, row_summary
 from benchmarks.kernel_workloads import ROWS, Row, decode_row, linear_row, select_rows
-from prism_explore.events.fastest import EAGER, LIBRARY, OURS
-from prism_explore.tune.runner.baseline_table import ROOFLINE
+from prism_explore.events.fastest import EAGER, LIBRARY, OURS, ROOFLINE
 
 
 def test_every_row_has_a_name_of_its_own() -> None:

@@ -96,6 +96,15 @@ def test_what_a_budget_left_is_estimated_not_counted():
     assert (2, 4) == (found.ran.common, len(found.ran.gained))
 
 
+def test_more_families_reopen_what_their_budget_left():
+    short = searched(replace(SPACE, families=1))
+    found = short.what_if(space=SPACE, run=True)
+
+    assert row(found, "budget.families").reopened
+    assert any("more families" in said for said in found.estimated)
+    assert found.ran.gained and not found.ran.missing
+
+
 def test_asking_changes_nothing_and_says_the_same_again(sess):
     before = sess.journal.events
     first, second = (sess.what_if(rules_off=["map.constraint"], run=True) for _ in range(2))

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prism_explore.events.claim import claim
-from prism_explore.events.fastest import CALLABLE, COMPILED, EAGER, LIBRARY, OURS, find_faster_baseline
+from prism_explore.events.fastest import CALLABLE, COMPILED, EAGER, LIBRARY, OURS, ROOFLINE, find_faster_baseline
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, Event
 from prism_explore.events.ledger import ledger
-from prism_explore.tune.runner.baseline_table import AUTOTUNED, ROOFLINE
+from prism_explore.tune.runner.baseline_table import AUTOTUNED
 from prism_explore.tune.runner.timing import quantile, ratios
 from prism_explore.widgets.panels.context import Folds, ViewState, search_info
 from prism_explore.widgets.panels.panels import sections

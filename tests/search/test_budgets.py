@@ -5,8 +5,18 @@ from dataclasses import replace
 import pytest
 
 import prism_explore as px
-from prism_explore.events.kinds import TIME_SPENT, RegionPruned, VerdictReached
-from prism_explore.pipeline.search_space import default_space
+from prism_explore.events.claim import claim
+from prism_explore.events.fastest import OURS, ROOFLINE
+from prism_explore.events.kinds import (
+    FAMILIES_SPENT,
+    FAMILY_BUDGET,
+    TIME_SPENT,
+    BaselineMeasured,
+    FamilyCompleted,
+    RegionPruned,
+    VerdictReached,
+)
+from prism_explore.pipeline.search_space import default_space, quick_space
 from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.support.work_timer import WorkTimer
 from tests.generate.programs import rms_linear_small
@@ -74,6 +84,34 @@ def _without_time_for_proofs(sess):
 
 def test_a_budget_of_nodes_is_named_too():
     assert "The search stopped at its budget of nodes" in searched(nodes=8).claim
+
+
+def test_a_budget_of_families_ends_the_search_for_single_and_for_split_kernels_and_is_named():
+    full, short = searched(), searched(families=1)
+    left = {e.reason.code for e in short.of(RegionPruned) if e.reason.soundness == "budget"}
+    kernels = [e.sgraph.count("custom(") for e in short.of(FamilyCompleted)]
+
+    assert {FAMILIES_SPENT} == left
+    assert [1, 2] == kernels and len(full.families) > 2
+    assert "The search stopped at its budget of families" in short.claim
+    assert FAMILY_BUDGET in short.journal.events[0].space and FAMILY_BUDGET not in full.journal.events[0].space
+
+
+def test_a_quick_search_has_smaller_budgets_unless_a_space_or_another_budget_is_given():
+    def space(**options):
+        return px.Session(PROGRAM, target="h100", **options).task.space
+
+    full = default_space(PROGRAM)
+    assert quick_space(PROGRAM) == space() == space(budget="quick") == replace(full, nodes=2_000, families=40)
+    assert full == space(budget="thorough") == space(budget=px.Budget(trials=3)) == space(space=full)
+
+
+def test_a_quick_search_that_stopped_says_how_near_the_limit_it_came():
+    race = [BaselineMeasured(name, 1e-3 * r, 0.0, 0.0, 9, ratio=r) for name, r in ((OURS, 1.0), (ROOFLINE, 0.8))]
+    quick, other = (list(searched(**limits).journal.events[:-1]) for limits in ({"families": 1}, {"nodes": 8}))
+
+    assert "The machine needs 80 % of the best's time" in claim([*quick, *race], "budget")
+    assert "The machine needs" not in claim([*other, *race], "budget") + claim(quick, "budget")
 
 
 def test_a_time_budget_that_is_not_reached_changes_no_fact_but_the_stated_one():

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from prism_explore.events.fastest import ROOFLINE
 from prism_explore.events.format import seconds_text
 from prism_explore.events.kinds import BaselineMeasured, Event, TrialMeasured, VerdictReached
 from prism_explore.events.ledger import ledger
-from prism_explore.tune.runner.baseline_table import ROOFLINE
 from prism_explore.widgets.explorer import Explorer
 from prism_explore.widgets.jupyter.wire import RenderRequest
 from prism_explore.widgets.panels.cards import substitute_symbols

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from prism_explore.cost.roofline import TimeBound
-from prism_explore.events.fastest import OURS
+from prism_explore.events.fastest import OURS, ROOFLINE
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.targets import Target
 from prism_explore.tune.runner.baseline_serve import CEILING_PREFIX, FMA_KEY
-from prism_explore.tune.runner.baseline_table import ROOFLINE
 from prism_explore.tune.runner.bench import Failure, Samples
 from prism_explore.tune.runner.timing import counted_rounds, quantile, ratios
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, NOT_WAITED_FOR
 
 AUTOTUNED = "torch.compile max-autotune"
-ROOFLINE = "roofline"
-"""The row with the time of the machine's measured limits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from prism_explore.cost.work import work_of
 from prism_explore.errors import PrismError
 from prism_explore.events.claim import why_untimed
-from prism_explore.events.fastest import OURS
+from prism_explore.events.fastest import OURS, ROOFLINE
 from prism_explore.events.format import count_text, factor_text, seconds_text
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.events.ledger import Ledger, Trial, outcome, why_untuned
@@ -24,8 +24,6 @@ from prism_explore.widgets.panels.cards import action
 from prism_explore.widgets.panels.context import Context
 from prism_explore.widgets.panels.sections import Action, Comparison, ResultCard, ResultLink
 
-ROOFLINE = "roofline"
-"""The name of the measured limit in the final race."""
 NOTABLE = 0.95
 """A smaller ratio of work between the kernel and the program is named as a reason."""
 

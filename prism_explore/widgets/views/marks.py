@@ -10,6 +10,7 @@ LETTERS: dict[str, str] = {
     "dominated.by": "B",
     "map.constraint": "P",
     "budget.nodes": "$",
+    "budget.families": "$",
     "budget.time": "$",
 }
 """Per reason code; the other codes have their first letter. Letters only, because many fonts lack symbols."""

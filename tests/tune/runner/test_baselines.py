@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
+from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, ROOFLINE
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import LibraryCall, trace
@@ -19,7 +19,7 @@ from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner import baseline_serve, baselines
 from prism_explore.tune.runner.baseline_serve import prepare_baseline
-from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, ROOFLINE, Baseline
+from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, Baseline
 from prism_explore.tune.runner.baselines import compare_with_baselines
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.local_bench import LocalBench
