@@ -203,6 +203,8 @@ class Session(Record):
 
     @property
     def _steering(self) -> SteeringLog:
+        if self._steering_log is not None:
+            return self._steering_log  # also while the search is repeated, which holds the lock
         with self._lock:
             if self._steering_log is None:
                 self._steering_log = SteeringLog(
