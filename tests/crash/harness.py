@@ -92,9 +92,12 @@ def attempt(trial: Trial, reference: Whole) -> Outcome:
     """End a workload at an instant, or interrupt it or kill its workers at several, and examine what it leaves."""
     draw = random.Random(str(trial))
     instants_s = sorted(draw.uniform(0.0, 1.05 * reference.seconds) for _ in range(ENDINGS[trial.ending]))
-    with _new_folder() as folder, mmap.mmap(-1, 8) as counted:
+    with (
+        _new_folder() as folder,
+        mmap.mmap(-1, 8) as counted,
+        _started(lambda: _work(trial.workload, folder, counted), folder) as pid,
+    ):
         began_s = time.monotonic()
-        pid = _fork(lambda: _work(trial.workload, folder, counted), folder)
         seen, done = [(began_s, 0)], 0
         for instant_s in instants_s:
             while time.monotonic() - began_s < instant_s and not _has_ended(pid):
@@ -246,6 +249,19 @@ def _fork(work: Callable[[], object], folder: Path) -> int:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+@contextlib.contextmanager
+def _started(work: Callable[[], object], folder: Path) -> Generator[int]:
+    """A forked process, see `_fork`; an interrupt of this process kills it and those that it started."""
+    pid = _fork(work, folder)
+    try:
+        yield pid
+    except BaseException:
+        for left in (pid, *_marked(folder)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
+        raise
 
 
 def _has_ended(pid: int) -> bool:
