@@ -113,7 +113,7 @@ def attempt(trial: Trial, reference: Whole) -> Outcome:
         while (left := _marked(folder)) and time.monotonic() < until_s:
             time.sleep(POLL_S)
         if left:
-            problems.append(f"processes {left} are left")
+            problems.append(f"processes are left: {', '.join(map(_described, left))}")
         for orphan in left:
             os.kill(orphan, signal.SIGKILL)
         said = folder.with_suffix(".said")
@@ -279,6 +279,16 @@ def _wait(pid: int, most_s: float) -> int:
             return TOO_LONG
         time.sleep(POLL_S)
     return os.waitstatus_to_exitcode(ended[1])
+
+
+def _described(pid: int) -> str:
+    """The state, the CPU time in ticks, and the command of a process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return f"{pid} (has ended now)"
+    return f"{pid} ({fields[0]}, {fields[11]} ticks, {command.strip()[-120:]})"
 
 
 def _marked(folder: Path) -> list[int]:

@@ -33,6 +33,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -326,29 +327,20 @@ def main(
     if blas_threads is not None:
         os.environ[_NUMPY_THREADS] = blas_threads
     gc.disable()  # modules are kept, and collecting among them takes a third of the time of importing torch
-    _import((*_NEEDED_BY_ALL, *imports))
-    to_continue, to_delete = set(at_the_end), set[str]()
+    duties = _Duties(set(at_the_end), set())
     with socket.socket(fileno=descriptor) as parent:
+        _import((*_NEEDED_BY_ALL, *imports), parent, duties)
         while True:
             text, files, _, _ = socket.recv_fds(parent, _MESSAGE_BYTES, 3)
             if not text:
-                for pid in to_continue:
-                    signal_group(pid, signal.SIGCONT)
-                for folder in to_delete:
-                    shutil.rmtree(folder, ignore_errors=True)
+                duties.fulfil()
                 return
             request = json.loads(text)
             if request["do"] == "wait":
                 _, status = os.waitpid(int(request["pid"]), 0)
                 answer = {"status": os.waitstatus_to_exitcode(status)}
-            elif request["do"] == "continue at the end":
-                to_continue.add(int(request["pid"]))
-                answer = {}
-            elif request["do"] == "delete at the end":
-                to_delete.add(str(request["folder"]))
-                answer = {}
-            else:
-                _import(request["imports"])
+            elif request["do"] == "fork":
+                _import(request["imports"], parent, duties)
                 gc.freeze()  # a collection in a child would copy memory pages that it shares with this process
                 pid = os.fork()
                 if pid == 0:
@@ -357,14 +349,68 @@ def main(
                 for file in files:
                     os.close(file)
                 answer = {"pid": pid}
+            else:
+                duties.add(request)
+                answer = {}
             with contextlib.suppress(OSError):  # it was killed meanwhile: the next message is the end
                 parent.send(json.dumps(answer).encode())
 
 
-def _import(names: Sequence[str]) -> None:
-    for name in names:
-        with contextlib.suppress(ImportError):  # the worker reports it, if it needs the module
-            importlib.import_module(name)
+@dataclass(frozen=True, slots=True)
+class _Duties:
+    """What a server does when its parent has ended."""
+
+    to_continue: set[int]
+    """Process groups."""
+    to_delete: set[str]
+    """Folders."""
+
+    def add(self, request: Mapping[str, Any]) -> None:
+        if request["do"] == "continue at the end":
+            self.to_continue.add(int(request["pid"]))
+        elif request["do"] == "delete at the end":
+            self.to_delete.add(str(request["folder"]))
+
+    def fulfil(self) -> None:
+        for pid in self.to_continue:
+            signal_group(pid, signal.SIGCONT)
+        for folder in self.to_delete:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _ended_with_parent(parent: socket.socket, duties: _Duties) -> Generator[None]:
+    """End at once if the parent ends inside the block: to import torch can take half a minute on a busy machine."""
+    import fcntl
+    import select
+
+    poll = select.poll()
+    poll.register(parent, select.POLLRDHUP)
+
+    def look(*_: object) -> None:
+        if poll.poll(0):
+            while text := parent.recv(_MESSAGE_BYTES):
+                duties.add(json.loads(text))
+            duties.fulfil()
+            os._exit(0)
+
+    flags, before = fcntl.fcntl(parent, fcntl.F_GETFL), signal.signal(signal.SIGIO, look)
+    signal.siginterrupt(signal.SIGIO, False)  # libraries do not expect that their system calls end early
+    fcntl.fcntl(parent, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(parent, fcntl.F_SETFL, flags | os.O_ASYNC)
+    look()
+    try:
+        yield
+    finally:
+        fcntl.fcntl(parent, fcntl.F_SETFL, flags)
+        signal.signal(signal.SIGIO, before)
+
+
+def _import(names: Sequence[str], parent: socket.socket, duties: _Duties) -> None:
+    with _ended_with_parent(parent, duties):
+        for name in names:
+            with contextlib.suppress(ImportError):  # the worker reports it, if it needs the module
+                importlib.import_module(name)
 
 
 def _run_worker(work: Callable[[], None], files: Sequence[int]) -> NoReturn:

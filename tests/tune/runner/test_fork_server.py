@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -131,3 +132,18 @@ def test_a_worker_ends_with_what_it_started() -> None:
         assert os.getpgid(0) != os.getpgid(pid) != os.getpgid(parent_of(worker))
 
     assert not is_alive(pid)
+
+
+def test_a_server_that_imports_ends_with_its_parent_and_deletes_what_it_was_told_to(tmp_path: Path) -> None:
+    (tmp_path / "slow_module.py").write_text(f"open({str(tmp_path / 'began')!r}, 'w')\nimport time\ntime.sleep(600)\n")
+    (tmp_path / "folder").mkdir()
+    path = os.pathsep.join((str(tmp_path), *filter(None, (os.environ.get("PYTHONPATH"),))))
+    server = fork_server.ForkServer({**os.environ, "PYTHONPATH": path}, ["slow_module"])
+    until_s = time.monotonic() + 60.0
+    while not (tmp_path / "began").exists() and time.monotonic() < until_s:
+        time.sleep(0.01)
+    server._socket.send(json.dumps({"do": "delete at the end", "folder": str(tmp_path / "folder")}).encode())
+    server._socket.close()
+
+    assert server._process.wait(timeout=30.0) == 0
+    assert not (tmp_path / "folder").exists()
