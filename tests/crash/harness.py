@@ -36,7 +36,8 @@ MARK = "PRISM_CRASH_TRIAL"
 """The environment variable by which all processes of a trial are found."""
 LOSS_S = autosave.PERIOD_S + 1.0
 """Events older than this must be in the file: a period of saving, and the time of an append on a busy machine."""
-MOST_S = 120.0
+MOST_S = 300.0
+"""After which a process hangs; each interrupt has it start its workers again."""
 END_S = 20.0
 """Within which the other processes of a killed one end."""
 POLL_S = 0.01
