@@ -91,7 +91,9 @@ def _control(slider: Slider) -> str:
 
 
 def frames(
-    draw: Callable[..., Scene], sliders: Mapping[str, Sequence[int]], start: Mapping[str, int] | None = None
+    draw: Callable[..., Scene],
+    sliders: Mapping[str, Sequence[int | str]],
+    start: Mapping[str, int | str] | None = None,
 ) -> Frames:
     """Draw a scene for every position of some sliders.
 
@@ -108,5 +110,9 @@ def frames(
         raise PrismError(f"sliders have 1 to {MOST_FRAMES} positions together, found {count}: give fewer values")
     scenes = tuple(draw(**dict(zip(sliders, values, strict=True))) for values in product(*sliders.values()))
     first = {name: values.index((start or {}).get(name, values[0])) for name, values in sliders.items()}
-    made = (Slider(name, tuple(f"{v:,}" for v in values), first[name]) for name, values in sliders.items())
+    made = (Slider(name, tuple(map(_text, values)), first[name]) for name, values in sliders.items())
     return Frames(tuple(made), scenes)
+
+
+def _text(value: int | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"
