@@ -117,8 +117,13 @@ def _all_decompositions(is_wide: bool) -> tuple[Mapping[Any, Any], Mapping[Any, 
 
 
 def is_known(node: Any, names: Collection[str]) -> bool:
-    """Whether a node calls no operator, or one of these."""
+    """Whether a node calls no operator, or one of these that writes into none of its arguments.
+
+    What runs a graph of its own, or begins a region of autocast, is no known operator. Python's own are.
+    """
     if node.op != "call_function":
         return True
-    name = operator_name(node.target)
-    return name in names or not (hasattr(node.target, "_schema") or name == "with_effects")
+    name, schema = operator_name(node.target), getattr(node.target, "_schema", None)
+    if schema is None:
+        return getattr(node.target, "__module__", "") in ("_operator", "builtins", "math")
+    return name in names and not schema.is_mutable
