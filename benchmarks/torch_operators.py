@@ -50,7 +50,7 @@ from torch.utils import _pytree
 
 from benchmarks.machine_info import package_versions, run_header
 from prism_explore.errors import PrismError, UnsupportedOperator
-from prism_explore.frontend.export import exported, traced
+from prism_explore.frontend.export import exported, traced, with_known_tensors
 from prism_explore.frontend.mixed_program import evaluate_mixed
 from prism_explore.frontend.mixed_trace import traced_in_parts
 from prism_explore.ir.interpreter.reference import evaluate_results
@@ -181,7 +181,7 @@ def outcome(call: Call) -> Outcome:
         PrismError: it cannot be traced.
     """
     inputs = {f"x{n + 1}": x for n, x in enumerate(call.tensors)}
-    graph = exported(call.module, inputs, "operator")
+    graph = with_known_tensors(exported(call.module, inputs, "operator"))
     try:
         made = traced(graph)
     except PrismError as failure:

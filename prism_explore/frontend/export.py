@@ -9,18 +9,16 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from fractions import Fraction
-from math import isfinite
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm, argument_form
-from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import ConstantTensor, Ramp
+from prism_explore.frontend.aten.constants import known_constant
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import decomposed, is_known
-from prism_explore.frontend.lower_aten import GUARDS, TORCH_DTYPES, Translation, Unused, Value, valid_name
+from prism_explore.frontend.known_tensors import known_tensors
+from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.source_lines import source_lines
 from prism_explore.frontend.torch_tracing import import_tracer, tracing
@@ -71,7 +69,19 @@ def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None 
         UnsupportedOperator: with the operator, the user's line, and the supported ones.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
-    return traced(exported(code, inputs, name))
+    return traced(with_known_tensors(exported(code, inputs, name)))
+
+
+def is_readable(tensor: Any) -> bool:
+    """Whether rows read a tensor of the code; lookups take positions from the front only."""
+    kind = DTYPE_OF_NAME.get(dtype_name(tensor.dtype))
+    return kind is not None and (kind not in INTEGERS or not bool((tensor < 0).any()))
+
+
+def with_known_tensors(given: Exported) -> Exported:
+    """The same program, with what depends on no argument as constants of the code."""
+    graph, constants = known_tensors(given.name, given.graph, given.constants)
+    return replace(given, graph=graph, constants=constants)
 
 
 def traced(given: Exported) -> Traced:
@@ -130,7 +140,7 @@ def _placeholders(
     sources, held = dict(given.sources), dict[str, Any]()
     for placeholder, tensor in given.constants.items():
         known = known_constant(tensor)
-        if known is None and tensor is not None and dtype_name(tensor.dtype) in TORCH_DTYPES:
+        if known is None and tensor is not None and is_readable(tensor):
             sources[placeholder] = (placeholder, tensor_type(tensor, placeholder))
             held[placeholder] = tensor
         else:
@@ -239,26 +249,6 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
         of_tensors,
         None if form.is_plain else form,
     )
-
-
-def known_constant(tensor: Any) -> ConstantTensor | None:
-    """A tensor that is part of the code, if all of its elements are the same number, or evenly spaced integers."""
-    if tensor is None or not tensor.numel() or tensor.is_complex():
-        return None
-    first = tensor.reshape(-1)[0].item()
-    dims = tuple(dim(int(n)) for n in tensor.shape)
-    if isfinite(first) and bool((tensor == first).all()):
-        return constants.constant(
-            dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True
-        )
-    if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in INTEGERS:
-        return None
-    evenly, steps = tensor.new_full(tensor.shape, first), list[int]()
-    for d, size in enumerate(tensor.shape):
-        next_one = tensor.select(d, min(1, size - 1)).reshape(-1)[0].item()
-        steps.append(int(next_one - first))
-        evenly = evenly + steps[-1] * tensor.new_tensor(range(size)).reshape(-1, *[1] * (tensor.dim() - d - 1))
-    return Ramp(dims, tuple(steps), constants.integer_dim(int(first))) if bool((tensor == evenly).all()) else None
 
 
 def declare_symbols(

@@ -6,10 +6,12 @@ operators; the helpers they share are here.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from math import prod
 from typing import Any, TypeAlias, cast
 
@@ -18,9 +20,10 @@ from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, MaskedConstant, NonZero, Number, Ramp
 from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned
 from prism_explore.frontend.traced_program import Binding
+from prism_explore.ir.analysis.masked_entries import masked_entries
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.elementwise import BITS, CASTS
-from prism_explore.ir.ops import Band, Binary, Concat, Expand, Input, Permute, Reshape, Slice, Unary
+from prism_explore.ir.ops import Band, Binary, Concat, Expand, Input, Permute, Reshape, Scan, Slice, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import INTEGERS, NAMES, DType, TensorType, broadcast, dtype_name
 
@@ -138,7 +141,13 @@ class Translation:
         names = {n.op.name for n in kept.nodes if isinstance(n.op, Input)}
         self.bindings = [b for b in self.bindings if b.name in names]
         self.build = kept
-        return kept.build(*(moved[r] for r in results))
+        program = kept.build(*(moved[r] for r in results))
+        entries = masked_entries(program.graph)
+        if any(entries[output] for output in program.graph.outputs):
+            raise self.unsupported(
+                "a result that may be infinite where a mask covers it", "kernels have a finite number there"
+            )
+        return program
 
     def visit(self, node: Any) -> None:
         """Give a node its value, unless nothing reads it."""
@@ -219,6 +228,10 @@ class Translation:
             if name.endswith("_") and not name.startswith("_"):
                 raise self.unsupported(f"operator {name}", "it writes in place; compute a new tensor instead")
             raise self.unsupported(f"operator {name}")
+        try:
+            inspect.signature(row.lower).bind(self, *node.args, **node.kwargs)
+        except TypeError as mismatch:
+            raise self.unsupported(f"operator {name} with these arguments", str(mismatch)) from None
         self.node = node
         return row.lower(self, *node.args, **node.kwargs)
 
@@ -242,7 +255,7 @@ class Translation:
             case Dim():
                 return self._size_tensor(value)
             case Ramp():
-                raise self.unsupported("a constant tensor of positions, used as numbers,", "pass it as an argument")
+                return self._ramp_tensor(value)
             case MaskedConstant(_, NonZero(), Fraction() as if_true, Fraction() as if_false):
                 return self.scaled_indicator(value, if_true, if_false)
             case MaskedConstant():
@@ -376,7 +389,8 @@ class Translation:
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.permuted(x, new_order))
             case Ramp() | MaskedConstant():
-                return self._require_constant(constants.permuted(value, new_order))
+                found = constants.permuted(value, new_order)
+                return self._constant_seen(value, found, lambda x: self.permuted(x, new_order))
             case _:
                 return self.build.add(Permute(new_order), self.at(value), line=self.line)
 
@@ -388,7 +402,8 @@ class Translation:
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.reshaped(x, dims))
             case Ramp() | MaskedConstant():
-                return self._require_constant(constants.reshaped(value, tuple(dims)))
+                found = constants.reshaped(value, tuple(dims))
+                return self._constant_seen(value, found, lambda x: self.reshaped(x, dims))
             case _:
                 return self.build.add(Reshape(tuple(dims)), self.at(value), line=self.line)
 
@@ -398,7 +413,8 @@ class Translation:
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.expanded(x, dims))
             case Ramp() | MaskedConstant():
-                return self._require_constant(constants.expanded(value, tuple(dims)))
+                found = constants.expanded(value, tuple(dims))
+                return self._constant_seen(value, found, lambda x: self.expanded(x, dims))
             case _:
                 before = self.dims_of(value)
                 out = self.reshaped(value, (ONE,) * (len(dims) - len(before)) + before)
@@ -439,6 +455,8 @@ class Translation:
             return value
         if isinstance(value, MaskedConstant):
             return self._constant_tensor(value)
+        if isinstance(value, Ramp):
+            return self._ramp_tensor(value)
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
 
     def integer_input(self, value: Value) -> int | None:
@@ -471,16 +489,46 @@ class Translation:
         flat = () if c.is_uniform else (rows, columns)
         return self.at(self.expanded(self.reshaped(out, flat), c.dims))
 
+    def _ramp_tensor(self, ramp: Ramp) -> int:
+        """Positions as numbers: a cumulative sum of ones per dim in which they change.
+
+        They are exact in float32 up to 2 ** 24.
+        """
+        terms: list[int] = []
+        for d, (step, size) in enumerate(zip(ramp.steps, ramp.dims, strict=True)):
+            if step and not size.is_one:
+                ones = self._constant_tensor(constants.constant((size,), Fraction(1)))
+                places = self.build.scalar(
+                    "add", self.build.add(Scan("cumsum", 0), ones, line=self.line), -1, self.line
+                )
+                places = places if step == 1 else self.build.scalar("mul", places, step, self.line)
+                shape = (size, *(ONE for _ in ramp.dims[d + 1 :]))
+                terms.append(self.at(self.reshaped(places, shape)))
+        for product, factor in ramp.offset.terms:
+            if product:
+                size = self._size_tensor(Dim(((product, Fraction(1)),)))
+                terms.append(size if factor == 1 else self.build.scalar("mul", size, factor, self.line))
+            else:
+                terms.append(self._constant_tensor(constants.constant((), factor)))
+        first, *rest = terms or [self._constant_tensor(constants.constant((), Fraction(0)))]
+        out = reduce(lambda a, b: self.build.binary("add", a, b, self.line), rest, first)
+        return self.at(self.expanded(out, ramp.dims))
+
     def _view_mask_tensor(self, value: MaskedConstant, view: Callable[[int], Value]) -> MaskedConstant:
         """A mask of a tensor after a view: the mask of the viewed tensor."""
         assert isinstance(value.condition, NonZero), "selected by the callers"
         inner = self.at(view(value.condition.tensor))
         return replace(value, condition=NonZero(inner), dims=self.dims_of(inner))
 
-    def _require_constant(self, constant: ConstantTensor | None) -> ConstantTensor:
-        if constant is None:
-            raise self.unsupported("a mask seen in this order of dims", "keep rows and columns as its last two dims")
-        return constant
+    def _constant_seen(
+        self, before: ConstantTensor, view: ConstantTensor | None, seen: Callable[[int], Value]
+    ) -> Value:
+        """A view of a constant: a constant, or the view of what it has as numbers."""
+        if view is not None:
+            return view
+        if isinstance(before, Ramp):
+            return seen(self._ramp_tensor(before))
+        raise self.unsupported("a mask seen in this order of dims", "keep rows and columns as its last two dims")
 
     # ------------------------------------------------------------ masks applied to tensors
     def _keep_band(self, x: int, mask: MaskedConstant, where: bool) -> tuple[int, bool]:

@@ -18,8 +18,9 @@ from math import isinf
 from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
+from prism_explore.frontend.aten.constants import known_constant
 from prism_explore.frontend.aten.table import BY_NAME
-from prism_explore.frontend.export import Exported, exported, known_constant, translate
+from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
 from prism_explore.frontend.lower_aten import Translation, Unused, Value, View, operator_name, valid_name
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, ProgramInput, Step
 from prism_explore.frontend.opaque import (
@@ -64,7 +65,7 @@ def trace_mixed(
         UnsupportedOperator: torch.export cannot trace the code, or an operator is no function of its arguments.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
-    return traced_in_parts(exported(code, inputs, name), fits, why_left)
+    return traced_in_parts(with_known_tensors(exported(code, inputs, name)), fits, why_left)
 
 
 def traced_in_parts(
@@ -108,6 +109,8 @@ class _Reader(Translation):
         fixed: dict[str, Value] = {}
         self._symbols = _symbols_of(given)
         infinite: set[str] = set()
+        self._unread: set[str] = set()
+        """Integer constants that no lookup can read."""
         for placeholder, tensor in given.constants.items():
             known = known_constant(tensor)
             if known is not None:
@@ -117,6 +120,8 @@ class _Reader(Translation):
                 fixed[placeholder] = Unused(f"the constant {placeholder!r} of the code, which is not finite,")
             elif tensor is not None and dtype_name(tensor.dtype) in DTYPE_OF_NAME:
                 sources[placeholder] = (placeholder, result_type(tensor, self.size_of))
+                if not is_readable(tensor):
+                    self._unread.add(placeholder)
             else:
                 fixed[placeholder] = Unused(f"the constant {placeholder!r} of the code")
             self.own_tensors[placeholder] = tensor
@@ -147,6 +152,11 @@ class _Reader(Translation):
     def value_of(self, node: Any) -> Value:
         """The value of a node; `Unused` where nothing reads it."""
         return self._values.get(node, Unused("what nothing reads"))
+
+    def integer_input(self, value: Value) -> int | None:
+        """As for any translation; None also for constants that no lookup can read."""
+        is_unread = isinstance(value, View) and value.placeholder in self._unread
+        return None if is_unread else super().integer_input(value)
 
     def _call(self, node: Any) -> Value:
         name = operator_name(node.target)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from math import isfinite
+from typing import Any, TypeAlias
 
 from prism_explore.ir.dims import ZERO, Dim, dim
+from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, dtype_name
 
 Number: TypeAlias = Fraction | None
 """A constant; None is minus infinity."""
@@ -128,6 +130,16 @@ def ramp_sum(a: Ramp, b: Ramp, sign: int, dims: tuple[Dim, ...]) -> Ramp:
     return Ramp(dims, tuple(x + sign * y for x, y in zip(left, right, strict=True)), offset)
 
 
+def ramp_product(a: Ramp, b: Ramp, dims: tuple[Dim, ...]) -> Ramp | None:
+    """a times b, broadcast to `dims`, where one of them is the same whole number everywhere; None for all else."""
+    for positions, factor in ((a, b), (b, a)):
+        number = factor.offset.constant
+        if number is not None and not any(factor.steps):
+            steps = (0,) * (len(dims) - len(positions.steps)) + positions.steps
+            return Ramp(dims, tuple(number * step for step in steps), positions.offset * integer_dim(number))
+    return None
+
+
 def comparison_mask(name: str, difference: Ramp) -> MaskedConstant | None:
     """The mask `difference NAME 0`; None if it is not a band over the last two dims."""
     rank = len(difference.dims)
@@ -206,3 +218,21 @@ def sliced(k: ConstantTensor, along: int, start: Dim, stop: Dim) -> ConstantTens
 def integer_dim(n: int) -> Dim:
     """An integer, possibly negative, as a Dim."""
     return dim(n) if n >= 0 else ZERO - dim(-n)
+
+
+def known_constant(tensor: Any) -> ConstantTensor | None:
+    """A tensor that is part of the code, if all of its elements are the same number, or evenly spaced integers."""
+    if tensor is None or not tensor.numel() or tensor.is_complex():
+        return None
+    first = tensor.reshape(-1)[0].item()
+    dims = tuple(dim(int(n)) for n in tensor.shape)
+    if isfinite(first) and bool((tensor == first).all()):
+        return constant(dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True)
+    if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in INTEGERS:
+        return None
+    evenly, steps = tensor.new_full(tensor.shape, first), list[int]()
+    for d, size in enumerate(tensor.shape):
+        next_one = tensor.select(d, min(1, size - 1)).reshape(-1)[0].item()
+        steps.append(int(next_one - first))
+        evenly = evenly + steps[-1] * tensor.new_tensor(range(size)).reshape(-1, *[1] * (tensor.dim() - d - 1))
+    return Ramp(dims, tuple(steps), integer_dim(int(first))) if bool((tensor == evenly).all()) else None

@@ -13,8 +13,10 @@ from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, 
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
 from prism_explore.frontend.lower_aten import Flipped, Row, Translation, Unwritten, Value, operator_name
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.tensors import broadcast
+from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, broadcast, dtype_name
 
+LOOKUPS = ("embedding", "index_select", "index")
+"""The operators that read a tensor at positions, which integers are."""
 MOST_PIECES = 64
 """The largest number of slices that one dim is taken apart into."""
 
@@ -69,7 +71,7 @@ def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = No
 
 
 # ---------------------------------------------------------------- reads at positions
-def _at_positions(t: Translation, x: Any, along: int, index: Any, what: str) -> Value:
+def _at_positions(t: Translation, x: Any, along: int, index: Any) -> Value:
     """The parts of one dim at positions, which have dims of their own: evenly spaced ones, or an integer input's."""
     positions = t.value(index)
     integers = t.integer_input(positions)
@@ -82,27 +84,44 @@ def _at_positions(t: Translation, x: Any, along: int, index: Any, what: str) -> 
             steps, offset = (0,) * len(dims), constants.integer_dim(int(number))
         case _:
             raise t.unsupported(
-                f"{what} at positions that are computed", "an integer argument and evenly spaced numbers are supported"
+                "a lookup at positions that are computed", "an integer argument and evenly spaced numbers are supported"
             )
     moving = [d for d, step in enumerate(steps) if step and not dims[d].is_one]
-    if len(moving) > 1 or any(steps[d] < 0 for d in moving):
+    if len(moving) > 1:
         raise t.unsupported(
-            f"{what} at positions in several directions", "positions that rise along one dim are supported"
+            "a lookup at positions in several directions",
+            "positions that are evenly spaced along one dim are supported",
         )
     count, step = (dims[moving[0]], steps[moving[0]]) if moving else (ONE, 1)
-    rows = stepped(t, t.value(x), along, offset, count, step)
-    sizes = t.dims(x)
+    last, sizes = offset + (count - 1) * constants.integer_dim(step), t.dims(x)
+    first, last = (last, offset) if step < 0 else (offset, last)
+    if _is_at_most(first, ZERO - 1):
+        if not _is_at_most(last, ZERO - 1):
+            raise t.unsupported("a lookup at positions on both sides of 0", "positions from one end are supported")
+        first = first + sizes[along]
+    rows = stepped(t, t.value(x), along, first, count, abs(step))
+    rows = flipped(t, rows, along) if step < 0 else rows
     shape = tuple(size if d in moving else ONE for d, size in enumerate(dims))
     rows = t.reshaped(rows, (*sizes[:along], *shape, *sizes[along + 1 :]))
     return t.expanded(rows, (*sizes[:along], *dims, *sizes[along + 1 :]))
 
 
 def _embedding(t: Translation, table: Any, index: Any, *_: Any, **__: Any) -> Value:
-    return _at_positions(t, table, 0, index, "embedding")
+    return _at_positions(t, table, 0, index)
+
+
+def _index(t: Translation, x: Any, positions: Sequence[Any]) -> Value:
+    """`x[:, positions]`: positions along one dim, from its end where they are negative."""
+    found = [(d, index) for d, index in enumerate(positions) if index is not None]
+    (along, index), *others = found
+    kind = dtype_name(index.meta["val"].dtype)
+    if others or DTYPE_OF_NAME.get(kind) not in INTEGERS:
+        raise t.unsupported("an index of several dims" if others else f"an index of dtype {kind}", "one of integers is")
+    return _at_positions(t, x, along, index)
 
 
 def _index_select(t: Translation, x: Any, d: Any, index: Any) -> Value:
-    return _at_positions(t, x, t.axis(x, d), index, "index_select")
+    return _at_positions(t, x, t.axis(x, d), index)
 
 
 # ---------------------------------------------------------------- flips and rolls
@@ -413,6 +432,7 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_slice, "x[a:b]", "slice"),
     *_rows(_embedding, "nn.functional.embedding", "embedding"),
     *_rows(_index_select, "index_select"),
+    *_rows(_index, "x[i]", "index"),
     *_rows(_flip, "flip"),
     *_rows(_roll, "roll"),
     *_rows(_pad, "nn.functional.pad", "pad"),

@@ -15,7 +15,7 @@ from prism_explore.frontend.aten.convolution import CONVOLUTION_ROWS
 from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
 from prism_explore.frontend.aten.norms import NORM_ROWS
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
-from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS
+from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS, steps_in
 from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduced, reduction
 from prism_explore.frontend.aten.resample import RESAMPLE_ROWS
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
@@ -101,15 +101,24 @@ def _scaled_sum(t: Translation, fn: BinaryFn, x: Any, y: Any, alpha: Any) -> Val
 
 
 def _positions(t: Translation, fn: BinaryFn, x: Any, y: Any) -> Ramp | None:
-    """Sums and differences of positions and whole numbers."""
-    left, right = t.value(x), t.value(y)
-    if fn not in ("add", "sub") or not (isinstance(left, Ramp) or isinstance(right, Ramp)):
+    """Sums, differences and multiples of positions and whole numbers; None for all else."""
+    if not any(isinstance(t.value(v), Ramp) for v in (x, y)):
         return None
-    a, b = (_as_ramp(t, x), _as_ramp(t, y))
-    return constants.ramp_sum(a, b, 1 if fn == "add" else -1, broadcast(a.dims, b.dims, t.line))
+    a, b = _as_ramp(t, x), _as_ramp(t, y)
+    if a is None or b is None:
+        return None
+    dims = broadcast(a.dims, b.dims, t.line)
+    match fn:
+        case "add" | "sub":
+            return constants.ramp_sum(a, b, 1 if fn == "add" else -1, dims)
+        case "mul":
+            return constants.ramp_product(a, b, dims)
+        case _:
+            return None
 
 
-def _as_ramp(t: Translation, x: Any) -> Ramp:
+def _as_ramp(t: Translation, x: Any) -> Ramp | None:
+    """A value as positions; None for one that is not evenly spaced whole numbers."""
     value = t.value(x)
     match value:
         case Ramp():
@@ -119,7 +128,7 @@ def _as_ramp(t: Translation, x: Any) -> Ramp:
         case MaskedConstant() if value.is_uniform and value.if_true is not None and value.if_true.denominator == 1:
             return Ramp(value.dims, (0,) * len(value.dims), constants.integer_dim(int(value.if_true)))
         case _:
-            raise t.unsupported("positions together with computed numbers", "pass the mask as an argument")
+            return None
 
 
 def _constant_right(t: Translation, fn: BinaryFn, x: int, c: MaskedConstant) -> Value:
@@ -360,22 +369,20 @@ def _new_filled(value: int) -> Callable[..., Value]:
 
 
 def _arange(t: Translation, *bounds: Any, **_: Any) -> Value:
-    if len(bounds) > 2 and bounds[2] != 1:
-        raise t.unsupported(f"arange with step {bounds[2]}")
-    *start_if_any, end = (t.size(b) for b in bounds[:2])
-    start = start_if_any[0] if start_if_any else ZERO
-    return Ramp((end - start,), (1,), start)
+    *start_if_any, end = (t.size(int(b) if isinstance(b, float) and b.is_integer() else b) for b in bounds[:2])
+    start, step = start_if_any[0] if start_if_any else ZERO, bounds[2] if len(bounds) > 2 else 1
+    if not isinstance(step, int):
+        raise t.unsupported(f"arange with step {step}", "a whole number is supported")
+    length = end - start if step > 0 else start - end
+    return Ramp((steps_in(t, length, abs(step)),), (step,), start)
 
 
 def _comparison(fn: str) -> Callable[..., Value]:
     def lower(t: Translation, x: Any, y: Any) -> Value:
-        left, right = t.mask(x) or t.value(x), t.value(y)
-        if isinstance(left, Ramp) or isinstance(right, Ramp):
-            a, b = _as_ramp(t, x), _as_ramp(t, y)
-            result = constants.comparison_mask(fn, constants.ramp_sum(a, b, -1, broadcast(a.dims, b.dims, t.line)))
-            if result is None:
-                raise t.unsupported("this comparison of positions", "compare rows with columns, over the last two dims")
-            return result
+        left = t.mask(x) or t.value(x)
+        if (difference := _positions(t, "sub", x, y)) is not None:
+            band = constants.comparison_mask(fn, difference)
+            return band if band is not None else _compare(t, fn, t.tensor_of(difference), Fraction(0))
         if t.constant_of(x) is not None and t.constant_of(y) is None:
             return _comparison(_MIRRORED.get(fn, fn))(t, y, x)
         number = t.constant_of(y)
@@ -413,14 +420,21 @@ def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
     return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[fn]
 
 
+def _truth(t: Translation, x: Any) -> MaskedConstant:
+    """An operand of a logical operator, or of a bitwise one on truth values."""
+    if t.traced_dtype(t.node) != "bool":
+        raise t.unsupported("a bitwise operator on integers")
+    return t.truth_of(x)
+
+
 def _and(t: Translation, x: Any, y: Any) -> Value:
-    a, b = t.truth_of(x), t.truth_of(y)
+    a, b = _truth(t, x), _truth(t, y)
     result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
     return result if result is not None else t.nonzero_mask(t.build.binary("mul", t.truth(a), t.truth(b), t.line))
 
 
 def _or(t: Translation, x: Any, y: Any) -> Value:
-    a, b = t.truth_of(x), t.truth_of(y)
+    a, b = _truth(t, x), _truth(t, y)
     result = constants.conjunction(constants.negated(a), constants.negated(b), broadcast(a.dims, b.dims, t.line))
     if result is None:
         return t.nonzero_mask(t.build.binary("max", t.truth(a), t.truth(b), t.line))
@@ -428,11 +442,11 @@ def _or(t: Translation, x: Any, y: Any) -> Value:
 
 
 def _not(t: Translation, x: Any) -> Value:
-    return constants.negated(t.truth_of(x))
+    return constants.negated(_truth(t, x))
 
 
 def _xor(t: Translation, x: Any, y: Any) -> Value:
-    difference = t.build.binary("sub", t.truth(t.truth_of(x)), t.truth(t.truth_of(y)), t.line)
+    difference = t.build.binary("sub", t.truth(_truth(t, x)), t.truth(_truth(t, y)), t.line)
     return t.nonzero_mask(difference)
 
 

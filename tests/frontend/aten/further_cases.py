@@ -34,6 +34,26 @@ FURTHER_CASES = {
         lambda x: torch.index_select(x * 2, 2, torch.tensor([0, 2, 4])) + x.index_select(2, torch.arange(3)),
         ("b 4 6",),
     ),
+    "index at known positions": (
+        lambda x: x[:, torch.tensor([-1, -3])] + x[:, torch.arange(3, 0, -2)] * x[:, torch.tensor(2)][:, None],
+        ("b 4 6",),
+    ),
+    # positions as numbers
+    "positions times a tensor": (
+        lambda x: x * torch.arange(x.shape[0] - 1, -1, -1)[:, None, None] + torch.arange(3, 9) * x,
+        ("b 4 6",),
+    ),
+    "positions of a symbolic dim in formulas": (
+        lambda x: torch.softmax(x - 0.5 * (torch.arange(x.shape[0])[:, None, None] - torch.arange(0, 12, 2)).abs(), -1),
+        ("b 4 6",),
+    ),
+    "blocks of positions": (
+        lambda x: x.masked_fill(
+            torch.arange(x.shape[0])[:, None] // 2 != torch.arange(x.shape[1]) // 2, -torch.inf
+        ).softmax(-1),
+        ("b b",),
+    ),
+    "evenly spaced numbers of a dim": (lambda x: x * (torch.arange(x.shape[0]) < 2)[:, None, None], ("b 4 6",)),
     # formulas
     "lerp, addcmul, addcdiv": (
         lambda x, y: torch.lerp(x, y, 0.3) + torch.addcmul(x, x, y, value=2) + torch.addcdiv(x, y, y + 2),

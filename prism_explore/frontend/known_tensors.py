@@ -1,0 +1,125 @@
+# pyright: basic
+# torch and its graphs are untyped throughout.
+"""Tensors of a graph that depend on no argument, computed once: tables of angles, position buckets, slopes.
+
+What rows know as a mask or as positions stays code, because pruning, proofs and kernels use its structure. So does what
+has a symbolic size. All else becomes a constant of the code, as if the user had computed it outside of the function.
+Proofs then hold for any values of it. `px.check` compares formulas, so it traces without this.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
+from math import prod
+from typing import Any
+
+from prism_explore.errors import PrismError
+from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp, known_constant
+from prism_explore.frontend.aten.rearrange import LOOKUPS
+from prism_explore.frontend.aten.table import BY_NAME
+from prism_explore.frontend.lower_aten import Translation, Unused, operator_name
+from prism_explore.frontend.opaque import why_not_opaque
+from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, dtype_name
+
+MOST_ELEMENTS = 1 << 22
+"""Of a tensor that is computed while tracing."""
+
+
+def known_tensors(name: str, graph: Any, constants: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """A graph in which what depends on no argument is a placeholder, and the tensors of these.
+
+    Args:
+        name: of the program.
+        graph: torch's graph.
+        constants: tensors that the code holds, by the names of their placeholders.
+
+    Returns:
+        The graph and the constants; both as given where there is nothing to compute.
+    """
+    known = _values(graph, constants)
+    has_structure = _structured(name, known)
+    found = [node for node in known if _is_read(node, known) and not has_structure(node)]
+    if not found:
+        return graph, constants
+    graph = copy.deepcopy(graph)
+    nodes = {n.name: n for n in graph.nodes}
+    first, more = next(iter(graph.nodes)), dict[Any, Any]()
+    for node in found:
+        placeholder = next((p for p, tensor in more.items() if _are_same(tensor, known[node])), None)
+        if placeholder is None:
+            with graph.inserting_before(first):
+                placeholder = graph.placeholder(f"known_{node.name}")
+            placeholder.meta = dict(node.meta)
+            more[placeholder] = known[node]
+        nodes[node.name].replace_all_uses_with(placeholder)
+    for node in reversed(known):
+        if node.op == "call_function" and not nodes[node.name].users:
+            graph.erase_node(nodes[node.name])
+    return graph, {**constants, **{p.name: tensor for p, tensor in more.items()}}
+
+
+def _are_same(a: Any, b: Any) -> bool:
+    import torch
+
+    return a.dtype == b.dtype and torch.equal(a, b)
+
+
+def _values(graph: Any, constants: Mapping[str, Any]) -> dict[Any, Any]:
+    """The tensors that can be computed now, by their nodes."""
+    import torch
+
+    known: dict[Any, Any] = {}
+    for node in graph.nodes:
+        if node.op == "placeholder" and constants.get(node.name) is not None:
+            known[node] = constants[node.name]
+        elif node.op == "call_function" and _is_computable(node, known):
+            with suppress(Exception), torch.no_grad():  # what torch cannot compute stays in the graph
+                args, kwargs = torch.fx.map_arg((node.args, node.kwargs), known.__getitem__)
+                known[node] = node.target(*args, **kwargs)
+    return known
+
+
+def _is_computable(node: Any, known: Container[Any]) -> bool:
+    if not all(a in known for a in node.all_input_nodes):
+        return False
+    if operator_name(node.target) == "getitem":
+        return True
+    found = node.meta.get("val")
+    results = found if isinstance(found, tuple | list) else (found,)
+    sizes = [getattr(r, "shape", None) for r in results]
+    if not all(s is not None and all(isinstance(n, int) for n in s) and prod(s) <= MOST_ELEMENTS for s in sizes):
+        return False
+    return not why_not_opaque(node.target)
+
+
+def _is_read(node: Any, known: Mapping[Any, Any]) -> bool:
+    """Whether code that depends on arguments reads a computed tensor, as what a constant of the code can be."""
+    import torch
+
+    value, readers = known[node], [u for u in node.users if u not in known]
+    if node.op != "call_function" or not readers or not isinstance(value, torch.Tensor) or not value.numel():
+        return False
+    dtype = DTYPE_OF_NAME.get(dtype_name(value.dtype))
+    if dtype is None or not bool(value.isfinite().all()):
+        return False
+    # Rows compute with integers as numbers; only lookups read them as they are.
+    return dtype not in INTEGERS or all(operator_name(u.target) in LOOKUPS for u in readers)
+
+
+def _structured(name: str, known: Mapping[Any, Any]) -> Callable[[Any], bool]:
+    """Whether rows know a tensor as a mask, as positions, or as one number."""
+    fixed = {n.name: known_constant(known[n]) or Unused("a constant") for n in known if n.op == "placeholder"}
+    translation = Translation(name, {}, BY_NAME, fixed)
+    structured: set[Any] = set()
+    for node in known:
+        try:
+            translation.visit(node)
+            value = translation.value(node)
+        except (PrismError, KeyError):
+            continue
+        is_band = isinstance(value, MaskedConstant) and isinstance(value.condition, DiagonalBand)
+        if isinstance(value, Ramp) or is_band:
+            structured.add(node)
+    return structured.__contains__
