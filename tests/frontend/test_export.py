@@ -273,3 +273,19 @@ def test_a_graph_of_known_operators_has_the_program_that_torch_export_gives(monk
 
     assert show(slow.program) == show(quick.program)
     assert (slow.bindings, slow.form, slow.parameters) == (quick.bindings, quick.form, quick.parameters)
+
+
+def test_autocast_within_a_function_is_read_as_its_casts():
+    def mixed(x, w):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = x @ w
+        return torch.softmax(y.float(), -1)
+
+    made = trace(mixed, {"x": T("b", 8), "w": T(8, 4)})
+
+    check(made, torch.randn(3, 8), torch.randn(8, 4))
+
+
+def test_a_result_that_is_written_into_an_argument_is_named():
+    with pytest.raises(UnsupportedOperator, match="writes into out"):
+        trace(lambda x, out: torch.add(x, 1, out=out), {"x": T("b", 8), "out": T("b", 8)}, name="f")
