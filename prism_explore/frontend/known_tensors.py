@@ -23,7 +23,7 @@ from prism_explore.frontend.lower_aten import Translation, Unused, operator_name
 from prism_explore.frontend.opaque import why_not_opaque
 from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, dtype_name
 
-MOST_ELEMENTS = 1 << 22
+MOST_ELEMENTS = 1 << 20
 """Of a tensor that is computed while tracing."""
 
 
