@@ -8,8 +8,9 @@ in the same state as a new process, but starts within milliseconds.
             <-- process id, exit status -----------------------
 
 The server reaps a worker only when the parent requests it, so the process id of a worker that is to be killed is not
-reused. The server ends with its parent, when their socket closes. It is used on Linux only: elsewhere a fork is unsafe
-with system libraries, and for a GPU the driver does not survive a fork; workers are then started as new processes.
+reused. The server ends with its parent, when their socket closes, also while it imports. It is used on Linux only:
+elsewhere a fork is unsafe with system libraries, and for a GPU the driver does not survive a fork; workers are then
+started as new processes.
 
 There are two: one for workers that import nothing more and are forked at once, and one for the others. The second and
 its workers can be stopped for a moment (`stopped`) while a kernel is timed, and it can be held (`hold`) until the first
