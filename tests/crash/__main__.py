@@ -11,6 +11,7 @@ import contextlib
 import sys
 from collections import Counter
 from dataclasses import replace
+from math import ceil
 
 from tests.crash.harness import ENDINGS, Trial, attempt, whole
 from tests.crash.workloads import WORKLOADS, Workload
@@ -30,13 +31,14 @@ def main() -> int:
         parser.error(f"no such workload: {', '.join(sorted(unknown))}")
     chosen = [workload for workload in WORKLOADS if not args.workloads or workload.name in args.workloads]
     rows = [(w, e) for w in chosen for e in ENDINGS if w.has_workers or e != "kill a worker"]
+    share = ceil(args.instants / len(rows))
     count, failed = dict.fromkeys(rows, 0), Counter[tuple[Workload, str]]()
     references = {workload.name: whole(workload) for workload in chosen}
     with contextlib.suppress(KeyboardInterrupt):  # what was tried until then is reported
         for number in range(MOST_TRIALS * args.instants):
-            if sum(count.values()) >= args.instants:
-                break
             row = min(rows, key=count.__getitem__)
+            if count[row] >= share:
+                break
             workload, ending = row
             trial, reference = Trial(workload, ending, args.seed + number), references[workload.name]
             outcome = attempt(trial, reference)
@@ -48,7 +50,7 @@ def main() -> int:
                 references[workload.name] = replace(reference, seconds=outcome.seconds)
     for (workload, ending), instants in count.items():
         print(f"{workload.name}, {ending}: {instants} instants, {failed[workload, ending]} trials failed")
-    return 1 if failed or sum(count.values()) < args.instants else 0
+    return 1 if failed or min(count.values()) < share else 0
 
 
 if __name__ == "__main__":
