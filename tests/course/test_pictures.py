@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import prism_explore as px
+from prism_explore.course.bars import LONGEST_PX, bars_scene
 from prism_explore.course.chapters.kernels_inside_kernels import COLUMNS, SIZES
 from prism_explore.course.chapters.one_graph_many_programs import SHAPES, figures, legal_sizes
 from prism_explore.course.frames import MOST_FRAMES, frames
@@ -75,3 +76,10 @@ def test_legal_sizes_are_those_of_three_conditions() -> None:
 
     assert list(legal_sizes()) == fitting
     assert not figures(3, 8).is_legal
+
+
+def test_a_bar_is_as_long_as_the_logarithm_of_its_number() -> None:
+    numbers = {"none": 0.0, "least": 1e-4, "middle": 1e-2, "most": 1.0, "beyond": 50.0}
+    bars = [s.w for s in bars_scene("differences", numbers, 1e-4, 1.0).shapes if s.kind == "bar"]
+
+    assert bars == pytest.approx([0.0, 0.0, LONGEST_PX / 2, LONGEST_PX, LONGEST_PX])

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from prism_explore.course.chapters import drowning_by_enumeration, kernels_inside_kernels, one_graph_many_programs
+from prism_explore.course.chapters import (
+    drowning_by_enumeration,
+    kernels_inside_kernels,
+    one_graph_many_programs,
+    proved_unknown_refuted,
+)
 from prism_explore.course.exercise import Exercise
 from prism_explore.errors import PrismError
 
 EXERCISES: Mapping[str, Exercise] = {
     exercise.id: exercise
-    for chapter in (kernels_inside_kernels, one_graph_many_programs, drowning_by_enumeration)
+    for chapter in (
+        kernels_inside_kernels,
+        one_graph_many_programs,
+        drowning_by_enumeration,
+        proved_unknown_refuted,
+    )
     for exercise in chapter.EXERCISES
 }
 
