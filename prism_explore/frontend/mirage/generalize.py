@@ -39,6 +39,7 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     compute_dims,
+    lookup_dims,
     without_dim,
 )
 from prism_explore.ir.tensors import TensorType
@@ -294,8 +295,10 @@ class _Retyper:
                     dims.append(results[node.args[0]][index])
                 case Load() | Store() | Accumulate() | AccumulateRescaled() | RunningMax():
                     raise AssertionError("SGraph refuses block-level operators")
-                case Lookup():
-                    raise AssertionError("Mirage's files have no lookups")
+                case Lookup() as lookup:
+                    nodes.append(node)
+                    table, integers = args
+                    dims.append(lookup_dims(lookup, table, integers))
                 case op:
                     old_args = tuple(types[a].dims for a in node.args)
                     new_op, new_dims = self._compute(op, old_args, types[position].dims, args, str(position))

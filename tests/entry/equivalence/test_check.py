@@ -380,3 +380,12 @@ def test_a_lookup_commutes_with_what_works_on_rows_alone(g, outcome):
     found = px.check(lambda i, w: torch.softmax(torch.nn.functional.embedding(i, w), -1), g, inputs=LOOKED_UP)
 
     assert found.outcome == outcome
+
+
+def test_lookups_of_example_tensors_are_compared_for_all_sizes():
+    given = {"i": torch.tensor([0, 3, 2]), "w": torch.randn(5, 8)}
+
+    found = px.check(lambda i, w: w[i] * 2, lambda i, w: torch.nn.functional.embedding(i, w + w), inputs=given)
+
+    assert found.outcome == "proved"
+    assert px.check(lambda i, w: w[i] * 2, lambda i, w: w[i] * 3, inputs=given).outcome == "refuted"
