@@ -49,12 +49,12 @@ import prism_explore as px
 from benchmarks import tvm_baseline
 from benchmarks.kernel_workloads import ROWS, Row, select_rows
 from benchmarks.machine_info import package_versions, run_header
-from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS
+from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, ROOFLINE
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import TrialFailed, TrialMeasured
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner.backend import why_untimed
-from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, ROOFLINE
+from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES
 from prism_explore.tune.runner.baselines import compare_with_baselines
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
 

@@ -68,7 +68,9 @@ def test_a_common_mistake_gets_the_hint_that_fits(exercise: Exercise, mistake: A
     assert checked.found and checked.expected == exercise.expected
 
 
-@pytest.mark.parametrize("answer", [12345, "garbage", (), {}, None, object(), lambda: 1], ids=str)
+@pytest.mark.parametrize(
+    "answer", [12345, "garbage", (), {}, None, object(), lambda: 1], ids=lambda a: type(a).__name__
+)
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
 def test_an_answer_of_another_kind_is_wrong_and_says_what_was_expected(exercise: Exercise, answer: Any) -> None:
     checked = exercise.check(answer)
