@@ -87,9 +87,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PrismError as error:
         print(f"prism-explore: {terminal_text(str(error))}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("prism-explore: interrupted", file=sys.stderr)
-        return 130
     return 0
 
 
