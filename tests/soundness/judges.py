@@ -153,8 +153,8 @@ def exactly(pair: Pair, seed: int, wanted: int = 2) -> Word:
 
 
 def small_sizes(graph: SGraph, wanted: int) -> list[dict[str, int]]:
-    """Choices of numbers, small ones first, at which every tile is whole and where possible no size is 1."""
-    found = sizes_of(graph, 12)
+    """Different choices of numbers, small ones first, at which every tile is whole and where possible no size is 1."""
+    found = {tuple(sizes.items()): sizes for sizes in sizes_of(graph, 12)}.values()
     return sorted(found, key=lambda s: (1 in s.values(), sum(s.values())))[:wanted]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
-from tests import strategies
+from tests.codegen.corpus import stand_in
 from tests.codegen.graph_files import read
 
 
 def verified(graph: SGraph) -> Verified:
     """A verified candidate with a proof in name only."""
-    family = Family("f1", strategies.rmsnorm_linear(), graph)
+    family = Family("f1", stand_in(graph, "rmsnorm_linear"), graph)
     candidate = Candidate("f1.c1", family, graph, (), graph.conditions())
     return Verified(candidate, Proof("normal form", "made by hand for a test", ()), ())
 
