@@ -16,7 +16,10 @@ def thresholds(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[int, int, int]
     monkeypatch.setattr(gc_pause, "_blocks", 0)
     before = gc.get_threshold()
     gc.set_threshold(700, 10, 2)
+    gc.freeze()  # else the objects of earlier tests decide when Python collects
+    gc.collect()
     yield gc.get_threshold()
+    gc.unfreeze()
     gc.set_threshold(*before)
 
 
