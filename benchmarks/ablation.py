@@ -79,7 +79,7 @@ def _rows(name: str, rules: Sequence[str], nodes: int, seconds: float, quiet: bo
             f"\n{name}\n  {'rule off':<20}{'nodes':>10}{'pruned':>10}{'CPU s':>9}{'families':>10}{'lost':>6}{'new':>8}"
         )
     for rule in ("", *rules):
-        space = replace(session.task.space, nodes=nodes, rules_off=frozenset({rule} - {""}))
+        space = replace(session.task.space, nodes=nodes, families=nodes, rules_off=frozenset({rule} - {""}))
         row, families = _generate(session.task.program, space, expressions, seconds)
         if not rule:
             baseline_families = families

@@ -48,7 +48,7 @@ from dataclasses import replace
 import prism_explore as px
 row = px.workload("ntrans")
 space = px.Session(row.code, inputs=row.inputs, at=row.at, target="h100").task.space
-space = replace(space, rules_off=frozenset({"expr.apart", "expr.unreachable"}), nodes=10**6)
+space = replace(space, rules_off=frozenset({"expr.apart", "expr.unreachable"}), nodes=10**6, families=10**6)
 sess = px.Session(row.code, name=row.name, inputs=row.inputs, at=row.at, target="h100", space=space)
 """
 MADE_UP = """
