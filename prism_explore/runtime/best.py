@@ -80,7 +80,7 @@ class Best:
     ranges: Ranges = UNBOUNDED
     """The declared ranges of the program's symbols."""
     library_call: LibraryCall | None = None
-    """The library call among the baselines, if one was passed or found."""
+    """The library call among the baselines, where it was faster than the kernel in the final race."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on torch tensors or NumPy arrays; gradients are those of the torch code.

@@ -9,7 +9,7 @@ from functools import partial
 from prism_explore.codegen.load import load
 from prism_explore.errors import ShapeError
 from prism_explore.events.claim import claim
-from prism_explore.events.fastest import EAGER
+from prism_explore.events.fastest import EAGER, LIBRARY, find_faster_baseline
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.events.ledger import Steering, ledger
@@ -99,7 +99,8 @@ def _best(
         task.versions,
         assess,
         task.ranges,
-        task.library.call,
+        # To find it imports torch's tracer, so it is looked for only where a call may run it.
+        task.library.call if find_faster_baseline(race, available=(LIBRARY,)) is not None else None,
     )
 
 
