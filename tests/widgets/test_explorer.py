@@ -245,6 +245,20 @@ def test_a_measured_limit_that_the_kernel_beats_is_replaced_by_the_modelled_one(
     assert (f"{seconds_text(time_s)}, is none: the machine was slower" in limit.description) == (shown == "modelled")
 
 
+@pytest.mark.parametrize(("factor", "is_marked"), [(1.0, False), (1.4, False), (2.0, True), (0.5, True)])
+def test_a_ratio_far_from_that_of_the_medians_is_marked(factor: float, is_marked: bool) -> None:
+    best = ledger(story()).best
+    assert best is not None and best.kernel_time is not None
+    raced = BaselineMeasured("torch eager", 3 * best.kernel_time.time_s, 1e-4, 9e-3, 9, ratio=3 * factor)
+    events = [e for e in story() if not (isinstance(e, BaselineMeasured) and e.name == "torch eager")]
+    widget = Explorer(FakeSession((*events[:-1], raced, events[-1]), "finished"))  # type: ignore[arg-type]
+    shown = next(c for c in widget.picture().result.comparisons if c.label == "torch eager")
+    widget.close()
+
+    assert shown.time.endswith("⚠") == is_marked
+    assert ("speed changed during the race" in shown.description) == is_marked
+
+
 def test_unknown_is_never_shown_as_no() -> None:
     seen = picture("f2.c1")
 

@@ -147,10 +147,16 @@ def _raced(b: BaselineMeasured, best_s: float) -> Comparison:
         f"The time of {b.name} divided by that of the kernel, median over the rounds of the final race: {b.ratio:.3g} "
         f"({b.ratio_p25:.3g} to {b.ratio_p75:.3g} in half of the rounds). More than 1: the kernel is faster."
     )
+    mark, why = _disagreement(b, best_s)
+    return Comparison(b.name, factor_text(b.ratio), seconds_text(b.time_s) + mark, how + why)
+
+
+def _disagreement(b: BaselineMeasured, best_s: float) -> tuple[str, str]:
+    """A mark and its reason, where the median of the ratios is far from the ratio of the medians; else empty."""
     of_medians = b.time_s / best_s
-    if max(of_medians, b.ratio) > DOUBTFUL_RATIO * min(of_medians, b.ratio):
-        how += f" The medians of all rounds differ by {of_medians:.3g}: the machine's speed changed during the race."
-    return Comparison(b.name, factor_text(b.ratio), seconds_text(b.time_s), how)
+    if max(of_medians, b.ratio) <= DOUBTFUL_RATIO * min(of_medians, b.ratio):
+        return "", ""
+    return " ⚠", f" The quotient of the two medians is {of_medians:.3g}: the machine's speed changed during the race."
 
 
 def _timed_first(b: RivalTimed, best_s: float) -> Comparison:
@@ -171,9 +177,9 @@ def _limit(best: Trial, ledger: Ledger, best_s: float) -> tuple[Comparison, ...]
                 how += f" The measured one, {seconds_text(b.time_s)}, is none: the machine was slower at that moment."
                 break
             measured = "The time in which this machine moves the same bytes or computes the same arithmetic, measured."
-            return (
-                Comparison("of the limit (measured)", f"{b.ratio:.0%}", seconds_text(b.time_s), measured + also, True),
-            )
+            mark, why = _disagreement(b, best_s)
+            time = seconds_text(b.time_s) + mark
+            return (Comparison("of the limit (measured)", f"{b.ratio:.0%}", time, measured + also + why, True),)
     if not modelled:
         return ()
     share = f"{modelled / best_s:.0%}" if modelled >= 0.005 * best_s else "<1%"
