@@ -8,7 +8,7 @@ exhausted or a budget is spent; `diagnose.audit_answer` judges what it found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from prism_explore.diagnose.audit_answer import (
@@ -34,6 +34,8 @@ from prism_explore.events.kinds import (
 )
 from prism_explore.events.ledger import ledger
 from prism_explore.generate.event_log import EventLog, is_sequence_text, sequence_text
+from prism_explore.generate.pruning.rule import PruningRule
+from prism_explore.generate.pruning.rules import RULES
 from prism_explore.generate.region_replay import (
     ReopenedRegion,
     ReportedTree,
@@ -122,6 +124,7 @@ def audit(
     candidates: int = CANDIDATES,
     steps: int | None = None,
     rules_off: Collection[str] = (),
+    rules: Iterable[PruningRule] = RULES,
     tick: Callable[[], None] = lambda: None,
 ) -> Audit:
     """Search a pruned subtree, or a rejected family, and decide whether it was pruned rightly.
@@ -134,6 +137,7 @@ def audit(
         candidates: budget of candidates to verify.
         steps: how many of the region's steps to search, the first ones; None searches all.
         rules_off: rules to switch off, in addition to the pruning rule and those that use the same theorem.
+        rules: the pruning rules that the search had, as given to `generate`.
         tick: called at every step; an exception from it ends the audit.
 
     Raises:
@@ -142,19 +146,20 @@ def audit(
     for name, number in (("nodes", nodes), ("candidates", candidates), ("steps", steps)):
         if number is not None and number < 1:
             raise ShapeError(f"an audit's {name} start at 1, found {number}")
+    rules = tuple(rules)
     task = with_time_to_beat(task, events)
     region = next((e for e in events if isinstance(e, RegionPruned) and e.region == subject), None)
     if region is None:
         return _family_audit(task, events, subject, candidates, tick)
     rule = region.reason.rule
-    off = rules_with_same_code(rule) | frozenset(rules_off)
+    off = rules_with_same_code(rule, rules) | frozenset(rules_off)
     space = replace(task.space, rules_off=task.space.rules_off | off)
     if is_sequence_text(region.operator):
         if rule == "budget.nodes":
             space = replace(space, row_nodes=max(space.row_nodes, nodes))
         return _sequence_audit(replace(task, space=space), events, region, off, nodes, candidates, tick)
     tree = ReportedTree(events)
-    reopened = find_region(task.program, task.space, task.target, tree, region, time_to_beat(task))
+    reopened = find_region(task.program, task.space, task.target, tree, region, time_to_beat(task), rules)
     shadow = ShadowRun(task, events, candidates, tick)
     families = enumerate_region(
         task.program,
@@ -167,10 +172,11 @@ def audit(
         nodes=nodes,
         steps=steps,
         time_to_beat=time_to_beat(task),
+        rules=rules,
     )
     for family in families:
         tick()
-        if family is not None and not shadow.verify_family(family, replace(task, space=space)):
+        if family is not None and not shadow.verify_family(family, space):
             break
     audited = tuple(f"{label}({', '.join(f'%{a}' for a in args)})" if args else label for label, args in reopened.taken)
     return _region_audit(SearchedRegion(region, reopened, shadow, off, _end(events)), audited)
@@ -202,7 +208,7 @@ def _sequence_audit(
         if isinstance(sequence, KernelSequence):
             graph = _full_graph(sequence)
             family = log.completed(log.expanded(root, sequence_text(sequence.parts), "kernel"), show(graph))
-            if not shadow.verify_family(Family(family, task.program, graph, sequence), task):
+            if not shadow.verify_family(Family(family, task.program, graph, sequence), task.space):
                 break
     return _region_audit(SearchedRegion(region, reopened, shadow, off, _end(events)), (region.operator,))
 
@@ -220,7 +226,7 @@ def _family_audit(
     shadow = ShadowRun(task, [e for e in events if e is not completed], candidates, tick)
     shadow.journal.append(completed)
     sequence = _sequence_of(task, events, completed)
-    shadow.verify_family(Family(subject, task.program, parse(completed.sgraph), sequence), task)
+    shadow.verify_family(Family(subject, task.program, parse(completed.sgraph), sequence), task.space)
     spent_budget = "candidates" if shadow.out_of_budget else ""
     judgement = judge_left_out(f"{subject}, which you rejected,", shadow, spent_budget, 0)
     return _audit(shadow, subject, "rejected", "user", judgement, (), (subject,), 1, 0, spent_budget)

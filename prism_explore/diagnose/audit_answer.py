@@ -82,7 +82,7 @@ def _judge_lost(searched: SearchedRegion) -> Judgement:
             f"{name} was pruned wrongly: {searched.setting}, it has "
             f"{count_text(len(lost), 'proved family', 'proved families')} that the search lacks, "
             f"{_list(f.family for f in lost[:MAX_NAMED])} of the shadow run first. {reason.rule} is declared "
-            f"{reason.soundness}, and lost them.",
+            f"{reason.soundness}, and lost {'it' if len(lost) == 1 else 'them'}.",
         )
     state = "has not ended" if end is None else "stopped at its budget" if end.stop == "budget" else "was cancelled"
     return Judgement(

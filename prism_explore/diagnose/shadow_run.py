@@ -18,6 +18,7 @@ from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.explain_excluded import explain_excluded
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.search_space import Space
 from prism_explore.pipeline.stages import Candidate, Family, Unknown, Verified
 from prism_explore.search.explore import Task
 from prism_explore.verify.prover import Prover
@@ -62,12 +63,13 @@ class ShadowRun:
         self.families = self.candidates = 0
         self.out_of_budget = False
 
-    def verify_family(self, family: Family, task: Task) -> bool:
-        """Verify the candidates of a family, in the space of `task`; False if the budget is spent."""
+    def verify_family(self, family: Family, space: Space) -> bool:
+        """Verify the candidates of a family in a space; False if the budget is spent."""
+        task = self.task
         self.families += 1
         proved: list[Candidate] = []
         is_unknown = False
-        for candidate in instantiate(family, task.space, task.target, self.journal):
+        for candidate in instantiate(family, space, task.target, self.journal):
             if self.candidates == self.budget:
                 self.out_of_budget = True
                 break
@@ -80,7 +82,7 @@ class ShadowRun:
         number = self.table.number_graph(family.sgraph)
         if proved:
             equal = self.known.get(number, "")
-            reason = "" if equal else self._why_excluded(family, proved, task)
+            reason = "" if equal else self._why_excluded(family, proved)
             status: FoundStatus = "known" if equal else "excluded" if reason else "lost"
             text = next(e.sgraph for e in families_of(self.journal.events) if e.family == family.id)
             self.found.append(FoundFamily(family.id, text, proved[0].id, status, equal or reason))
@@ -88,10 +90,11 @@ class ShadowRun:
             self.undecided.add(family.id)
         return not self.out_of_budget
 
-    def _why_excluded(self, family: Family, proved: Sequence[Candidate], task: Task) -> str:
+    def _why_excluded(self, family: Family, proved: Sequence[Candidate]) -> str:
         """Why the stated space excludes a family; empty if it does not."""
+        task = self.task
         if family.sequence is None and (
-            reason := explain_excluded(self.task.program, self.task.space, self.task.target, family.sgraph)
+            reason := explain_excluded(task.program, task.space, task.target, family.sgraph)
         ):
             return reason
         if not isinstance(task.time_to_beat_s, float):

@@ -20,6 +20,7 @@ from prism_explore.events.kinds import Event, NodeExpanded, RegionPruned
 from prism_explore.generate.enumerator import Enumerator
 from prism_explore.generate.event_log import COMPLETE_GRAPH, CUSTOM, REST, Region, Step
 from prism_explore.generate.pruning.facts import Machine
+from prism_explore.generate.pruning.rule import PruningRule
 from prism_explore.generate.pruning.rules import RULES
 from prism_explore.generate.split_kernels import Split
 from prism_explore.generate.state import BlockApplication, BlockState, KernelState
@@ -94,8 +95,9 @@ class EnumerationReplay:
         target: Machine,
         journal: Journal,
         time_to_beat: TimeToBeat | None = None,
+        rules: Iterable[PruningRule] = RULES,
     ) -> None:
-        self.enumerator = Enumerator(program, space, target, journal, time_to_beat=time_to_beat)
+        self.enumerator = Enumerator(program, space, target, journal, time_to_beat=time_to_beat, rules=rules)
 
     def root(self) -> ReplayState:
         """The root of the search tree."""
@@ -237,13 +239,14 @@ def find_region(
     tree: ReportedTree,
     region: RegionPruned,
     time_to_beat: TimeToBeat | None = None,
+    rules: Iterable[PruningRule] = RULES,
 ) -> ReopenedRegion:
     """The region with the steps that were cut together.
 
     Raises:
         ShapeError: the enumeration has no such region at that node, so the events are of another search.
     """
-    replay = EnumerationReplay(program, space, target, Journal(), time_to_beat)
+    replay = EnumerationReplay(program, space, target, Journal(), time_to_beat, rules)
     state = replay.reach(tree.path_to(region.parent)) if region.parent in tree.nodes else None
     if isinstance(state, ReplayState):
         if region.operator == COMPLETE_GRAPH[region.level]:
@@ -273,6 +276,7 @@ def enumerate_region(
     nodes: int,
     steps: int | None = None,
     time_to_beat: TimeToBeat | None = None,
+    rules: Iterable[PruningRule] = RULES,
 ) -> Iterator[Family | None]:
     """Enumerate a region again in a space where its rule is off; yields families and None like `generate`.
 
@@ -287,12 +291,13 @@ def enumerate_region(
         nodes: the budget in the region.
         steps: try only this number of steps; all if None.
         time_to_beat: the one of the search.
+        rules: those of the search.
     """
     path = tree.path_to(region.parent)
     before = len(path) + 1
     most = before + nodes
     own = replace(space, nodes=most, patience=most, families=most)
-    replay = EnumerationReplay(program, own, target, journal, time_to_beat)
+    replay = EnumerationReplay(program, own, target, journal, time_to_beat, rules)
     enumerator = replay.enumerator
     state = replay.reach(path)
     if isinstance(state, NodeExpanded):
@@ -364,7 +369,7 @@ def _extensions(
     )
 
 
-def rules_with_same_code(rule: str) -> frozenset[str]:
+def rules_with_same_code(rule: str, rules: Collection[PruningRule]) -> frozenset[str]:
     """The rules with the reason code of this rule, itself included; none if it is no rule but, say, a budget."""
-    codes = {r.code or r.name for r in RULES if r.name == rule}
-    return frozenset(r.name for r in RULES if (r.code or r.name) in codes)
+    codes = {r.code or r.name for r in rules if r.name == rule}
+    return frozenset(r.name for r in rules if (r.code or r.name) in codes)

@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 import prism_explore as px
+from prism_explore.course.chapters.why_was_this_pruned import PRODUCT_FIRST, TASK, families, pruned_by, search
 from prism_explore.diagnose.audit import audit
 from prism_explore.events.kinds import NodeExpanded
 from prism_explore.generate.abstract_expr.polynomial import show
 from prism_explore.generate.abstract_expr.subexpression import Goal
+from prism_explore.generate.pruning.rules import RULES
 from prism_explore.pipeline.search_space import Operators, default_space
 from tests.generate.programs import rms_linear_small
 
@@ -236,3 +238,21 @@ def test_a_sample_of_nothing_is_refused(sound):
         sound.audit(sample=1, seconds=0)
     with pytest.raises(px.ShapeError, match="a sample starts at 1, found 0"):
         sound.audit(sample=0)
+
+
+def test_a_row_that_is_added_to_the_table_is_audited_like_the_others():
+    found = [audit(TASK, search(PRODUCT_FIRST), r.region, rules=(PRODUCT_FIRST, *RULES)) for r in added_prunings()]
+
+    assert {"wrong", "covered"} == {a.answer for a in found}
+    assert {(PRODUCT_FIRST.name,)} == {a.rules_off for a in found}
+    lost = {f.sgraph for a in found for f in a.lost}
+    assert lost == set(families(search())) - set(families(search(PRODUCT_FIRST)))
+
+
+def test_an_audit_without_the_added_row_says_that_the_search_was_another_one():
+    with pytest.raises(px.ShapeError, match="prunes no subtree"):
+        audit(TASK, search(PRODUCT_FIRST), added_prunings()[0].region)
+
+
+def added_prunings():
+    return pruned_by(search(PRODUCT_FIRST), PRODUCT_FIRST.name)
