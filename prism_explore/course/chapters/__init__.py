@@ -9,6 +9,7 @@ from prism_explore.course.chapters import (
     kernels_inside_kernels,
     one_graph_many_programs,
     proved_unknown_refuted,
+    why_was_this_pruned,
 )
 from prism_explore.course.exercise import Exercise
 from prism_explore.errors import PrismError
@@ -19,6 +20,7 @@ EXERCISES: Mapping[str, Exercise] = {
         kernels_inside_kernels,
         one_graph_many_programs,
         drowning_by_enumeration,
+        why_was_this_pruned,
         proved_unknown_refuted,
     )
     for exercise in chapter.EXERCISES
