@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 AS_ROOT := $(shell if [ "$$(id -u)" = 0 ]; then echo env; elif sudo -n true 2>/dev/null; then echo sudo -n; fi)
 export PYTHONUTF8 := 1
 
-.PHONY: help setup explore test thorough fuzz crash soundness monkey lint format widgets notebooks bench clean browser emulator node
+.PHONY: help setup explore test thorough fuzz crash soundness monkey lint format widgets notebooks docs bench clean browser emulator node
 
 help: ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,13 @@ widgets: widgets/node_modules/.stamp ## build the browser half into prism_explor
 notebooks: $(VENV)/.test ## run every notebook from top to bottom
 	@$(BIN)/python -m pytest -v tests/test_notebooks.py $(ARGS)
 
+# The notebooks are run once per version of the package; a build after that takes seconds. BUILDER=linkcheck follows the
+# links to other hosts, which no other target does.
+BUILDER ?= html
+docs: $(VENV)/.test ## build the documentation site into build/docs/html/
+	@$(BIN)/python -m sphinx -W --keep-going -q -b $(BUILDER) -d build/docs/doctrees docs build/docs/$(BUILDER) $(ARGS)
+	@echo "build/docs/$(BUILDER)/index.html"
+
 bench: $(VENV)/.lab ## how long until a good kernel, and how good it is (benchmarks/)
 	@$(BIN)/python benchmarks/search_time.py $(ARGS)
 	@$(BIN)/python benchmarks/kernel_time.py $(ARGS)
@@ -111,7 +118,7 @@ $(VENV)/.lab: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "setting up $(VENV) with what tests need (about two minutes the first time)"
-	@$(INSTALL) -e '.[lab,test]'
+	@$(INSTALL) -e '.[docs,lab,test]'
 	@$(COMPILE)
 	@touch $(VENV)/.lab $@
 

@@ -217,7 +217,7 @@ class TorchCompiler:
         """What was searched, what runs, what stayed in torch and why.
 
         Returns:
-            A table: text when printed, HTML in a notebook.
+            A table, as text when printed and as HTML in a notebook.
         """
         return Report(tuple(self.graphs))
 

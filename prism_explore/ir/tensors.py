@@ -169,10 +169,10 @@ def _distinct_dims(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> list[Dim]
 def tensor(
     *dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = (), strides: Sequence[DimLike] = ()
 ) -> TensorType:
-    """The type of a tensor, from integers, names and `Dim`s: `tensor("b", 4096)`.
+    """The type of a tensor, from integers, names and values of `Dim`: `tensor("b", 4096)`.
 
     Args:
-        dims: sizes from the first dim to the last: positive integers, names of symbols, or `Dim`s.
+        dims: sizes from the first dim to the last: positive integers, names of symbols, or values of `Dim`.
         dtype: `f64`, `f32`, `bf16`, `f16`, `bool` for masks, or `i64` and `i32` for indices.
         order: the dims from slowest to fastest in memory; empty for row-major.
         strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
