@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from prism_explore.course.chapters import EXERCISES
 from prism_explore.floats.hostile_inputs import HOSTILE
@@ -20,6 +22,9 @@ from prism_explore.verify.axioms.indicators import BITS
 from prism_explore.verify.axioms.maxima import LOOPS, MAXIMA
 from prism_explore.verify.axioms.sums import SUMS
 
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTER_ROW = re.compile(r"^\| \[(\d\d .+?)\]\((notebooks/.+?)\.ipynb\) \| (.+?) \| (\d+) \|$", re.MULTILINE)
+"""A chapter in the table of the front page: number and title, path, what one will be able to do, minutes."""
 LONGEST_SAMPLE = 120
 """Characters of a wrong answer that the table of mistakes shows."""
 _AXIOMS = {
@@ -190,6 +195,13 @@ def workloads() -> str:
     return table(("name", "program", "published in"), rows)
 
 
+def course() -> str:
+    """The chapters, as the front page of the repository lists them."""
+    found = CHAPTER_ROW.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    rows = ((f"{{doc}}`{title} </{path}>`", learned, minutes) for title, path, learned, minutes in found)
+    return table(("chapter", "what you will be able to do", "minutes"), rows)
+
+
 def mistakes() -> str:
     """The common wrong answers to each exercise, with the hints that they get."""
     parts = []
@@ -225,6 +237,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "gpus": gpus,
     "cpus": cpus,
     "workloads": workloads,
+    "course": course,
     "mistakes": mistakes,
 }
 """What a page prints with the directive `engine-table`, by name."""

@@ -1,13 +1,10 @@
 """The front page lists every chapter of the course, by its title, with what one learns and how long it takes."""
 
-import re
-from pathlib import Path
-
 import nbformat
 
-ROOT = Path(__file__).resolve().parents[2]
-ROW = re.compile(r"^\| \[(\d\d .+?)\]\((notebooks/.+?)\) \| (.+?) \| (\d+) \|$", re.MULTILINE)
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+from docs.tables import CHAPTER_ROW, ROOT
+
+ROWS = CHAPTER_ROW.findall((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
 def chapters() -> list[tuple[str, str]]:
@@ -15,15 +12,15 @@ def chapters() -> list[tuple[str, str]]:
     found = []
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         heading = nbformat.read(path, as_version=4).cells[0].source.splitlines()[0]
-        found.append((f"{path.stem[:2]} {heading.removeprefix('# ')}", path.relative_to(ROOT).as_posix()))
+        found.append((f"{path.stem[:2]} {heading.removeprefix('# ')}", f"notebooks/{path.stem}"))
     return found
 
 
 def test_each_notebook_has_a_row_in_the_readme_under_its_own_title() -> None:
-    assert chapters() == [(title, path) for title, path, _, _ in ROW.findall(README)]
+    assert chapters() == [(title, path) for title, path, _, _ in ROWS]
 
 
 def test_each_row_says_what_one_will_be_able_to_do_and_how_long_it_takes() -> None:
-    for _, _, learned, minutes in ROW.findall(README):
+    for _, _, learned, minutes in ROWS:
         assert learned.split()[0].islower()
         assert 5 <= int(minutes) <= 60
