@@ -158,7 +158,7 @@ def is_blank(answer: Any) -> bool:
             return not answer.strip() or "?" in answer
         case dict():
             return any(map(is_blank, answer.values()))  # pyright: ignore[reportUnknownArgumentType]
-        case list() | tuple():
+        case list() | tuple() | set():
             return any(map(is_blank, answer))  # pyright: ignore[reportUnknownArgumentType]
         case _:
             return answer is ...

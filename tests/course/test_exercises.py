@@ -88,7 +88,7 @@ def test_hints_lead_on_and_the_last_one_stays() -> None:
             exercise.hint(0)
 
 
-@pytest.mark.parametrize("answer", [..., {"gx": ..., "f": 1}, (1, [...]), "load(0, imap=[?])", " "], ids=str)
+@pytest.mark.parametrize("answer", [..., {"gx": ..., "f": 1}, (1, [...]), {...}, "load(0, imap=[?])", " "], ids=str)
 def test_what_has_a_blank_is_blank(answer: Any) -> None:
     assert is_blank(answer)
 

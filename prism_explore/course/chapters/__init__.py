@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from prism_explore.course.chapters import (
     drowning_by_enumeration,
+    egraphs_step_by_step,
     kernels_inside_kernels,
     one_graph_many_programs,
     proved_unknown_refuted,
@@ -21,6 +22,7 @@ EXERCISES: Mapping[str, Exercise] = {
         one_graph_many_programs,
         drowning_by_enumeration,
         why_was_this_pruned,
+        egraphs_step_by_step,
         proved_unknown_refuted,
     )
     for exercise in chapter.EXERCISES
