@@ -129,7 +129,7 @@ class _Hoist:
         self._types = program.graph.types()
         self._nodes = list(program.graph.nodes)
         self._lines = list(program.lines)
-        self._at = {node: n for n, node in reversed([*enumerate(self._nodes)])}
+        self._at = {node: n for n, node in reversed([*enumerate(self._nodes[:position])])}
 
     def program(self) -> TensorProgram | None:
         """The program with the view hoisted; None if it is at the inputs already, or an operator prevents it."""

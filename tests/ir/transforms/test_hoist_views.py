@@ -53,6 +53,17 @@ REDUCED = parse_program("""program reduced
   %5 = mul(%3, %4)
   return %5""")
 
+VIEWED_LATER_TOO = parse_program("""program viewed_later_too
+  x = input f32[b, 8, 8]
+  y = input f32[b, 8, 8]
+  %2 = mul(x, y)
+  %3 = reshape(%2, dims=[b, 64])
+  %4 = sum(%3, dim=1)
+  %5 = reshape(x, dims=[b, 64])
+  %6 = sum(%5, dim=1)
+  %7 = div(%4, %6)
+  return %7""")
+
 REGROUPED_AND_REDUCED = parse_program("""program regrouped_and_reduced
   x = input f32[b, 4, 6]
   y = input f32[b, 24]
@@ -72,7 +83,7 @@ BEHIND_A_PRODUCT = parse_program("""program behind_a_product
   %6 = mul(%5, y)
   return %6""")
 
-LIFTED = [NORMALISED, SQUARE, REDUCED]
+LIFTED = [NORMALISED, SQUARE, REDUCED, VIEWED_LATER_TOO]
 LEFT = [USED_TWICE, REGROUPED_AND_REDUCED, BEHIND_A_PRODUCT]
 
 
