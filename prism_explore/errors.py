@@ -27,6 +27,10 @@ class ShapeError(PrismError):
     """
 
 
+class PositionError(ShapeError):
+    """An integer is no position in the dim that a kernel looks up; calls with torch code run that instead."""
+
+
 class ParseError(PrismError):
     """A text is not in the form that `prism_explore.ir.text` prints.
 

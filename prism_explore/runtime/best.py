@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prism_explore.codegen.load import Loaded
+from prism_explore.errors import PositionError
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.floats import Assessment, explain
@@ -102,7 +104,8 @@ class Best:
             self.ranges.check(sizes, program.name)
         if traced is None or code is None or any(isinstance(x, np.ndarray) for x in inputs):
             return self.kernel(*args, **kwargs)
-        self.compiled.check(*inputs)
+        with suppress(PositionError):  # torch takes negative positions, and names others
+            self.compiled.check(*inputs)
         return code(*traced.signature.in_order(args, kwargs))
 
     @cached_property

@@ -17,6 +17,7 @@ import math
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from threading import Lock
@@ -26,14 +27,14 @@ import numpy as np
 
 from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
-from prism_explore.errors import ShapeError
+from prism_explore.errors import PositionError, ShapeError
 from prism_explore.events.fastest import EAGER, LIBRARY, FasterBaseline, find_faster_baseline
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import LibraryCall, Traced, bind_inputs, with_structure
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel, Parameters, Timed
-from prism_explore.runtime.masked_rows import MaskedRows
+from prism_explore.runtime.masked_rows import MaskedRows, call_torch
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.correctness import check_results, reference_cases
@@ -136,14 +137,22 @@ class Dispatch:
         faster = None if isinstance(kernel, str) else self.at(value).faster_baseline
         if isinstance(kernel, str):
             found = self._call_torch(inputs, kernel)
-        elif self._masked_rows.are_excluded(kernel, inputs, {**self._shapes, self.symbol: value}):
-            found = self._masked_rows.call_torch(self._reference, inputs)
         elif faster is None or self._signature is None or any(isinstance(x, np.ndarray) for x in inputs):
-            found = call_with_gradient(kernel, self._reference, inputs)
+            found = self._call_kernel(kernel, inputs, value)
         else:
-            kernel.check(*inputs)
+            with suppress(PositionError):  # torch takes negative positions, and names others
+                kernel.check(*inputs)
             return self._torch_functions[faster.baseline.name](*self._signature.in_order(args, kwargs))
         return with_structure(self._signature, found, args, kwargs, self._parameters)
+
+    def _call_kernel(self, kernel: Loaded, inputs: Sequence[Any], value: int) -> Any:
+        """The kernel's result, or torch's for a call that the proof excludes."""
+        try:
+            if self._masked_rows.are_excluded(kernel, inputs, {**self._shapes, self.symbol: value}):
+                return self._masked_rows.call_torch(self._reference, inputs)
+            return call_with_gradient(kernel, self._reference, inputs)
+        except PositionError as error:
+            return call_torch(self.program.name, self._reference, inputs, str(error), str(error))
 
     def at(self, value: int) -> Point:
         """The point whose kernel is used for a value.

@@ -71,10 +71,27 @@ class MaskedRows:
         Raises:
             ShapeError: there is no torch code, or an input is an array.
         """
-        if code is None or any(isinstance(x, np.ndarray) for x in inputs):
-            raise ShapeError(f"a mask keeps nothing of a row: {EXCLUDED}; call the torch code with tensors instead")
-        warnings.warn(f"{self._program.name} runs in torch: {EXCLUDED}, and there is one", stacklevel=4)
-        return code(*inputs)
+        reason = f"{EXCLUDED}, and there is one"
+        return call_torch(self._program.name, code, inputs, reason, f"a mask keeps nothing of a row: {EXCLUDED}")
+
+
+def call_torch(name: str, code: Callable[..., Any] | None, inputs: Sequence[Any], why: str, refusal: str) -> Any:
+    """A program's result by torch, with a warning, for a call that a proof excludes.
+
+    Args:
+        name: of the program.
+        code: the torch code, called with the program's inputs.
+        inputs: of the program.
+        why: the reason, for the warning.
+        refusal: the reason, for the error.
+
+    Raises:
+        ShapeError: there is no torch code, or an input is an array.
+    """
+    if code is None or any(isinstance(x, np.ndarray) for x in inputs):
+        raise ShapeError(f"{refusal}; call the torch code with tensors instead")
+    warnings.warn(f"{name} runs in torch: {why}", stacklevel=5)
+    return code(*inputs)
 
 
 def _masks(nodes: Sequence[Node], position: int) -> Iterator[int]:

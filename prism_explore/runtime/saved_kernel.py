@@ -21,7 +21,7 @@ import numpy as np
 from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.codegen.preconditions import unmet_precondition
-from prism_explore.errors import JournalVersionError, ParseError, ShapeError, TargetUnavailable
+from prism_explore.errors import JournalVersionError, ParseError, PositionError, ShapeError, TargetUnavailable
 from prism_explore.events.archive import FileFormat, read_archive, write_archive
 from prism_explore.events.fastest import OURS
 from prism_explore.events.journal import Journal
@@ -31,7 +31,7 @@ from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
-from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows
+from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows, call_torch
 from prism_explore.targets import target
 from prism_explore.tune.runner.backend import CPU_LOADER
 from prism_explore.tune.runner.bench import CheckPassed, Failure
@@ -89,17 +89,21 @@ class SavedKernel:
         Where an input requires a gradient, the kernel computes the result, and the torch code, which is executed as
         well, computes the gradient.
 
-        Where a mask keeps nothing of a row, the torch code computes the result, because the proof excludes such rows.
+        Where a mask keeps nothing of a row, or an integer is no position from 0 on in the dim that it looks up, the
+        torch code computes the result or raises its error, because the proof excludes such calls.
 
         Raises:
             ShapeError: an argument is missing, a dim, dtype or stride differs from those of the tuned kernel, or an
-                input requires a gradient, or a mask keeps nothing of a row, and the kernel has no torch code.
+                input requires a gradient or the proof excludes the call, and the kernel has no torch code.
         """
         inputs = bind_inputs(self.signature, args, kwargs, self.parameters)
-        if self.masked_rows.are_excluded(self.compiled, inputs, dict(self.kernel.shapes)):
-            computed = self.masked_rows.call_torch(self.reference, inputs)
-        else:
-            computed = call_with_gradient(self.compiled, self.reference, inputs)
+        try:
+            if self.masked_rows.are_excluded(self.compiled, inputs, dict(self.kernel.shapes)):
+                computed = self.masked_rows.call_torch(self.reference, inputs)
+            else:
+                computed = call_with_gradient(self.compiled, self.reference, inputs)
+        except PositionError as error:
+            computed = call_torch(self.program.name, self.reference, inputs, str(error), str(error))
         return with_structure(self.signature, computed, args, kwargs, self.parameters)
 
     @cached_property

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from prism_explore.codegen.cpu.loop_ir import Buffer
-from prism_explore.errors import ShapeError
+from prism_explore.errors import PositionError, ShapeError
 from prism_explore.ir.tensors import NAMES, dtype_name, numpy_dtype
 
 Array: TypeAlias = Any
@@ -40,12 +40,16 @@ class ExpectedArgument:
         return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype, positions)
 
     def checked_address(self, x: Array) -> int:
-        """The address of the first element of an argument with this shape, strides and dtype; else a ShapeError."""
+        """The address of the first element of an argument with this shape, strides and dtype.
+
+        Raises:
+            ShapeError: it has others; a PositionError where an integer is no position in the dim that it looks up.
+        """
         address = self._address(x)
         if self.positions is not None:
             least, most = int(x.min()), int(x.max())
             if least < 0 or most >= self.positions:
-                raise ShapeError(
+                raise PositionError(
                     f"{self.buffer.name!r} has the position {least if least < 0 else most}; the dim that it looks up "
                     f"has positions 0 to {self.positions - 1}"
                 )
