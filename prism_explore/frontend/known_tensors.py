@@ -17,7 +17,7 @@ from typing import Any
 
 from prism_explore.errors import PrismError
 from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp, known_constant
-from prism_explore.frontend.aten.rearrange import LOOKUPS
+from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.lower_aten import Translation, Unused, operator_name
 from prism_explore.frontend.opaque import why_not_opaque

@@ -63,8 +63,18 @@ class Flipped:
     along: frozenset[int]
 
 
-Value: TypeAlias = "int | View | ConstantTensor | Dim | Unused | Unwritten | Flipped | tuple[Value, ...]"
-"""A tensor's position in the program, an unread input, a constant tensor, a size, or several results."""
+@dataclass(frozen=True, slots=True)
+class Integers:
+    """An integer argument with its dims merged, permuted or repeated; only lookups read it."""
+
+    placeholder: str
+    groups: tuple[tuple[int, ...], ...]
+    """Per dim, the argument's dims that it merges; none for a dim along which nothing changes."""
+    dims: tuple[Dim, ...]
+
+
+Value: TypeAlias = "int | View | Integers | ConstantTensor | Dim | Unused | Unwritten | Flipped | tuple[Value, ...]"
+"""A tensor's position in the program, an unread input, integers, a constant tensor, a size, or several results."""
 
 GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
 _SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
@@ -250,7 +260,7 @@ class Translation:
     def tensor_of(self, value: Value) -> int:
         """The position of a value in the program."""
         match value:
-            case int() | View():
+            case int() | View() | Integers():
                 return self.at(value)
             case Dim():
                 return self._size_tensor(value)
@@ -326,7 +336,7 @@ class Translation:
             case View(placeholder, order):
                 t = self._sources[placeholder][1]
                 return tuple(t.dims[d] for d in order)
-            case Ramp(dims) | MaskedConstant(dims) | Unwritten(dims):
+            case Ramp(dims) | MaskedConstant(dims) | Unwritten(dims) | Integers(_, _, dims):
                 return dims
             case _:
                 raise self.unsupported("the shape of a value that is not a tensor")
@@ -386,6 +396,8 @@ class Translation:
         match value:
             case View(placeholder, before):
                 return View(placeholder, tuple(before[d] for d in new_order))
+            case Integers(placeholder, groups, dims):
+                return Integers(placeholder, tuple(groups[d] for d in new_order), tuple(dims[d] for d in new_order))
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.permuted(x, new_order))
             case Ramp() | MaskedConstant():
@@ -398,6 +410,9 @@ class Translation:
         """The same elements in row-major order under other dims."""
         if self.dims_of(value) == tuple(dims):
             return value
+        integers = self.integers(value)
+        if integers is not None:
+            return self._integers_reshaped(integers, tuple(dims))
         match value:
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.reshaped(x, dims))
@@ -418,6 +433,11 @@ class Translation:
             case _:
                 before = self.dims_of(value)
                 out = self.reshaped(value, (ONE,) * (len(dims) - len(before)) + before)
+                integers = self.integers(out)
+                if integers is not None:
+                    same = (b == d for b, d in zip(integers.dims, dims, strict=True))
+                    groups = (g if is_same else () for g, is_same in zip(integers.groups, same, strict=True))
+                    return Integers(integers.placeholder, tuple(groups), tuple(dims))
                 for d, size in enumerate(dims):
                     if self.dims_of(out)[d] != size:
                         out = self.build.add(Expand(d, size), self.at(out), line=self.line)
@@ -446,9 +466,9 @@ class Translation:
 
     def at(self, value: Value) -> int:
         """The position of a value in the program."""
-        if isinstance(value, View):
+        if isinstance(value, View | Integers):
             source, t = self._sources[value.placeholder]
-            if t.dtype in INTEGERS:
+            if t.dtype in INTEGERS or isinstance(value, Integers):
                 raise self.unsupported(f"{source!r}, a tensor of dtype {NAMES[t.dtype]}", "kernels compute with floats")
             return self._position_of(value)
         if isinstance(value, int):
@@ -459,11 +479,40 @@ class Translation:
             return self._ramp_tensor(value)
         raise self.unsupported("a constant tensor used here", "pass it as an argument")
 
-    def integer_input(self, value: Value) -> int | None:
-        """The position of an integer argument, which only lookups read; None for all else."""
+    def integers(self, value: Value) -> Integers | None:
+        """An integer argument and its views, which only lookups read; None for all else."""
+        if isinstance(value, Integers):
+            return value
         if not isinstance(value, View) or self._sources[value.placeholder][1].dtype not in INTEGERS:
             return None
-        return self._position_of(value)
+        return Integers(value.placeholder, tuple((d,) for d in value.order), self.dims_of(value))
+
+    def integer_input(self, integers: Integers, order: Sequence[int]) -> int:
+        """The position of an integer argument with its dims in another order; those that `order` lacks are last."""
+        rank = self._sources[integers.placeholder][1].rank
+        rest = (d for d in range(rank) if d not in order)
+        return self._position_of(View(integers.placeholder, (*order, *rest)))
+
+    def integer_dims(self, integers: Integers, group: Sequence[int]) -> tuple[Dim, ...]:
+        """The sizes of some dims of an integer argument."""
+        return tuple(self._sources[integers.placeholder][1].dims[d] for d in group)
+
+    def _integers_reshaped(self, x: Integers, dims: tuple[Dim, ...]) -> Integers:
+        left = [(group, size) for group, size in zip(x.groups, x.dims, strict=True) if not size.is_one]
+        groups: list[tuple[int, ...]] = []
+        for size in dims:
+            merged, group = ONE, tuple[int, ...]()
+            while merged != size and left:
+                more, extent = left.pop(0)
+                if not more and (extent != size or not merged.is_one):
+                    break
+                merged, group = merged * extent, (*group, *more)
+            if merged != size:
+                break
+            groups.append(group)
+        if left or len(groups) < len(dims):
+            raise self.unsupported("integers in other dims", "dims of integers can be merged, not split")
+        return Integers(x.placeholder, tuple(groups), dims)
 
     def _position_of(self, view: View) -> int:
         return self._inputs[view] if view in self._inputs else self._declare(view)

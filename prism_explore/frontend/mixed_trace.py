@@ -21,7 +21,7 @@ from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.constants import known_constant
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
-from prism_explore.frontend.lower_aten import Translation, Unused, Value, View, operator_name, valid_name
+from prism_explore.frontend.lower_aten import Integers, Translation, Unused, Value, View, operator_name, valid_name
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, ProgramInput, Step
 from prism_explore.frontend.opaque import (
     Argument,
@@ -153,10 +153,10 @@ class _Reader(Translation):
         """The value of a node; `Unused` where nothing reads it."""
         return self._values.get(node, Unused("what nothing reads"))
 
-    def integer_input(self, value: Value) -> int | None:
+    def integers(self, value: Value) -> Integers | None:
         """As for any translation; None also for constants that no lookup can read."""
-        is_unread = isinstance(value, View) and value.placeholder in self._unread
-        return None if is_unread else super().integer_input(value)
+        found = super().integers(value)
+        return None if found is None or found.placeholder in self._unread else found
 
     def _call(self, node: Any) -> Value:
         name = operator_name(node.target)

@@ -64,7 +64,7 @@ PROGRAMS = {
     "gate": (gate, (r(4, 8), r(8, 6)), "topk"),
     "argmax": (lambda x: torch.argmax(x * 2, -1), (r(4, 8),), "argmax"),
     "cache": (lambda c, k, p: torch.index_put(c, (p,), k) * 2, (r(9, 4), r(2, 4), torch.tensor([3, 5])), "index_put"),
-    "gather": (lambda x, i: torch.gather(torch.relu(x), 1, i) + x[:, :1], (r(4, 8), indices(0, 8, (4, 3))), "gather"),
+    "gather": (lambda x, i: torch.gather(torch.relu(x), 1, i) + x[:, :1], (r(4, 8), indices(0, 8, (4, 3))), ""),
     "resize": (
         lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", antialias=True) + 1,
         (r(1, 2, 4, 4),),

@@ -9,14 +9,12 @@ from math import prod
 from typing import Any, cast
 
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp
+from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
 from prism_explore.frontend.lower_aten import Flipped, Row, Translation, Unwritten, Value, operator_name
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, broadcast, dtype_name
+from prism_explore.ir.tensors import broadcast
 
-LOOKUPS = ("embedding", "index_select", "index")
-"""The operators that read a tensor at positions, which integers are."""
 MOST_PIECES = 64
 """The largest number of slices that one dim is taken apart into."""
 
@@ -27,10 +25,10 @@ def stepped(t: Translation, value: Value, along: int, start: Dim, count: Dim, st
     if step == 1:
         return t.sliced(value, along, start, start + count)
     extent, one = t.dims_of(value)[along], constants.integer_dim(step)
-    if _is_at_most(start + count * one, extent):
+    if is_at_most(start + count * one, extent):
         return _column(t, value, along, start, count, step, 0)
     before = start - (step - 1)
-    if _is_at_most(ZERO, before):
+    if is_at_most(ZERO, before):
         return _column(t, value, along, before, count, step, step - 1)
     last = start + (count - 1) * one
     single = t.at(t.sliced(value, along, last, last + 1))
@@ -49,7 +47,7 @@ def _column(t: Translation, value: Value, along: int, start: Dim, count: Dim, st
     return drop_dims(t, picked, [along + 1])
 
 
-def _is_at_most(a: Dim, b: Dim) -> bool:
+def is_at_most(a: Dim, b: Dim) -> bool:
     """Whether a <= b is known."""
     difference = (b - a).constant
     return difference is not None and difference >= 0
@@ -68,60 +66,6 @@ def _slice(t: Translation, x: Any, d: Any = 0, start: Any = None, stop: Any = No
     along = t.axis(x, d)
     first, end = slice_bound(t, x, along, start, ZERO), slice_bound(t, x, along, stop, t.dims(x)[along])
     return stepped(t, t.value(x), along, first, steps_in(t, end - first, int(step)), int(step))
-
-
-# ---------------------------------------------------------------- reads at positions
-def _at_positions(t: Translation, x: Any, along: int, index: Any) -> Value:
-    """The parts of one dim at positions, which have dims of their own: evenly spaced ones, or an integer input's."""
-    positions = t.value(index)
-    integers = t.integer_input(positions)
-    if integers is not None and t.dims(x):
-        return t.build.lookup(t.tensor(x), integers, along, t.line)
-    match positions:
-        case Ramp(dims, steps, offset):
-            pass
-        case MaskedConstant(dims, _, Fraction() as number) if positions.is_uniform:
-            steps, offset = (0,) * len(dims), constants.integer_dim(int(number))
-        case _:
-            raise t.unsupported(
-                "a lookup at positions that are computed", "an integer argument and evenly spaced numbers are supported"
-            )
-    moving = [d for d, step in enumerate(steps) if step and not dims[d].is_one]
-    if len(moving) > 1:
-        raise t.unsupported(
-            "a lookup at positions in several directions",
-            "positions that are evenly spaced along one dim are supported",
-        )
-    count, step = (dims[moving[0]], steps[moving[0]]) if moving else (ONE, 1)
-    last, sizes = offset + (count - 1) * constants.integer_dim(step), t.dims(x)
-    first, last = (last, offset) if step < 0 else (offset, last)
-    if _is_at_most(first, ZERO - 1):
-        if not _is_at_most(last, ZERO - 1):
-            raise t.unsupported("a lookup at positions on both sides of 0", "positions from one end are supported")
-        first = first + sizes[along]
-    rows = stepped(t, t.value(x), along, first, count, abs(step))
-    rows = flipped(t, rows, along) if step < 0 else rows
-    shape = tuple(size if d in moving else ONE for d, size in enumerate(dims))
-    rows = t.reshaped(rows, (*sizes[:along], *shape, *sizes[along + 1 :]))
-    return t.expanded(rows, (*sizes[:along], *dims, *sizes[along + 1 :]))
-
-
-def _embedding(t: Translation, table: Any, index: Any, *_: Any, **__: Any) -> Value:
-    return _at_positions(t, table, 0, index)
-
-
-def _index(t: Translation, x: Any, positions: Sequence[Any]) -> Value:
-    """`x[:, positions]`: positions along one dim, from its end where they are negative."""
-    found = [(d, index) for d, index in enumerate(positions) if index is not None]
-    (along, index), *others = found
-    kind = dtype_name(index.meta["val"].dtype)
-    if others or DTYPE_OF_NAME.get(kind) not in INTEGERS:
-        raise t.unsupported("an index of several dims" if others else f"an index of dtype {kind}", "one of integers is")
-    return _at_positions(t, x, along, index)
-
-
-def _index_select(t: Translation, x: Any, d: Any, index: Any) -> Value:
-    return _at_positions(t, x, t.axis(x, d), index)
 
 
 # ---------------------------------------------------------------- flips and rolls
@@ -262,8 +206,8 @@ def _diagonal(t: Translation, x: Any, offset: int = 0, first: int = 0, second: i
     value = t.sliced(value, rank - 2, ZERO + max(0, -offset), rows)
     value = t.sliced(value, rank - 1, ZERO + max(0, offset), columns)
     rows, columns = t.dims_of(value)[-2:]
-    size = rows if _is_at_most(rows, columns) else columns
-    if not _is_at_most(size, rows):
+    size = rows if is_at_most(rows, columns) else columns
+    if not is_at_most(size, rows):
         raise t.unsupported(f"a diagonal of {rows} x {columns}", "give one of the dims a number")
     value = t.sliced(t.sliced(value, rank - 2, ZERO, size), rank - 1, ZERO, size)
     if size.is_one:
@@ -430,9 +374,6 @@ def _rows(lower: Callable[..., Value], torch: str, *aten: str) -> tuple[Row, ...
 
 REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_slice, "x[a:b]", "slice"),
-    *_rows(_embedding, "nn.functional.embedding", "embedding"),
-    *_rows(_index_select, "index_select"),
-    *_rows(_index, "x[i]", "index"),
     *_rows(_flip, "flip"),
     *_rows(_roll, "roll"),
     *_rows(_pad, "nn.functional.pad", "pad"),

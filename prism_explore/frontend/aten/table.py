@@ -13,6 +13,7 @@ from prism_explore.frontend.aten.attention import ATTENTION_ROWS
 from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
 from prism_explore.frontend.aten.convolution import CONVOLUTION_ROWS
 from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
+from prism_explore.frontend.aten.lookups import LOOKUP_ROWS
 from prism_explore.frontend.aten.norms import NORM_ROWS
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
 from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS, steps_in
@@ -566,6 +567,7 @@ ROWS: tuple[Row, ...] = (
     *ATTENTION_ROWS,
     *VIEW_ROWS,
     *REARRANGE_ROWS,
+    *LOOKUP_ROWS,
     *POOLING_ROWS,
     *RESAMPLE_ROWS,
     *CONVOLUTION_ROWS,

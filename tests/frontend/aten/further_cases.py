@@ -38,6 +38,33 @@ FURTHER_CASES = {
         lambda x: x[:, torch.tensor([-1, -3])] + x[:, torch.arange(3, 0, -2)] * x[:, torch.tensor(2)][:, None],
         ("b 4 6",),
     ),
+    # reads at positions that are arguments
+    "gather": (lambda x, i: x.gather(2, i) + torch.gather(x[..., :3], 1, i) * x[..., 3:], ("b 4 6", "i64 b 4 3")),
+    "gather of fewer rows": (lambda x, i: torch.gather(x * 2, 1, i).exp(), ("b 4 6", "i64 b 2 3")),
+    "gather by repeated positions": (
+        lambda x, i: x.gather(1, i[:, None, None].expand(-1, 1, 6)) * x.gather(2, i.view(-1, 1, 1)),
+        ("b 4 6", "i64 b"),
+    ),
+    "gather by merged positions": (
+        lambda x, i: x.reshape(-1, 6).gather(1, i.reshape(-1, 1)).view(-1, 4) + x.sum(-1),
+        ("b 4 6", "i64 b 4"),
+    ),
+    "an element per row": (
+        lambda x, i: x[torch.arange(4), i] + x[:, i[None], torch.arange(4)[:, None]][0] + x[i, :, i],
+        ("4 4 4", "i64 4"),
+    ),
+    "elements at pairs of positions": (
+        lambda x, i, j: (
+            x[i, j][..., :4] * x[i, :, j] * x[:, i.t(), j.t()].permute(2, 1, 0) + x[i[:, None], 0, j[:, :, None]].sum()
+        ),
+        ("4 4 6", "i64 b 6", "i64 b 6"),
+    ),
+    "cross entropy": (
+        lambda x, i, w: F.cross_entropy(x, i) * F.cross_entropy(x, i, w) + F.nll_loss(x, i, reduction="none").sum(),
+        ("b 4", "i64 b", "4"),
+    ),
+    "cross entropy of images": (lambda x, i: F.cross_entropy(x, i, reduction="sum"), ("b 4 3 2", "i64 b 3 2")),
+    "a contrastive loss": (lambda x: F.cross_entropy(x @ x.t(), torch.arange(x.shape[0])), ("b 4",)),
     # positions as numbers
     "positions times a tensor": (
         lambda x: x * torch.arange(x.shape[0] - 1, -1, -1)[:, None, None] + torch.arange(3, 9) * x,

@@ -272,11 +272,11 @@ CASES = {
 
 def dims_of(shape):
     """The dims of a shape that may begin with a dtype."""
-    return shape.removeprefix("bool").removeprefix("f32").split()
+    return shape.removeprefix("bool").removeprefix("f32").removeprefix("i64").split()
 
 
 def dtype_of(shape):
-    return next((d for d in ("bool", "f32") if shape.startswith(d)), "f64")
+    return next((d for d in ("bool", "f32", "i64") if shape.startswith(d)), "f64")
 
 
 def types_of(shapes):
@@ -298,6 +298,7 @@ def test_a_row_means_what_torch_computes(name):
             for s in shapes
         ]
         given = [x > 0 if s.startswith("bool") else x for x, s in zip(given, shapes, strict=True)]
+        given = [(x > 0).long() + (x > 0.3) if s.startswith("i64") else x for x, s in zip(given, shapes, strict=True)]
         if "argument" in name and "bool" not in name:
             # A mask of zeros and other values without an empty row.
             given[-1] = (given[-1] > 0) * given[-1]
