@@ -49,7 +49,7 @@ from prism_explore.events.format import seconds_text
 from prism_explore.events.phases import phase_of
 from prism_explore.frontend import Traced, trace
 from prism_explore.frontend.torch_tracing import open_to_other_threads, tracing
-from prism_explore.generate.abstract_expr.size_estimate import why_too_large
+from prism_explore.generate.abstract_expr.size_estimate import why_no_search
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
@@ -239,7 +239,7 @@ class TorchCompiler:
             except PrismError as error:
                 self._traced[text] = str(error).splitlines()[0]
             else:
-                why = why_too_large(traced.program) or why_no_single_kernel(traced.program)
+                why = why_no_search(traced.program) or why_no_single_kernel(traced.program)
                 self._traced[text] = why or traced
         return self._traced[text]
 

@@ -25,7 +25,7 @@ from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, run_mixed
 from prism_explore.frontend.mixed_trace import trace_mixed
 from prism_explore.frontend.opaque import OpaqueCall, assumption
-from prism_explore.generate.abstract_expr.size_estimate import why_too_large
+from prism_explore.generate.abstract_expr.size_estimate import why_no_search
 from prism_explore.ir.ops import Band, Input, ViewOp, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import NAMES, TensorType
@@ -103,7 +103,7 @@ class WholeProgram:
         self._at = dict(at or {})
         self._baselines = (session or {}).get("baselines", DEFAULT_BASELINES)
         self.program: MixedProgram = trace_mixed(
-            code, declared, name, lambda part: not why_too_large(part), why_no_single_kernel
+            code, declared, name, lambda part: not why_no_search(part), why_no_single_kernel
         )
         self._declared = self.program.in_order((), declared)
         self._kind: Literal["cpu", "gpu"] = machine_of(target).kind
@@ -335,7 +335,7 @@ def _why_not_searched(program: TensorProgram, kind: Literal["cpu", "gpu"]) -> st
         return "views only: nothing to compute"
     if kind == "cpu" and any(i.type.dtype == "f64" for i in program.inputs):
         return "float64: CPU kernels compute in float32, and half of the digits would be lost"
-    return why_too_large(program)
+    return why_no_search(program)
 
 
 def _row(step: Computation | OpaqueCall, session: Session | None, kind: Literal["cpu", "gpu"]) -> Coverage | None:

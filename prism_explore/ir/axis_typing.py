@@ -80,9 +80,10 @@ def result_axes(
             return aligned(_with_dim(operands[0], along, absent), operands[1])
         case Permute(order):
             return tuple(operands[0][d] for d in order)
-        case Lookup(along):
+        case Lookup(along, batch):
             table, integers = operands
-            return (*table[:along], *integers, *table[along + 1 :])
+            shared = (align(a, b) for a, b in zip(table[:batch], integers[:batch], strict=True))
+            return (*shared, *table[batch:along], *integers[batch:], *table[along + 1 :])
         case Expand(along, _) | Slice(along, _, _):
             return _with_dim(operands[0], along, fresh(along))
         case Concat(along):

@@ -420,6 +420,14 @@ def _integer_input(op: Op) -> Input | None:
     return op if isinstance(op, Input) and op.type.dtype in INTEGERS else None
 
 
+def fresh_name(name: str, taken: set[str]) -> str:
+    """The name, with underscores appended until it is not taken; it is added to `taken`."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
 def check_input_names(names: Sequence[str]) -> None:
     """Check that inputs can be told from one another and from positions.
 

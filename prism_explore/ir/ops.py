@@ -99,14 +99,16 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Elements of a table at positions that an integer input has: `a.. V b.., i.. -> a.. i.. b..`.
+    """Elements of a table at positions that an integer input has: `s.. a.. V b.., s.. i.. -> s.. a.. i.. b..`.
 
-    The dims of the integers replace dim `dim` of the table, which is the first operand. The integers are an input of
-    the graph, and each is a position in that dim, from 0 to its size - 1; a call with others is refused. It is an
-    operator of kernel graphs only.
+    The first `batch` dims of both operands are the same ones; the other dims of the integers replace dim `dim` of the
+    table, which is the first operand. The integers are an input of the graph, and each is a position in that dim, from
+    0 to its size - 1; a call with others is refused. It is an operator of kernel graphs only.
     """
 
     dim: int
+    batch: int = 0
+    """The number of leading dims that the table and the integers share; at most `dim`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,10 +414,15 @@ def lookup_dims(op: Lookup, table: tuple[Dim, ...], integers: tuple[Dim, ...], w
     """Dims of a lookup's result.
 
     Raises:
-        ShapeError: the table has no such dim; `where` is put in front of the message.
+        ShapeError: the table has no such dim, or the shared dims differ; `where` is put in front of the message.
     """
-    _in_range(op.dim, table, f"{where}: lookup" if where else "lookup")
-    return (*table[: op.dim], *integers, *table[op.dim + 1 :])
+    at = f"{where}: lookup" if where else "lookup"
+    _in_range(op.dim, table, at)
+    shared = table[: op.batch], integers[: op.batch]
+    if not 0 <= op.batch <= op.dim or len(shared[1]) < op.batch or shared[0] != shared[1]:
+        shown = f"({', '.join(map(str, table))}) and ({', '.join(map(str, integers))})"
+        raise ShapeError(f"{at} over dim {op.dim} of {shown}: the first {op.batch} dims are to be equal, and before it")
+    return (*table[: op.dim], *integers[op.batch :], *table[op.dim + 1 :])
 
 
 def result_dtype(op: Op, operands: Sequence[DType]) -> DType | None:

@@ -271,22 +271,23 @@ class ProgramBuilder:
         """
         return self.add(Scan(_known(fn, SCAN_FNS), self._from_front(x, along)), x, line=line)
 
-    def lookup(self, table: int, integers: int, along: int, line: str = "") -> int:
-        """Elements of a table at positions that an integer input has: `a.. V b.., i.. -> a.. i.. b..`.
+    def lookup(self, table: int, integers: int, along: int, line: str = "", *, batch: int = 0) -> int:
+        """Elements of a table at positions that an integer input has: `s.. a.. V b.., s.. i.. -> s.. a.. i.. b..`.
 
         Args:
             table: the position of the table.
-            integers: the position of the integer input; its dims replace the table's dim.
+            integers: the position of the integer input; its dims replace the table's dim, but for shared ones.
             along: the dim of the table; negative numbers count from the last.
             line: the line of the user's code that it comes from; empty if unknown.
+            batch: the number of leading dims that both share.
 
         Returns:
             The position of the new tensor.
 
         Raises:
-            ShapeError: there is no such dim, or the second operand is no integer input.
+            ShapeError: there is no such dim, shared dims differ, or the second operand is no integer input.
         """
-        return self.add(Lookup(self._from_front(table, along)), table, integers, line=line)
+        return self.add(Lookup(self._from_front(table, along), batch), table, integers, line=line)
 
     def permute(self, x: int, *order: int, line: str = "") -> int:
         """Dims in another order: dim d of the result is dim `order[d]` of x.

@@ -119,8 +119,10 @@ def show_node(node: Node, names: dict[int, str] | None = None) -> str:
             parts += [f"dim={along}", f"size={size}"]
         case Slice(along, start, stop):
             parts += [f"dim={along}", f"start={start}", f"stop={stop}"]
-        case Concat(along) | Lookup(along):
+        case Concat(along):
             parts.append(f"dim={along}")
+        case Lookup(along, batch):
+            parts += [f"dim={along}", *([f"batch={batch}"] if batch else [])]
         case Result(index):
             parts.append(f"index={index}")
         case Load(operand, imap, fmap):
@@ -417,7 +419,7 @@ def _operator(call: _Call) -> Op:
         case op if op.startswith("accum_") and op.removeprefix("accum_") in REDUCE_FNS:
             return Accumulate(cast(ReduceFn, op.removeprefix("accum_")), call.optional_dim())
         case "lookup":
-            return Lookup(call.dim())
+            return Lookup(call.dim(), call.integer("batch") if "batch" in call.keywords else 0)
         case "matmul":
             return MatMul()
         case "accum":

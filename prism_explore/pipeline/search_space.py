@@ -342,8 +342,6 @@ def fused_ops(program: TensorProgram) -> int:
 
 def why_no_single_kernel(program: TensorProgram) -> str:
     """Why the default space has no single kernel for a program; empty if it may have one."""
-    if any(isinstance(program.graph.nodes[p].op, Lookup) for p in split_boundary_views(program.graph).core):
-        return "a lookup in a tensor that is computed, or that is read in another way, too"
     operators = fused_ops(program)
     return f"{operators} operators in one kernel; the limit is {LARGEST_OPS}" if operators > LARGEST_OPS else ""
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced, data_sizes, trace
-from prism_explore.generate.abstract_expr.size_estimate import why_too_large
+from prism_explore.generate.abstract_expr.size_estimate import why_no_search
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
 from prism_explore.pipeline.search_space import Space, default_space, quick_space
@@ -95,7 +95,7 @@ def new_task(
             given = {**(inputs or {}), **more_inputs}
             traced = _traced(code, given, name, traces, lambda: start_fork_servers_early(machine, limits, names))
     program = traced.program if traced is not None else cast(TensorProgram, code)
-    if reason := why_too_large(program):
+    if reason := why_no_search(program):
         raise ShapeError(reason)
     if machine.kind == "cpu" and (wide := [i.name for i in program.inputs if i.type.dtype == "f64"]):
         raise ShapeError(

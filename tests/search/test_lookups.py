@@ -1,5 +1,6 @@
 """A program that looks up rows gets proved kernels, which compute what torch does and read nothing outside."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,5 +23,32 @@ def test_kernels_behind_a_lookup_are_found_and_compute_what_torch_does():
 
     torch.testing.assert_close(best.kernel(i, w), looked_up(i, w))
     assert "lookup" in best.source
-    with pytest.raises(px.ShapeError, match="'i' has the position 9"):
+    with pytest.warns(UserWarning, match="'i' has the position 9"), pytest.raises(IndexError):
         best.kernel(torch.tensor([8, 9, 3, 3]), w)
+    with pytest.raises(px.ShapeError, match="'i' has the position -1"):
+        best.kernel(np.array([8, -1, 3, 3]), w.numpy())
+
+
+def likelihood(x, i):
+    return -torch.log_softmax(x, -1)[torch.arange(x.shape[0]), i].mean()
+
+
+def test_classes_of_scores_that_are_read_otherwise_too_are_looked_up_before_the_kernel():
+    session = px.Session(likelihood, x=px.T(6, 9), i=px.T(6, dtype="i64"), budget=px.Budget(trials=1))
+    session.run()
+    best = session.best()
+    assert best is not None
+    i, x = torch.tensor([8, 0, 3, 3, 1, 2]), torch.randn(6, 9)
+
+    torch.testing.assert_close(best.kernel(x, i), likelihood(x, i))
+    with pytest.warns(UserWarning, match="'i' has the position -1"):
+        torch.testing.assert_close(best.kernel(x, i - 1), likelihood(x, i - 1))
+
+
+def sorted_by_class(x, i):
+    return torch.cumsum(x, 0)[i]
+
+
+def test_a_lookup_of_what_cannot_be_computed_after_it_is_refused():
+    with pytest.raises(px.ShapeError, match=r"a lookup reads a computed tensor.*WholeProgram"):
+        px.Session(sorted_by_class, x=px.T(6, 9), i=px.T(6, dtype="i64"))

@@ -185,8 +185,8 @@ def _computed(op: Op, args: list[Values], sizes: Mapping[str, int], numbers: Ari
             return _along(lambda terms: _reduced(fn, numbers, terms), dim, x)
         case Scan(fn, dim):
             return _scanned(fn, dim, x, numbers)
-        case Lookup(dim):
-            return _looked_up(x, args[1], dim)
+        case Lookup(dim, batch):
+            return _looked_up(x, args[1], dim, batch)
         case Permute(order):
             return np.transpose(x, order)
         case Reshape(dims):
@@ -213,12 +213,12 @@ def _matmul(x: Values, y: Values, numbers: Arithmetic) -> Values:
     return out
 
 
-def _looked_up(table: Values, positions: Values, dim: int) -> Values:
-    """Dim `dim` of the table gives way to the dims of the positions, which are whole numbers."""
-    last = dim + positions.ndim
-    out = np.empty((*table.shape[:dim], *positions.shape, *table.shape[dim + 1 :]), object)
+def _looked_up(table: Values, positions: Values, dim: int, batch: int) -> Values:
+    """Dim `dim` of the table gives way to the dims of the positions, which are whole numbers, but for shared ones."""
+    last = dim + positions.ndim - batch
+    out = np.empty((*table.shape[:dim], *positions.shape[batch:], *table.shape[dim + 1 :]), object)
     for at in np.ndindex(*out.shape):
-        out[at] = table[(*at[:dim], positions[at[dim:last]], *at[last:])]
+        out[at] = table[(*at[:dim], positions[(*at[:batch], *at[dim:last])], *at[last:])]
     return out
 
 

@@ -104,14 +104,17 @@ def _lookup(t: Draft, x: int, r: Rng) -> int:
     if not t.dims[x]:
         raise ShapeError("no dims")
     along = r.randrange(len(t.dims[x]))
+    batch = r.randint(0, along)
     if t.integers and r.random() < 0.5:
         positions = r.choice(sorted(t.integers))
+        fitting = [n for n in range(along + 1) if t.dims[positions][:n] == t.dims[x][:n]]
+        batch = r.choice(fitting)
     else:
-        dims = tuple(r.choice(t.dims[x]) for _ in range(r.choice((0, 1, 1, 1, 2))))
+        dims = (*t.dims[x][:batch], *(r.choice(t.dims[x]) for _ in range(r.choice((0, 1, 1, 1, 2)))))
         dtype: DType = r.choice(("i64", "i32"))
         positions = t.put(Input(f"i{len(t.integers)}", TensorType(dims, dtype)), (), dims)
         t.integers.add(positions)
-    op = Lookup(along)
+    op = Lookup(along, batch)
     dims = lookup_dims(op, t.dims[x], t.dims[positions])
     if len(dims) > 4 or elements(dims) > LARGEST:
         raise ShapeError("too large")

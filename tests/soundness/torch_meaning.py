@@ -79,9 +79,14 @@ def _computed(op: Op, args: list[Any], sizes: Mapping[str, int]) -> Any:
             return x.cumsum(dim)
         case Scan(_, dim):
             return x.flip(dim).cumsum(dim).flip(dim)
-        case Lookup(dim):
+        case Lookup(dim, 0):
             found = x.index_select(dim, args[1].flatten())
             return found.reshape((*x.shape[:dim], *args[1].shape, *x.shape[dim + 1 :]))
+        case Lookup(dim, batch):
+            found = [
+                _computed(Lookup(dim - 1, batch - 1), [row, at], sizes) for row, at in zip(x, args[1], strict=True)
+            ]
+            return torch.stack(found)
         case Permute(order):
             return x.permute(order)
         case Reshape(dims):

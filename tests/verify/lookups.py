@@ -41,6 +41,20 @@ TWICE = """\
   %7 = lookup(%6, others, dim=1)
   return %7
 """
+ELEMENTS = """\
+  %5 = lookup(t, ids, dim=0)
+  %6 = lookup(%5, others, dim=1, batch=1)
+  %7 = exp(%6)
+  return %7
+"""
+LIKELIHOODS = """\
+  %5 = lookup(t, ids, dim=0)
+  %6 = exp(%5)
+  %7 = sum(%6, dim=1)
+  %8 = div(%6, %7)
+  %9 = lookup(%8, others, dim=1, batch=1)
+  return %9
+"""
 
 
 @dataclass(frozen=True)
@@ -217,6 +231,67 @@ PAIRS: Mapping[str, Pair] = {
   %6 = lookup(%5, ids, dim=0)
   %7 = permute(%6, order=[1, 0])
   return %7
+""",
+        False,
+    ),
+    "elements, columns first": Pair(
+        ELEMENTS,
+        """\
+  %5 = lookup(t, others, dim=1)
+  %6 = permute(%5, order=[1, 0])
+  %7 = exp(%6)
+  %8 = lookup(%7, ids, dim=1, batch=1)
+  return %8
+""",
+        True,
+    ),
+    "elements with the positions swapped": Pair(
+        ELEMENTS,
+        """\
+  %5 = lookup(t, others, dim=0)
+  %6 = lookup(%5, ids, dim=1, batch=1)
+  %7 = exp(%6)
+  return %7
+""",
+        False,
+    ),
+    "quotients of elements": Pair(
+        LIKELIHOODS,
+        """\
+  %5 = lookup(t, ids, dim=0)
+  %6 = exp(%5)
+  %7 = sum(%6, dim=1)
+  %8 = reshape(%7, dims=[n])
+  %9 = lookup(%6, others, dim=1, batch=1)
+  %10 = div(%9, %8)
+  return %10
+""",
+        True,
+    ),
+    "elements at the positions of the rows": Pair(
+        LIKELIHOODS,
+        """\
+  %5 = lookup(t, ids, dim=0)
+  %6 = exp(%5)
+  %7 = sum(%6, dim=1)
+  %8 = reshape(%7, dims=[n])
+  %9 = lookup(%6, ids, dim=1, batch=1)
+  %10 = div(%9, %8)
+  return %10
+""",
+        False,
+    ),
+    "elements of all rows": Pair(
+        LIKELIHOODS,
+        """\
+  %5 = lookup(t, ids, dim=0)
+  %6 = exp(%5)
+  %7 = lookup(%6, others, dim=1)
+  %8 = sum(%7, dim=1)
+  %9 = sum(%6, dim=1)
+  %10 = div(%8, %9)
+  %11 = reshape(%10, dims=[n])
+  return %11
 """,
         False,
     ),

@@ -420,7 +420,8 @@ def look_up_another_dim(t: Level, r: Rng) -> bool:
     n = _pick(t.places(Lookup), r)
     if n is None:
         return False
-    return t.set(n, Lookup(r.randrange(max(1, len(t.dims[t.nodes[n].args[0]])))))
+    along = r.randrange(max(1, len(t.dims[t.nodes[n].args[0]])))
+    return t.set(n, Lookup(along, r.randint(0, along)))
 
 
 def look_up_other_positions(t: Level, r: Rng) -> bool:
@@ -1241,7 +1242,9 @@ CASE_KINDS = (
 )
 """Kinds for graphs that compute by cases: selections, comparisons, clamps, and all functions of the table."""
 LOOKUP_KINDS = (
-    Kind("looked up elsewhere", "Along another dim of the table.", "kernel", look_up_another_dim),
+    Kind(
+        "looked up elsewhere", "Along another dim of the table, with other shared dims.", "kernel", look_up_another_dim
+    ),
     Kind("other positions", "By another integer input.", "kernel", look_up_other_positions),
     Kind("function past lookup", "A function or a sum changes places with a lookup.", "kernel", exchange_with_lookup),
 )

@@ -19,7 +19,6 @@ from math import ceil, floor, prod
 from typing import TypeAlias
 
 from prism_explore.codegen.cpu.block_analysis import BlockAnalysis
-from prism_explore.codegen.cpu.layout import fresh_name
 from prism_explore.codegen.cpu.loop_ir import (
     Affine,
     Apply,
@@ -37,7 +36,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Read,
     Statement,
 )
-from prism_explore.ir.graph import Phase
+from prism_explore.ir.graph import Phase, fresh_name
 from prism_explore.ir.ops import Band, Binary, Expand, Load, MatMul
 
 Source: TypeAlias = Buffer | Band

@@ -36,14 +36,6 @@ def dense_buffer(
     return Buffer(name, shape, dense_strides(shape, order), where, dtype=dtype)
 
 
-def fresh_name(name: str, taken: set[str]) -> str:
-    """The name, with underscores appended until it is not taken; it is added to `taken`."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
-
-
 def view_buffer(name: str, op: Permute | Reshape | Expand | Slice, b: Buffer, shape: tuple[int, ...]) -> Buffer | None:
     """A view as a part of `b`; None where it cannot be expressed by strides."""
     start, strides = b.start, b.strides

@@ -18,12 +18,12 @@ from dataclasses import replace
 
 from prism_explore.codegen.cpu.block_analysis import LoweringOptions
 from prism_explore.codegen.cpu.block_scope import Source
-from prism_explore.codegen.cpu.layout import concrete_dims, dense_buffer, fresh_name, view_buffer
+from prism_explore.codegen.cpu.layout import concrete_dims, dense_buffer, view_buffer
 from prism_explore.codegen.cpu.loop_ir import Affine, Buffer, Gather, LoopNest, LoopProgram, Place, Range, Read
 from prism_explore.codegen.cpu.lower_block import lower_block
 from prism_explore.codegen.cpu.predefined import as_block
 from prism_explore.errors import ShapeError
-from prism_explore.ir.graph import SGraph, consumers, needed_by
+from prism_explore.ir.graph import SGraph, consumers, fresh_name, needed_by
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -142,8 +142,8 @@ class _Program:
                     self.sources[position] = view
                 else:
                     self._lower_as_block(position, node.op, types, sources)
-            case Lookup(along):
-                self._lower_lookup(position, along, sources)
+            case Lookup() as lookup:
+                self._lower_lookup(position, lookup, sources)
             case Concat():
                 self._lower_as_block(position, node.op, types, sources)
             case Custom(block):
@@ -166,7 +166,7 @@ class _Program:
         nest = lower_block(title, block, sources, types, (out,), self.options)
         self.nests.append(replace(nest, kernel=position))
 
-    def _lower_lookup(self, position: int, along: int, sources: tuple[Source, ...]) -> None:
+    def _lower_lookup(self, position: int, lookup: Lookup, sources: tuple[Source, ...]) -> None:
         """A copy of the rows at the positions; blocks run along the first dim of the positions or before it."""
         table, integers = sources
         out = self._result_buffer(position)
@@ -178,12 +178,13 @@ class _Program:
         taken = {b.name for b in (table, integers, out)}
         names = [fresh_name(f"d{d}", taken) for d in range(len(out.shape))]
         at: list[Affine] = [((name, 1),) if n > 1 else () for name, n in zip(names, out.shape, strict=True)]
-        variable, end = fresh_name("row", taken), along + len(integers.shape)
+        along, batch = lookup.dim, lookup.batch
+        variable, end = fresh_name("row", taken), along + len(integers.shape) - batch
         ranges = [Range(name, n) for name, n in zip(names, out.shape, strict=True) if n > 1]
         grid = [r for r in ranges if r.name in names[:end]][:1]
         read = Read(Place(table, (*at[:along], ((variable, 1),), *at[end:])))
         domain = tuple(r for r in ranges if r not in grid)
-        copy = Gather(domain, Place(integers, tuple(at[along:end])), variable, Place(out, tuple(at)), read)
+        copy = Gather(domain, Place(integers, (*at[:batch], *at[along:end])), variable, Place(out, tuple(at)), read)
         title = f"{out.name}: lookup"
         self.nests.append(LoopNest(title, tuple(grid), 0, None, (), (), (), (), (copy,), kernel=position))
 

@@ -87,8 +87,13 @@ def operator_text(op: ComputeOp | Lookup, args: list[str], shape: tuple[int, ...
             return TORCH_REDUCE[fn].format(args[0], f"dim={along}, keepdim=True")
         case Scan(fn, along):
             return TORCH_SCAN[fn].format(args[0], along)
-        case Lookup(along):
+        case Lookup(along, 0):
             return f"torch.index_select({args[0]}, {along}, {args[1]}.reshape(-1)).reshape({shape})"
+        case Lookup(along, batch):
+            table, integers = args
+            before, after = f"{integers}.shape[:{batch}]", f"({table}.ndim - {along + 1})"
+            dims = f"*{before}, *(1,) * {along - batch}, -1, *(1,) * {after}"
+            return f"torch.take_along_dim({table}, {integers}.long().reshape({dims}), {along}).reshape({shape})"
         case Permute(order):
             return f"{args[0]}.permute({order})"
         case Reshape(dims):

@@ -7,9 +7,10 @@ ignores that equal terms merge.
 
 from __future__ import annotations
 
-from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Reduce, Scalar, Scan, Unary, ViewOp
+from prism_explore.ir.ops import Band, Binary, Expand, Input, Lookup, MatMul, Reduce, Scalar, Scan, Unary, ViewOp
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 
 LARGEST_EXPRESSION = 100_000
@@ -60,8 +61,8 @@ LARGEST_RANK = 6
 """The grid or the loop may partition each dim: there are about 600 choices of maps with 6 dims, 30,000 with 9."""
 
 
-def why_too_large(program: TensorProgram) -> str:
-    """Why a program is too large for one search; empty if it is not."""
+def why_no_search(program: TensorProgram) -> str:
+    """Why one search does not take a program, such as its size; empty if it does."""
     types = program.graph.types()
     worst = max(range(len(types)), key=lambda n: types[n].rank)
     if types[worst].rank > LARGEST_RANK:
@@ -75,6 +76,12 @@ def why_too_large(program: TensorProgram) -> str:
             f"{program.name}: {count} operators make one expression of up to {size:.1e} factors; a search takes "
             f"{LARGEST_EXPRESSION:,} at most. px.LargeProgram(...), with the same arguments, searches the parts that "
             "it can and covers the rest by predefined operators"
+        )
+    graph = duplicate_inputs(program).program.graph
+    if any(isinstance(graph.nodes[p].op, Lookup) for p in split_boundary_views(graph).core):
+        return (
+            f"{program.name}: a lookup reads a computed tensor, and cannot be done before what computes it; "
+            "px.WholeProgram(...), with the same arguments, searches the parts before and after it"
         )
     return ""
 

@@ -219,8 +219,8 @@ def numpy_function(op: ComputeOp | Lookup, sizes: Mapping[str, int]) -> Callable
             return partial(_reduce, fn, along)
         case Scan(fn, along):
             return partial(_scan, fn, along)
-        case Lookup(along):
-            return partial(_lookup, along)
+        case Lookup(along, batch):
+            return partial(_lookup, along, batch)
         case Permute(order):
             return partial(np.transpose, axes=order)
         case Reshape(dims):
@@ -264,13 +264,19 @@ def _slice(along: int, start: int, stop: int, x: Array) -> Array:
     return x[(*[slice(None)] * along, slice(start, stop))]
 
 
-def _lookup(along: int, table: Array, integers: Array) -> Array:
+def _lookup(along: int, batch: int, table: Array, integers: Array) -> Array:
     size = table.shape[along]
     if integers.size and not 0 <= integers.min() <= integers.max() < size:
         raise ShapeError(
             f"a lookup at positions {integers.min()} to {integers.max()} of a dim of size {size}; they begin at 0"
         )
-    return np.asarray(np.take(table, integers, axis=along))
+    if not batch:
+        return np.asarray(np.take(table, integers, axis=along))
+    rows = np.moveaxis(table, along, batch)
+    at = np.ogrid[tuple(map(slice, integers.shape))][:batch]
+    found = np.asarray(rows[(*at, integers)])
+    moved = range(batch, integers.ndim)
+    return np.moveaxis(found, tuple(moved), tuple(d + along - batch for d in moved))
 
 
 def _concat(along: int, x: Array, y: Array) -> Array:

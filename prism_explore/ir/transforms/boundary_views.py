@@ -9,16 +9,17 @@ that compute these views inside a kernel.
     q[b, 32, 1, 64] -> reshape -> [b, 8, 4, 64] -> attention -> [b, 8, 4, 64] -> reshape -> [b, 32, 1, 64]
                                                  `-- core --'
 
-A lookup of an input is one of its views, though it is a copy: kernels read what was looked up. Integer inputs are no
-inputs of the core.
+A lookup of an input is one of its views, though it is a copy: kernels read what was looked up. Where an input is read
+in other ways, too, each lookup of it is an input of the core beside it. Integer inputs are no inputs of the core.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from prism_explore.ir.graph import SGraph, needed_by
+from prism_explore.ir.graph import SGraph, fresh_name, needed_by
 from prism_explore.ir.ops import Band, Input, Lookup, Node, Permute, Reshape, Slice
 from prism_explore.ir.tensors import INTEGERS, TensorType
 
@@ -46,7 +47,7 @@ class BoundaryViews:
 
     graph: SGraph
     viewed_inputs: tuple[ViewedInput, ...]
-    """Per input that has no integers, in the order of the program's inputs."""
+    """Per input that has no integers, in their order; of one that is read in several ways, each lookup is one, too."""
     result: int
     """Position of the core's result."""
     result_views: tuple[Permute | Reshape, ...]
@@ -92,7 +93,7 @@ class BoundaryViews:
         count, view_count = len(place), sum(len(g.views) for g in self.viewed_inputs)
         bands = sum(isinstance(n.op, Band) for n in graph.nodes)
         last = len(graph.nodes) - len(self.result_views)
-        positions = {place[g.input]: i for i, g in enumerate(self.viewed_inputs)}
+        positions = {place[g.input]: i for i, g in enumerate(self.viewed_inputs) if not g.views}
         positions |= {count + i: own + i for i in range(bands)}
         at = count + bands
         for i, g in enumerate(self.viewed_inputs):
@@ -114,12 +115,16 @@ class BoundaryViews:
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """The inputs of the core, which are the program's inputs under their views."""
+        """The inputs of the core, which are the program's inputs under their views, and lookups of them."""
         found: list[Node] = []
+        taken = {op.name for op in self.graph.inputs}
+        seen: set[int] = set()
         for g in self.viewed_inputs:
             op = self.graph.nodes[g.input].op
             assert isinstance(op, Input), "it is the position of an input"
-            found.append(Node(replace(op, type=g.type)))
+            name = op.name if g.input not in seen else fresh_name(f"{op.name}_at", taken)
+            seen.add(g.input)
+            found.append(Node(Input(name, g.type)))
         return tuple(found)
 
 
@@ -131,19 +136,27 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
     for p in sorted(live):
         for a in graph.nodes[p].args:
             used[a].append(p)
-    viewed_inputs: list[ViewedInput] = []
-    for position, node in enumerate(graph.nodes):
-        if not isinstance(node.op, Input) or node.op.type.dtype in INTEGERS:
-            continue
-        views: tuple[InputView, ...] = ()
-        at = frozenset({position})
-        while not outputs & at:
-            users = sorted({u for p in at for u in used.get(p, [])})
-            view = _common_view({graph.nodes[u] for u in users})
-            if view is None or not outputs.isdisjoint(users):
-                break
-            views, at = (*views, view), frozenset(users)
-        viewed_inputs.append(ViewedInput(position, views, at, types[min(at)]))
+
+    def reads(position: int, views: tuple[InputView, ...], at: frozenset[int]) -> Iterator[ViewedInput]:
+        """The ways in which kernels read an input, from the equal tensors `at` on."""
+        ways: dict[InputView | None, set[int]] = {}
+        if not outputs & at:
+            for u in sorted({u for p in at for u in used.get(p, [])}):
+                ways.setdefault(_view(graph.nodes[u]), set()).add(u)
+        moved = {v: users for v, users in ways.items() if v is not None and outputs.isdisjoint(users)}
+        if len(ways) > 1:
+            moved = {v: users for v, users in moved.items() if isinstance(v[0], Lookup)}
+        if len(moved) < len(ways) or not ways:
+            yield ViewedInput(position, views, at, types[min(at)])
+        for view, users in moved.items():
+            yield from reads(position, (*views, view), frozenset(users))
+
+    viewed_inputs = [
+        viewed
+        for position, node in enumerate(graph.nodes)
+        if isinstance(node.op, Input) and node.op.type.dtype not in INTEGERS
+        for viewed in reads(position, (), frozenset({position}))
+    ]
     of_inputs = {p for g in viewed_inputs for p in g.at}
     result = graph.output
     result_views: list[Permute | Reshape] = []
@@ -156,10 +169,7 @@ def split_boundary_views(graph: SGraph) -> BoundaryViews:
     return BoundaryViews(graph, tuple(viewed_inputs), result, tuple(result_views))
 
 
-def _common_view(readers: set[Node]) -> InputView | None:
-    """The view that all of these nodes are, of tensors that are equal; None if they differ or are no free view."""
-    views = {(node.op, node.args[1:]) for node in readers}
-    if len(views) != 1:
-        return None
-    ((op, integers),) = views
-    return (op, integers) if isinstance(op, Permute | Reshape | Slice | Lookup) else None
+def _view(reader: Node) -> InputView | None:
+    """The view of its first operand that a node is; None if it is no free view and no lookup."""
+    op = reader.op
+    return (op, reader.args[1:]) if isinstance(op, Permute | Reshape | Slice | Lookup) else None

@@ -38,6 +38,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.hoist_lookups import hoist_lookups
 from prism_explore.ir.transforms.hoist_views import hoist_views
 from prism_explore.support.caches import memoize
 
@@ -172,8 +173,8 @@ def _with_operands(block: BlockGraph, operands: list[int]) -> BlockGraph:
 
 @memoize(256)
 def duplicate_inputs(program: TensorProgram) -> DuplicatedInputs:
-    """Hoist the views of a program, and duplicate inputs where that leaves an axis in fewer dims of some tensor."""
-    program = hoist_views(program)
+    """Hoist a program's lookups and views, and duplicate inputs where that leaves an axis in fewer dims of a tensor."""
+    program = hoist_views(hoist_lookups(program))
     named = axes_of(program.graph).of
     repeated = repeated_axes(named)
     # Copies are told apart by the dims of the one result, and by chains of views, which lookups are not.

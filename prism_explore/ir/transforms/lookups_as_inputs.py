@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from prism_explore.ir.graph import SGraph
+from prism_explore.ir.graph import SGraph, fresh_name
 from prism_explore.ir.ops import Input, Lookup, Node
 
 
@@ -25,9 +25,7 @@ def lookups_as_inputs(graph: SGraph) -> SGraph:
         sources = [graph.nodes[a].op for a in node.args]
         names = [op.name for op in sources if isinstance(op, Input)]
         if isinstance(node.op, Lookup) and len(names) == 2 and count[node] == 1:
-            name = f"{names[0]}_at_{names[1]}_{node.op.dim}"
-            while name in taken:
-                name += "_"
-            taken.add(name)
+            shared = f"_{node.op.batch}" if node.op.batch else ""
+            name = fresh_name(f"{names[0]}_at_{names[1]}_{node.op.dim}{shared}", taken)
             nodes[position] = Node(Input(name, types[position]))
     return replace(graph, nodes=tuple(nodes))

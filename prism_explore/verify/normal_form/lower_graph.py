@@ -163,10 +163,11 @@ def lookup_indices(op: Lookup, integers: NormalForm, table: tuple[Dim, ...], dim
     assert isinstance(read, Read), "SGraph requires an input"
     by: dict[str, Index] = {position(d): var(position(d), size) for d, size in enumerate(table[: op.dim])}
     if not table[op.dim].is_one:
-        places = tuple(var(position(op.dim + d), size) for d, size in enumerate(dims))
+        at = (*range(op.batch), *range(op.dim, op.dim + len(dims) - op.batch))
+        places = tuple(var(position(d), size) for d, size in zip(at, dims, strict=True))
         by[position(op.dim)] = Looked(read.tensor, places, table[op.dim])
     for d in range(op.dim + 1, len(table)):
-        by[position(d)] = var(position(d - 1 + len(dims)), table[d])
+        by[position(d)] = var(position(d - 1 + len(dims) - op.batch), table[d])
     return by
 
 

@@ -1,0 +1,182 @@
+"""Lookup hoisting: look up inputs in place of tensors that are computed from them.
+
+A lookup of a computed tensor needs all of that tensor first, and no kernel computes one inside a block. Elementwise
+operators, reductions, scans and products of other dims can be computed from what is looked up instead, which is then a
+view of an input (`ir.transforms.boundary_views`):
+
+    lookup(softmax(x), i)             =  softmax(lookup(x, i))               rows of x
+    lookup(x - log(sum(exp(x))), i)   =  lookup(x, i) - log(sum(exp(x)))     one entry per row of x: cross entropy
+
+Output: a program with the same result. The transform is not trusted: the caller proves that both programs are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+
+from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.graph import replace_node
+from prism_explore.ir.ops import (
+    Binary,
+    Concat,
+    Expand,
+    Input,
+    Lookup,
+    MatMul,
+    Node,
+    Op,
+    Permute,
+    Reduce,
+    Reshape,
+    Scalar,
+    Scan,
+    Slice,
+    Unary,
+)
+from prism_explore.ir.program import TensorProgram
+
+
+def hoist_lookups(program: TensorProgram) -> TensorProgram:
+    """Hoist lookups of computed tensors to the inputs where the operators before them allow it."""
+    refused: set[Node] = set()
+    while True:
+        nodes = program.graph.nodes
+        computed = (
+            n
+            for n, node in enumerate(nodes)
+            if isinstance(node.op, Lookup) and not is_given(nodes, n) and node not in refused
+        )
+        position = next(computed, None)
+        if position is None:
+            return program
+        hoisted = _Hoist(program, position).program()
+        if hoisted is None:
+            refused.add(nodes[position])
+        else:
+            program, refused = hoisted, set()
+
+
+def is_given(nodes: tuple[Node, ...], position: int) -> bool:
+    """Whether a tensor is an input under views and lookups only."""
+    while isinstance(nodes[position].op, Permute | Reshape | Slice | Lookup):
+        position = nodes[position].args[0]
+    return isinstance(nodes[position].op, Input)
+
+
+class _Hoist:
+    """Rebuilds the operators before one lookup of a program on lookups of the inputs."""
+
+    def __init__(self, program: TensorProgram, position: int) -> None:
+        node = program.graph.nodes[position]
+        assert isinstance(node.op, Lookup), "it is the position of a lookup"
+        self._old, self._position = program, position
+        self._op, (self._table, self._integers) = node.op, node.args
+        self._types = program.graph.types()
+        self._places = self._types[self._integers].dims
+        self._nodes = list(program.graph.nodes)
+        self._lines = list(program.lines)
+        self._at = {node: n for n, node in reversed([*enumerate(self._nodes[:position])])}
+
+    def program(self) -> TensorProgram | None:
+        """The program with the lookup hoisted; None if an operator prevents it."""
+        graph, (along, batch) = self._old.graph, (self._op.dim, self._op.batch)
+        found = None if self._types[self._table].dims[along].is_one else self._looked(self._table, along, batch)
+        if found is None:
+            return None
+        hoisted, kept = replace_node(graph, self._nodes[len(graph.nodes) :], self._position, found)
+        lines = tuple(self._lines[p] for p in kept) if self._lines else ()
+        return TensorProgram(self._old.name, hoisted, lines)
+
+    def _looked(self, table: int, along: int, batch: int) -> int | None:
+        """The position of what a lookup reads, computed from lookups of inputs; None if that is impossible.
+
+        Of a table whose dim `along` has size 1, the result has size 1 in the new dims, too, and broadcasts to them.
+
+        Args:
+            table: the position of the table.
+            along: its dim that is looked up.
+            batch: the number of its leading dims that it shares with the integers.
+        """
+        node, dims = self._old.graph.nodes[table], self._types[table].dims
+        places = self._places[batch:]
+        if dims[along].is_one:
+            return self._reshaped(table, dims, (*dims[:along], *(ONE for _ in places), *dims[along + 1 :]), table)
+        if is_given(self._old.graph.nodes, table):
+            fits = dims[:batch] == self._places[:batch]
+            return self._append(Node(Lookup(along, batch), (table, self._integers)), table) if fits else None
+        match node.op:
+            case Unary() | Scalar():
+                return self._rebuilt(node.op, table, along, batch)
+            case Binary():
+                if batch and any(0 < len(dims) - len(self._types[a].dims) <= along for a in node.args):
+                    return None
+                return self._rebuilt(node.op, table, along, batch)
+            case MatMul() if not batch and len(places) == 1 and along >= len(dims) - 2:
+                args = list(node.args)
+                side = along - (len(dims) - 2)
+                looked = self._looked(args[side], len(self._types[args[side]].dims) - 2 + side, 0)
+                if looked is None:
+                    return None
+                args[side] = looked
+                return self._append(Node(node.op, tuple(args)), table)
+            case Reduce() | Scan() | Concat() | Slice() as op if op.dim != along and op.dim >= batch:
+                return self._rebuilt(replace(op, dim=self._moved(op.dim, along, batch)), table, along, batch)
+            case Expand(d, size) if d != along and d >= batch:
+                return self._rebuilt(Expand(self._moved(d, along, batch), size), table, along, batch)
+            case Expand(d) if d == along:
+                out = self._looked(node.args[0], along, batch)
+                for n, size in enumerate(places):
+                    if out is not None and not size.is_one:
+                        out = self._append(Node(Expand(along + n, size), (out,)), table)
+                return out
+            case Permute(order) if order[:batch] == tuple(range(batch)):
+                out = self._looked(node.args[0], order[along], batch)
+                if out is None:
+                    return None
+                block = range(order[along], order[along] + len(places))
+                moved = ((*block,) if d == order[along] else (self._moved(d, order[along], batch),) for d in order)
+                return self._append(Node(Permute(tuple(chain.from_iterable(moved))), (out,)), table)
+            case Reshape():
+                (below,) = node.args
+                before, left = self._types[below].dims, len(dims) - along
+                if before[: along + 1] == dims[: along + 1]:
+                    at = along
+                elif before[-left:] == dims[-left:] and not batch:
+                    at = len(before) - left
+                else:
+                    return None
+                out = self._looked(below, at, batch)
+                if out is None:
+                    return None
+                seen = (*before[:at], *places, *before[at + 1 :])
+                return self._reshaped(out, seen, (*dims[:along], *places, *dims[along + 1 :]), table)
+            case _:
+                return None
+
+    def _moved(self, d: int, along: int, batch: int) -> int:
+        """The position of another dim of a table after a lookup."""
+        return d if d < along else d + len(self._places) - batch - 1
+
+    def _rebuilt(self, op: Op, table: int, along: int, batch: int) -> int | None:
+        """An operator of looked-up operands; an operand without the dim stays."""
+        args: list[int] = []
+        for a in self._old.graph.nodes[table].args:
+            missing = max(0, len(self._types[table].dims) - len(self._types[a].dims))
+            looked = a if missing > along else self._looked(a, along - missing, batch)
+            if looked is None:
+                return None
+            args.append(looked)
+        return self._append(Node(op, tuple(args)), table)
+
+    def _reshaped(self, x: int, before: tuple[Dim, ...], after: tuple[Dim, ...], origin: int) -> int:
+        return x if before == after else self._append(Node(Reshape(after), (x,)), origin)
+
+    def _append(self, node: Node, origin: int) -> int:
+        """Add an operator unless the same one is there."""
+        if node not in self._at:
+            self._at[node] = len(self._nodes)
+            self._nodes.append(node)
+            if self._lines:
+                self._lines.append(self._lines[origin])
+        return self._at[node]
