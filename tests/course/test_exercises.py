@@ -105,5 +105,5 @@ def test_a_check_is_html_whose_texts_are_escaped() -> None:
 
 
 def test_an_unknown_exercise_names_those_there_are() -> None:
-    with pytest.raises(px.PrismError, match="no exercise '99-z'; the exercises are 01-a, 01-b"):
+    with pytest.raises(px.PrismError, match="no exercise '99-z'; the exercises are 00-a, 00-b"):
         px.exercise("99-z")

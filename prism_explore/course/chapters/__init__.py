@@ -10,6 +10,7 @@ from prism_explore.course.chapters import (
     kernels_inside_kernels,
     one_graph_many_programs,
     proved_unknown_refuted,
+    ten_minutes,
     why_was_this_pruned,
 )
 from prism_explore.course.exercise import Exercise
@@ -18,6 +19,7 @@ from prism_explore.errors import PrismError
 EXERCISES: Mapping[str, Exercise] = {
     exercise.id: exercise
     for chapter in (
+        ten_minutes,
         kernels_inside_kernels,
         one_graph_many_programs,
         drowning_by_enumeration,
