@@ -37,6 +37,7 @@ nb_execution_cache_path = str(execution_cache(ROOT / "build" / "docs" / "outputs
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
+nb_ipywidgets_js = {}  # it would be loaded from another host; nothing here needs it
 os.environ["PRISM_EXPLORE_DISPLAY"] = "html"  # widgets need a kernel
 os.environ["PRISM_EXPLORE_CACHE"] = "off"  # what the pages show was computed for them
 
@@ -53,10 +54,12 @@ python_display_short_literal_types = True
 viewcode_line_numbers = True
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = "prism_explore"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["theme.js"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}

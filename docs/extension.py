@@ -12,8 +12,10 @@ import nbformat
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from docs.remote_resources import remote_resources
 from docs.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,14 +89,30 @@ def execution_cache(folder: Path) -> Path:
     return folder / digest.hexdigest()
 
 
+class ProseDocstring(GoogleDocstring):
+    """Google's style as this project writes it: types are annotations, so a colon in `Returns` ends no type."""
+
+    def _consume_returns_section(self, preprocess_types: bool = False) -> list[tuple[str, str, list[str]]]:
+        lines = self._dedent(self._consume_to_next_section())
+        return [("", "", lines)] if lines else []
+
+
 def google_style(app: Sphinx, what: str, name: str, value: object, options: Any, lines: list[str]) -> None:
-    """Translate a docstring in Google's style; of an attribute it is text, in which a colon ends no type."""
+    """Translate a docstring; that of an attribute is text."""
     if what not in {"attribute", "property"}:
-        lines[:] = GoogleDocstring(lines, Config(), app, what, name, value, options).lines()
+        lines[:] = ProseDocstring(lines, Config(), app, what, name, value, options).lines()
+
+
+def refuse_other_hosts(app: Sphinx, error: Exception | None) -> None:
+    """Warn of what pages load from other hosts, so that the build fails."""
+    if error is None and app.builder.format == "html":
+        for path, address in remote_resources(app.outdir):
+            logging.getLogger(__name__).warning("the page loads %s", address, location=str(path))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive and the style of docstrings."""
+    """Register the directive, the style of docstrings, and the check at the end."""
     app.add_directive("engine-table", EngineTable)
     app.connect("autodoc-process-docstring", google_style)
+    app.connect("build-finished", refuse_other_hosts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -62,22 +62,28 @@ def plain(text: str) -> str:
     return text
 
 
+_RESTRICTS = {
+    "space": "a limit of the stated space",
+    "maps": "no choice of maps makes the kernel legal",
+    "": "the graph is in the space, but cannot become the program",
+}
+
+
 def pruning_rules() -> str:
     """Each pruning rule as a section, in the order in which they are checked."""
     parts = []
     for rule in RULES:
-        rows = [
-            ("prunes", plain(rule.sentence)),
-            ("soundness", rule.soundness),
-            ("source", plain(rule.source)),
-            ("would reopen if", plain(rule.would_reopen_if)),
-        ]
-        named = ", ".join(code(kind) for kind in dict.fromkeys((rule.code, rule.restricts)) if kind)
-        if named:
-            rows.append(("reported as", named))
-        body = "\n".join(f"{label}\n: {text}\n" for label, text in rows)
-        parts.append(f"## {code(rule.name)}\n\n{body}")
-    return "\n".join(parts)
+        facts = {
+            "Soundness": rule.soundness,
+            "Source": plain(rule.source),
+            "Would reopen if": plain(rule.would_reopen_if),
+            "Kind": _RESTRICTS[rule.restricts],
+        }
+        if rule.code:
+            facts["Reported as"] = code(rule.code)
+        listed = "\n".join(f"* **{label}**: {text.rstrip('.')}." for label, text in facts.items())
+        parts.append(f"## {code(rule.name)}\n\n{plain(rule.sentence)}\n\n{listed}")
+    return "\n\n".join(parts)
 
 
 def axioms() -> str:
@@ -87,7 +93,7 @@ def axioms() -> str:
         cells = (
             (
                 f"**{plain(row.name)}**",
-                code(row.equation),
+                plain(row.equation),
                 "<br>".join(map(code, row.conditions)) or "none",
                 plain(f"{row.argument} Source: {row.source}."),
             )

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from sphinx.util.inventory import InventoryFile
 
 import prism_explore as px
+from docs.remote_resources import remote_resources
 
 ROOT = Path(__file__).resolve().parents[2]
-LOADS = {("a", "href"): False, ("area", "href"): False, ("link", "href"): True, ("form", "action"): False}
-"""Whether a browser loads what an attribute names, for those of which it is not plain; it loads every `src`."""
-IN_STYLES = re.compile(r"@import\s+[\"'][^\"']*|url\(\s*[\"']?[^\"')]*")
 
 
 @pytest.fixture(scope="module")
@@ -36,51 +31,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
-class Loaded(HTMLParser):
-    """Collects the addresses that a browser loads for a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in {"src", "srcset", "data", "poster"} or LOADS.get((tag, name), False):
-                self.addresses.append(value or "")
-            elif name in {"style", "srcdoc"}:
-                self.addresses += IN_STYLES.findall(value or "")
-
-    def handle_data(self, data: str) -> None:
-        if self.get_starttag_text() == "<style>":
-            self.addresses += IN_STYLES.findall(data)
-
-
-def loaded_by(site: Path) -> Iterator[tuple[str, str]]:
-    """File and address of all that the files of a site load."""
-    for path in site.rglob("*"):
-        if path.suffix == ".html":
-            parser = Loaded()
-            parser.feed(path.read_text(encoding="utf-8"))
-            yield from ((path.name, address) for address in parser.addresses)
-        elif path.suffix == ".css":
-            yield from ((path.name, address) for address in IN_STYLES.findall(path.read_text(encoding="utf-8")))
-
-
 def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
-    remote = re.compile(r"(?:https?:)?//")
-
-    assert {(file, address) for file, address in loaded_by(site) if remote.search(address)} == set()
+    assert list(remote_resources(site)) == []
 
 
-def test_what_another_host_serves_would_be_found(tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(
-        '<script src="https://a.org/a.js"></script><style>@import "//b.org/b.css"</style>'
-        '<link href="https://c.org/c.css"><a href="https://d.org">d</a><p style="background:url(http://e.org/e.png)">'
-    )
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<script src="https://a.org/a.js"></script>',
+        "<script src='//a.org/a.js'></script>",
+        '<link rel="stylesheet" href="http://a.org/a.css">',
+        '<style>@import "https://a.org/a.css";</style>',
+        '<p style="background: url(https://a.org/a.png)">',
+        "<iframe srcdoc='&lt;img src=&quot;https://a.org/a.png&quot;&gt;'></iframe>",
+    ],
+)
+def test_what_another_host_serves_is_found(page: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(f'<a href="https://b.org">b</a><img src="a.png">{page}', encoding="utf-8")
 
-    found = [address for _, address in loaded_by(tmp_path)]
+    ((_, address),) = remote_resources(tmp_path)
 
-    assert [host for host in "abcde" if any(f"{host}.org" in address for address in found)] == list("abce")
+    assert "a.org" in address
 
 
 def test_the_reference_has_every_public_name(site: Path) -> None:
