@@ -1,15 +1,21 @@
-// Pictures and recordings follow the theme of the page, which a reader may switch: scenes, and the explorer inside a
-// frame, read the attribute `data-jp-theme-light`.
-const name = "data-jp-theme-light";
+// Pictures and recordings follow the theme of the page, which a reader may switch. Scenes read the attribute
+// `data-jp-theme-light`. The page inside a frame asks the system, so the answer is put into its text.
 const dark = matchMedia("(prefers-color-scheme: dark)");
+const recordings = new Map(); // of a frame, its page as it was made
+let shownDark = dark.matches;
 
 function follow() {
   const theme = document.body.dataset.theme;
-  const isLight = String(theme === "light" || (theme !== "dark" && !dark.matches));
-  if (document.body.getAttribute(name) === isLight) return;
-  document.body.setAttribute(name, isLight);
+  const isDark = theme === "dark" || (theme !== "light" && dark.matches);
+  document.body.setAttribute("data-jp-theme-light", String(!isDark));
+  if (isDark === shownDark) return;
+  shownDark = isDark;
   for (const frame of document.querySelectorAll("iframe[srcdoc]")) {
-    frame.srcdoc = frame.srcdoc.replace(/<body[^>]*>/, `<body ${name}="${isLight}" style="color-scheme:${isLight === "true" ? "light" : "dark"}">`);
+    if (!recordings.has(frame)) recordings.set(frame, frame.srcdoc);
+    frame.srcdoc = recordings
+      .get(frame)
+      .replaceAll(/\(prefers-color-scheme: ?dark\)/g, isDark ? "all" : "not all")
+      .replaceAll("color-scheme: light dark", `color-scheme: ${isDark ? "dark" : "light"}`);
   }
 }
 
