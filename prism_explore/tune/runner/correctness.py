@@ -7,6 +7,7 @@ magnitude of a row of the reference. It grows with the error of the program itse
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Any, cast
@@ -79,12 +80,14 @@ def reference_cases(
         _scale_rows(out, array, np.random.default_rng(seed + 1))
 
     start, end = ("start", "end") if is_guarded else (None, None)
-    variants: tuple[tuple[str, Mapping[str, Array]], ...] = (
-        (RANDOM, plain),
-        ("rows of very different magnitude", laid_out(program, plain, shapes, scale_rows, end)),
-        ("rows of zeros", laid_out(program, plain, shapes, _zero_rows, start)),
-    )
-    return tuple(_case(name, program, inputs, wide) for name, inputs in variants)
+    with ThreadPoolExecutor(1) as other:  # writes new memory for the next cases while this thread computes one
+        scaled = other.submit(laid_out, program, plain, shapes, scale_rows, end)
+        zeroed = other.submit(laid_out, program, plain, shapes, _zero_rows, start)
+        return (
+            _case(RANDOM, program, plain, wide),
+            _case("rows of very different magnitude", program, scaled.result(), wide),
+            _case("rows of zeros", program, zeroed.result(), wide),
+        )
 
 
 def _scale_rows(out: Array, array: Array, rng: np.random.Generator) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -41,8 +42,8 @@ class InputRing:
     """Copies of a program's inputs, read in turn; enough copies that none is still in a cache when its turn comes.
 
     The inputs are drawn into the first copy. The others are made at the first use, or in the background after
-    `start_filling`: writing memory for the first time can take seconds per GB on a virtual machine. Canaries before and
-    after each array show whether a kernel wrote beyond it.
+    `start_filling`. Writing memory for the first time can take seconds per GB on a virtual machine, so another thread
+    may do that while the inputs are drawn. Canaries before and after each array show whether a kernel wrote beyond it.
     """
 
     def __init__(
@@ -52,6 +53,8 @@ class InputRing:
         seed: int,
         cold_bytes: int,
         most_bytes: int = RING_BYTES,
+        *,
+        is_filled_soon: bool = False,
     ) -> None:
         """Allocate the ring, and draw the inputs; see `random_inputs`.
 
@@ -61,6 +64,8 @@ class InputRing:
             seed: of the inputs.
             cold_bytes: least size of all copies together.
             most_bytes: their largest size.
+            is_filled_soon: whether the memory of all copies is written for the first time from now on, in the
+                background.
 
         Raises:
             ShapeError: a symbol has no value in `shapes`.
@@ -74,6 +79,7 @@ class InputRing:
         self._slot_bytes = sum(layout.spaced_bytes for layout in self._layouts)
         self._memory = _zeros(GAP_BYTES + self.slots * self._slot_bytes)
         self._memory[:GAP_BYTES] = CANARY
+        self._touching = _first_written(self._memory[GAP_BYTES + self._slot_bytes :]) if is_filled_soon else None
         names = [i.name for i in program.inputs]
         self.drawn = random_inputs(program, shapes, seed, dict(zip(names, self._slot(0), strict=True)))
         """The first copy, by the names of the inputs."""
@@ -88,6 +94,7 @@ class InputRing:
         """Make the copies in the background, on all cores; a second call does nothing."""
         if self._filling or self._inputs:
             return
+        self._await_touching()
         threads = min(self.slots, cores())
         pool = ThreadPoolExecutor(threads)
         self._filling = tuple(pool.submit(self._copies, range(n, self.slots, threads)) for n in range(threads))
@@ -96,7 +103,13 @@ class InputRing:
     @property
     def unfilled(self) -> npt.NDArray[np.uint8]:
         """The memory of the copies that are made after the first one, to be used until `start_filling`."""
+        self._await_touching()
         return self._memory[GAP_BYTES + self._slot_bytes :]
+
+    def _await_touching(self) -> None:
+        """Wait until the other thread does not write the memory of the copies any more."""
+        if self._touching is not None:
+            self._touching.result()
 
     def _copies(self, slots: range) -> list[tuple[Array, ...]]:
         return [self._copy(slot) for slot in slots]
@@ -238,6 +251,14 @@ def laid_out(
         if guarded is not None:
             guarded.forbid_writing()
     return found
+
+
+def _first_written(memory: npt.NDArray[np.uint8]) -> Future[None]:
+    """Write a byte of every page of new memory, in another thread; it stays zeros."""
+    pool = ThreadPoolExecutor(1)
+    touching = pool.submit(memory[:: mmap.PAGESIZE].fill, 0)
+    pool.shutdown(wait=False)
+    return touching
 
 
 def _zeros(size: int) -> npt.NDArray[np.uint8]:

@@ -52,7 +52,7 @@ class LocalBench:
         self._load = load
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
-        self.ring = InputRing(program, shapes, seed, target.cold_bytes, most_bytes)
+        self.ring = InputRing(program, shapes, seed, target.cold_bytes, most_bytes, is_filled_soon=fill)
         self.cases = reference_cases(program, shapes, seed, self.ring, is_guarded=True)
         if fill:
             self.ring.start_filling()

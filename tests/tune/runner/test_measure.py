@@ -114,9 +114,10 @@ def laid_out_inputs() -> TensorProgram:
     return b.build(b.matmul(x, b.binary("add", b.binary("mul", w, g), h)))
 
 
-def test_reference_cases_are_the_same_in_the_memory_of_a_ring() -> None:
+@pytest.mark.parametrize("is_filled_soon", [False, True])
+def test_reference_cases_are_the_same_in_the_memory_of_a_ring(is_filled_soon: bool) -> None:
     program, shapes = laid_out_inputs(), {"b": 3}
-    ring = InputRing(program, shapes, 7, cold_bytes=1)
+    ring = InputRing(program, shapes, 7, cold_bytes=1 << 20, is_filled_soon=is_filled_soon)
     in_ring, alone = reference_cases(program, shapes, 7, ring), reference_cases(program, shapes, 7)
 
     for found, wanted in zip(in_ring, alone, strict=True):
