@@ -30,6 +30,7 @@ from prism_explore.events.kinds import (
     FloatsAssessed,
     ParametersProposed,
     RivalTimed,
+    SpaceCounted,
     VerdictReached,
 )
 from prism_explore.events.ledger import Steering, fastest_baseline, was_limited_by_budget, withheld
@@ -135,6 +136,8 @@ class Progress:
     """Candidates, and the ranges of parameters within which they were tuned."""
     has_first_trial: bool = False
     """Whether a kernel was timed in the middle of the enumeration."""
+    proved_at_first_trial: int = 0
+    """The number of proved candidates when that was last attempted; none of them may win until another one is proved."""
     timed: list[Timed] = field(default_factory=list[Timed])
     certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
     compared: list[Timed] = field(default_factory=list[Timed])
@@ -223,8 +226,8 @@ def _explore(
         if family is not None:
             progress.families.append(family)
             yield from _verify_family(family, task, journal, steering, progress)
-            if _is_first_trial_due(task, journal, progress):
-                yield from _first_trial(task, journal, steering, progress, stop)
+        if _is_first_trial_due(task, journal, progress):
+            yield from _first_trial(task, journal, steering, progress, stop)
         yield
     for family in progress.families:
         yield from _verify_family(family, task, journal, steering, progress)
@@ -314,9 +317,17 @@ def _is_first_trial_due(task: Task, journal: Journal, progress: Progress) -> boo
     if progress.has_first_trial or not progress.proved or times_nothing:
         return False
     if journal.next_saved is not None:
-        return isinstance(journal.next_saved, FloatsAssessed | CandidateBounded | ParametersProposed)
-    is_long = len(journal) >= FIRST_TRIAL_AT
-    return is_long and sum(phase_of(event) is not None for event in journal.events) >= FIRST_TRIAL_AT
+        is_tuning = isinstance(journal.next_saved, FloatsAssessed | CandidateBounded | ParametersProposed)
+        return is_tuning and not _is_enumerated(journal)
+    is_long = len(journal) >= FIRST_TRIAL_AT and len(progress.proved) > progress.proved_at_first_trial
+    if not is_long or sum(phase_of(event) is not None for event in journal.events) < FIRST_TRIAL_AT:
+        return False
+    return not _is_enumerated(journal)
+
+
+def _is_enumerated(journal: Journal) -> bool:
+    """Whether the enumeration has ended, so that tuning comes next."""
+    return any(isinstance(event, SpaceCounted) for event in journal.events)
 
 
 def _first_trial(
@@ -326,6 +337,7 @@ def _first_trial(
 
     The tuning at the end of the search starts with its time.
     """
+    progress.proved_at_first_trial = len(progress.proved)
     yield from _assess(task, journal, steering, progress)
     now = steering()
     allowed = [v for v in progress.proved if may_win(progress, now, v.candidate.family)]

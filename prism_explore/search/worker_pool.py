@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, VerdictReached
@@ -76,17 +77,24 @@ class WorkerPool:
             buffered: its events.
             journal: receives the buffered events in order.
         """
-        received = 0
+        received, ends = 0, deque[int]()  # of the events of each step
 
         def forward(upto: int) -> Iterator[None]:
+            """Append the events of the steps that end there or before; the last one is yielded by the caller."""
             nonlocal received
-            for entry in buffered.since(received)[: upto - received]:
-                received += 1
-                journal.append(entry.event)
-                yield None
+            entries = iter(buffered.since(received))
+            while ends and ends[0] <= upto:
+                end = ends.popleft()
+                for entry in islice(entries, end - received):
+                    journal.append(entry.event)
+                received = end
+                if end < upto:
+                    yield None
 
         try:
             for family in growing:
+                if len(buffered) > (ends[-1] if ends else received):
+                    ends.append(len(buffered))
                 if family is not None:
                     self._submit(family)
                     self._waiting.append((len(buffered), family))

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 import prism_explore as px
-from prism_explore.events.kinds import FamilyCompleted, SpaceCounted, TrialFailed, TrialMeasured, TuningEnded
+from prism_explore.events.kinds import (
+    FamilyCompleted,
+    FloatsAssessed,
+    SpaceCounted,
+    TrialFailed,
+    TrialMeasured,
+    TuningEnded,
+    VerdictReached,
+)
 from prism_explore.search import explore as search
 from prism_explore.session.session import Session
 from prism_explore.tune import TuneRequest, tune
@@ -49,6 +57,19 @@ def test_one_kernel_is_timed_while_the_enumeration_goes_on_and_the_tuning_starts
     assert first < places(sess, SpaceCounted)[-1] < others[0]
     assert len(points) == len(set(points))
     assert 1 == len(places(sess, TuningEnded))
+
+
+def test_it_does_not_wait_for_another_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    with session(budget=px.Budget(trials=0)) as sess:
+        sess.run()
+    families = places(sess, FamilyCompleted)
+    gaps = {after - max(v for v in places(sess, VerdictReached) if v < after): after for after in families[1:]}
+    longest, next_family = max(gaps.items())
+    monkeypatch.setattr(search, "FIRST_TRIAL_AT", next_family - longest + 3)
+    for executor in (None, Here()):
+        with session(budget=px.Budget(trials=1), executor=executor) as timed:
+            timed.run(until=lambda s: bool(places(s, TrialMeasured)))
+            assert next_family - longest < places(timed, FloatsAssessed)[0] < next_family
 
 
 def test_a_search_that_ends_before_times_none(monkeypatch: pytest.MonkeyPatch) -> None:
