@@ -137,7 +137,7 @@ class Progress:
     has_first_trial: bool = False
     """Whether a kernel was timed in the middle of the enumeration."""
     proved_at_first_trial: int = 0
-    """The number of proved candidates when that was last attempted; none of them may win until another one is proved."""
+    """The number of proved candidates when that was last attempted; it is attempted again when there are more."""
     timed: list[Timed] = field(default_factory=list[Timed])
     certified: dict[str, Verified] = field(default_factory=dict[str, Verified])
     compared: list[Timed] = field(default_factory=list[Timed])
