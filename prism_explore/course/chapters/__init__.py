@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from prism_explore.course.chapters import (
     drowning_by_enumeration,
     egraphs_step_by_step,
+    from_family_to_fast,
     kernels_inside_kernels,
     one_graph_many_programs,
     proved_unknown_refuted,
@@ -26,6 +27,7 @@ EXERCISES: Mapping[str, Exercise] = {
         why_was_this_pruned,
         egraphs_step_by_step,
         proved_unknown_refuted,
+        from_family_to_fast,
     )
     for exercise in chapter.EXERCISES
 }
