@@ -11,6 +11,7 @@ from prism_explore.course.chapters import (
     kernels_inside_kernels,
     one_graph_many_programs,
     proved_unknown_refuted,
+    search_that_found_nothing,
     ten_minutes,
     why_was_this_pruned,
 )
@@ -28,6 +29,7 @@ EXERCISES: Mapping[str, Exercise] = {
         egraphs_step_by_step,
         proved_unknown_refuted,
         from_family_to_fast,
+        search_that_found_nothing,
     )
     for exercise in chapter.EXERCISES
 }
