@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import importlib
 import mmap
 import os
@@ -42,6 +43,10 @@ END_S = 20.0
 """Within which the other processes of a killed one end."""
 POLL_S = 0.01
 TOO_LONG = 124
+STACKS = "stacks"
+"""Where a process that hangs writes what its threads are at."""
+STACKS_S = 2.0
+"""The time that it has for that."""
 ENDINGS = {"kill": 1, "interrupt": 4, "kill a worker": 4}
 """What is done to a process, and how often in one trial: an interrupt or a killed worker does not end it."""
 
@@ -110,6 +115,8 @@ def attempt(trial: Trial, reference: Whole) -> Outcome:
         seconds = time.monotonic() - began_s
         allowed = (0, -signal.SIGKILL) if trial.ending == "kill" else (0,)
         problems = [] if status in allowed else [f"the process ended with status {status}"]
+        if status == TOO_LONG:
+            problems.append(f"after {MOST_S} s its threads were at:\n{(folder / 'tmp' / STACKS).read_text()}")
         until_s = time.monotonic() + END_S
         while (left := _marked(folder)) and time.monotonic() < until_s:
             time.sleep(POLL_S)
@@ -178,7 +185,7 @@ def _problems(folder: Path, reference: Whole, owed: int, has_ended: bool) -> Ite
     else:
         held = ()
     cached = {p.name for suffix in (".prism", *SUFFIXES) for p in (folder / "cache").glob(f"*{suffix}")}
-    known = {SAVED, OTHER, DATABASE, "here", "tmp", "cache", "torch", *cached}
+    known = {SAVED, OTHER, DATABASE, STACKS, "here", "tmp", "cache", "torch", *cached}
     ours = (p for p in folder.rglob("*") if not p.is_relative_to(folder / "torch"))
     if left := [str(p.relative_to(folder)) for p in ours if p.name not in known]:
         yield f"files {left} are left"
@@ -243,6 +250,7 @@ def _fork(work: Callable[[], object], folder: Path) -> int:
         tempfile.tempdir = None
         os.chdir(folder / "here")
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        faulthandler.register(signal.SIGUSR1, (folder / "tmp" / STACKS).open("w"))
         work()
         atexit._run_exitfuncs()
         status = 0
@@ -275,6 +283,8 @@ def _wait(pid: int, most_s: float) -> int:
     until_s = time.monotonic() + most_s
     while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
         if time.monotonic() > until_s:
+            os.kill(pid, signal.SIGUSR1)
+            time.sleep(STACKS_S)
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             return TOO_LONG
