@@ -35,8 +35,8 @@ from prism_explore.frontend.mirage.reader import read_mirage
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import evaluate_results
+from prism_explore.ir.interpreter.whole_numbers import draw_for_trial
 from prism_explore.ir.ops import Custom, Input, Node, Scalar
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
@@ -311,7 +311,8 @@ def differs_at_own_sizes(program: TensorProgram, graph: SGraph, seed: int = 0) -
     rng = np.random.default_rng(seed)
     inputs = {i.name: rng.uniform(-0.65, 0.75, [d.value({}) for d in i.type.dims]) for i in program.inputs}
     inputs |= {
-        name: draw_bits(rng, inputs[name].shape).astype(np.float64) for name in sorted(program.graph.bool_inputs)
+        name: draw_for_trial(rng, inputs[name].shape, dtype)
+        for name, dtype in sorted(program.graph.whole_inputs.items())
     }
     with np.errstate(all="ignore"):
         pairs = [*zip(evaluate_results(program, inputs), evaluate_results(graph, inputs), strict=True)]

@@ -26,8 +26,8 @@ CALLS = ("call_function", "call_method")
 """The kinds of nodes that compute something."""
 
 FLOATS = {"float32", "bfloat16", "float16"}
-"""What kernels store; `bool` is read as a mask, and integers as positions."""
-READ = FLOATS | {"bool", "int64", "int32"}
+"""What kernels compute; `bool` is read as a mask, integers of 8 bits as numbers, and others as positions."""
+READ = FLOATS | {"bool", "int8", "uint8", "int64", "int32"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from prism_explore.floats.static_rules import Concern, find_concerns, longest_ro
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import DType
+from prism_explore.ir.tensors import WHOLE_NUMBERS, DType
 from prism_explore.pipeline.stages import Verified
 from prism_explore.verify.shapes.instance import Instance
 
@@ -149,10 +149,10 @@ class Assessor:
     """Assesses candidates of one program; the program's runs are cached."""
 
     def __init__(self, program: TensorProgram, dtype: DType | None = None, seed: int = 0) -> None:
-        """`dtype`: the working precision; if None, that of the program's result, and float32 for one of bool."""
+        """`dtype`: the working precision; if None, that of the program's result, and float32 for whole numbers."""
         self.program = program
         stored = program.graph.output_type.dtype
-        self.dtype: DType = dtype or ("f32" if stored == "bool" else stored)
+        self.dtype: DType = dtype or ("f32" if stored in WHOLE_NUMBERS else stored)
         self.seed = seed
         self._working = precision(self.dtype)
         self._planner = Planner(program)
@@ -273,7 +273,7 @@ def assess(
 def _agree(instance: Instance, working: Precision, seed: int) -> bool:
     """Whether the two are equal at these sizes; they may not be if a constant depends on the given extents."""
     case = next(cases(instance.program))
-    inputs = draw(instance.shapes, case, working, seed, instance.program.bool_inputs, dict(instance.limits))
+    inputs = draw(instance.shapes, case, working, seed, instance.program.whole_inputs, dict(instance.limits))
     exact = run_exactly(instance.program, inputs, instance.symbols)
     found = run_exactly(instance.candidate, inputs, instance.symbols)
     here = np.isfinite(exact)
@@ -284,7 +284,7 @@ def _agree(instance: Instance, working: Precision, seed: int) -> bool:
 
 
 def _expect(instance: Instance, case: Case, working: Precision, seed: int) -> _Expected:
-    inputs = draw(instance.shapes, case, working, seed, instance.program.bool_inputs, dict(instance.limits))
+    inputs = draw(instance.shapes, case, working, seed, instance.program.whole_inputs, dict(instance.limits))
     exact = run_exactly(instance.program, inputs, instance.symbols)
     runs = [run(instance.program, inputs, instance.symbols, working, order=order) for order in ORDERS]
     cautious = run(instance.program, inputs, instance.symbols, working, cautious=True)

@@ -14,10 +14,10 @@ import numpy as np
 
 from prism_explore.floats.precision import Precision, representable
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.tensors import INTEGERS
-from prism_explore.verify.counterexample.inputs import NO_LIMITS
+from prism_explore.ir.interpreter.whole_numbers import draw_for_trial
+from prism_explore.ir.tensors import INTEGERS, WHOLE_NUMBERS, DType
+from prism_explore.verify.counterexample.inputs import NO_LIMITS, NO_WHOLE
 
 Rng: TypeAlias = np.random.Generator
 Shape: TypeAlias = tuple[int, ...]
@@ -161,7 +161,7 @@ def cases(graph: SGraph, growing_only: bool = False) -> Iterator[Case]:
     for row in rest:
         if growing_only and not row.grows:
             continue
-        for given in (i for i in graph.inputs if i.type.dtype not in INTEGERS | {"bool"}):
+        for given in (i for i in graph.inputs if i.type.dtype not in INTEGERS | WHOLE_NUMBERS.keys()):
             dims = [d for d, size in enumerate(given.type.dims) if not size.is_one] if row.along_dims else [0]
             yield from (Case(row.name, given.name, d) for d in dims)
 
@@ -171,7 +171,7 @@ def draw(
     case: Case,
     working: Precision,
     seed: int,
-    bools: frozenset[str] = frozenset(),
+    whole: Mapping[str, DType] = NO_WHOLE,
     limits: Mapping[str, int] = NO_LIMITS,
 ) -> dict[str, Array]:
     """The inputs of a case.
@@ -181,7 +181,7 @@ def draw(
         case: the row and the hostile input.
         working: the working precision.
         seed: equal seeds give equal numbers.
-        bools: the inputs that are 0 or 1, which are never hostile.
+        whole: the dtypes of the inputs that are whole numbers, which are never hostile.
         limits: per integer input, the number of its values, from 0 on; they are not hostile either.
 
     Returns:
@@ -191,8 +191,8 @@ def draw(
     rng = np.random.default_rng(seed)
     out: dict[str, Array] = {}
     for name, shape in shapes:
-        if name in bools:
-            out[name] = draw_bits(rng, shape).astype(np.float64)
+        if name in whole:
+            out[name] = draw_for_trial(rng, shape, whole[name])
             continue
         if name in limits:
             out[name] = rng.integers(limits[name], size=shape)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from math import prod
+from math import isfinite, prod
 from typing import Any, TypeAlias, cast
 
 from prism_explore.errors import UnsupportedOperator
@@ -21,15 +21,34 @@ from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, 
 from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.analysis.masked_entries import masked_entries
+from prism_explore.ir.analysis.value_ranges import are_whole, value_ranges
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.elementwise import BITS, CASTS
 from prism_explore.ir.ops import Band, Binary, Concat, Expand, Input, Permute, Reshape, Scan, Slice, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
-from prism_explore.ir.tensors import INTEGERS, NAMES, DType, TensorType, broadcast, dtype_name
+from prism_explore.ir.tensors import (
+    DTYPE_OF_NAME,
+    INTEGERS,
+    NAMES,
+    WHOLE_NUMBERS,
+    DType,
+    TensorType,
+    broadcast,
+    dtype_name,
+)
 
 TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items() if dtype not in INTEGERS}
 """The dtypes that kernels read, by their names in torch."""
-LARGEST: Mapping[DType, float] = {"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0, "bool": 3.402e38}
+STORED = tuple(name for name in TORCH_DTYPES if name != "float64")
+INTEGER_RANGES: Mapping[str, tuple[int, int]] = {
+    **{NAMES[dtype]: WHOLE_NUMBERS[dtype] for dtype in ("i8", "u8")},
+    **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64)},
+}
+"""The smallest and the largest number of torch's integer dtypes."""
+LARGEST: Mapping[DType, float] = {
+    **{"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0},
+    **dict.fromkeys(WHOLE_NUMBERS, 3.402e38),
+}
 """Slightly below the largest finite number of each dtype; its negative is used for minus infinity in masks."""
 
 
@@ -117,6 +136,8 @@ class Translation:
         self.line = ""
         self.node: Any = None
         """The traced node whose row runs."""
+        self.known_ranges: dict[int, tuple[float, float]] = {}
+        """Ranges of tensors of the program that their operators do not show."""
         self.results: tuple[Leaf, ...] = ()
         """Once it has run: what the traced code returns, in order."""
         self._sources = sources
@@ -176,7 +197,7 @@ class Translation:
             return found
         cast = next((fn for fn, dtype in CASTS.items() if NAMES[dtype] == wanted), None)
         if cast is None or (computed == "float64" and cast != "to_bool"):
-            raise self.unsupported(f"a result of dtype {wanted}", "kernels store float32, bfloat16, float16 and bool")
+            raise self.unsupported(f"a result of dtype {wanted}", f"kernels store {', '.join(STORED)}")
         node = self.build.nodes[found]
         if cast == "to_bool" and node.op == Unary("nonzero"):
             (found,) = node.args
@@ -222,6 +243,11 @@ class Translation:
         return self._inputs[view]
 
     def _call(self, node: Any) -> Value:
+        found = self._lowered(node)
+        self._check_range(node, found)
+        return found
+
+    def _lowered(self, node: Any) -> Value:
         self.line = _user_line(node) or self.line
         name = operator_name(node.target)
         if name in GUARDS:
@@ -244,6 +270,44 @@ class Translation:
             raise self.unsupported(f"operator {name} with these arguments", str(mismatch)) from None
         self.node = node
         return row.lower(self, *node.args, **node.kwargs)
+
+    def _check_range(self, node: Any, found: Value) -> None:
+        """Refuse what torch computes with integers that may wrap around; programs compute with numbers."""
+        kind = dtype_name(getattr(node.meta.get("val"), "dtype", ""))
+        if kind not in INTEGER_RANGES or not isinstance(found, int):
+            return
+        (low, high), (least, most) = INTEGER_RANGES[kind], self.range_of(found)
+        is_known = isfinite(least) and isfinite(most)
+        if not low <= least <= most <= high and (is_known or kind not in ("int32", "int64")):
+            shown = f"from {least:.0f} to {most:.0f}" if is_known else "of any size"
+            raise self.unsupported(
+                f"{operator_name(node.target)} of {kind}, whose results are {shown} and may wrap around",
+                "convert to float32 first",
+            )
+
+    def range_of(self, tensor: int) -> tuple[float, float]:
+        """The smallest and the largest number that a tensor of the program can have."""
+        nodes = self.build.nodes[: tensor + 1]
+        return value_ranges(nodes, list(map(self.build.type_of, range(len(nodes)))), self.known_ranges)[tensor]
+
+    def as_integer(self, x: Any, kind: str) -> Value:
+        """A cast to an integer dtype, which is an operator only where numbers are not whole.
+
+        Args:
+            x: a traced tensor.
+            kind: the dtype's name in torch.
+
+        Raises:
+            UnsupportedOperator: the numbers may be beyond the dtype's range.
+        """
+        (low, high), tensor = INTEGER_RANGES[kind], self.tensor(x)
+        least, most = self.range_of(tensor)
+        if not low <= least <= most <= high:
+            raise self.unsupported(f"a cast to torch.{kind}", f"clamp from {low} to {high} first, so that it fits")
+        nodes = self.build.nodes[: tensor + 1]
+        if are_whole(nodes, list(map(self.build.type_of, range(len(nodes)))))[tensor]:
+            return self.value(x)
+        return self.build.unary("trunc", tensor, self.line)
 
     # ------------------------------------------------------------ values
     def value(self, x: Any) -> Value:
@@ -376,15 +440,19 @@ class Translation:
         """Check a cast, which is the identity over the reals and leaves no operator.
 
         Kernels compute in float32 whatever the storage, so what a cast to float32 asks for is done, and a rounding to
-        16 bits in between is left out. float64 is more than kernels have. A truth value as an integer is 0 or 1, and
-        sums of them are exact in float32 up to 2 ** 24.
+        16 bits in between is left out. float64 is more than kernels have. A truth value or a whole number of 8 bits
+        stays the same number as a wider integer, and sums of them are exact in float32 up to 2 ** 24.
         """
         own, asked = dtype_name(getattr(getattr(x, "meta", {}).get("val"), "dtype", "")), dtype_name(dtype)
-        if asked == own or (own == "bool" and asked in ("int32", "int64")):
+        if asked == own or (DTYPE_OF_NAME.get(own) in WHOLE_NUMBERS and asked in ("int16", "int32", "int64")):
             return
         wanted = TORCH_DTYPES.get(dtype_name(dtype))
-        pair = {wanted, self.traced_dtype(x) or wanted}
-        if dtype is not None and (wanted in (None, "bool") or (len(pair) > 1 and "f64" in pair)):
+        before = self.traced_dtype(x)
+        pair = {wanted, wanted if before in WHOLE_NUMBERS else before or wanted}
+        value = self.value(x)
+        if wanted == "f64" and isinstance(value, int) and self.build.type_of(value).dtype == "f32":
+            raise self.unsupported("a cast of computed integers to torch.float64", "cast to torch.float32")
+        if dtype is not None and (wanted in (None, *WHOLE_NUMBERS) or (len(pair) > 1 and "f64" in pair)):
             raise self.unsupported(f"a cast to {dtype}", "casts between float32, bfloat16 and float16 are supported")
 
     # ------------------------------------------------------------ views of any value
@@ -527,7 +595,9 @@ class Translation:
         if c.if_true is None or c.if_false is None or not isinstance(c.condition, DiagonalBand):
             raise self.unsupported("a constant tensor used here", "pass it as an argument")
         rows, columns = (ONE, ONE) if c.is_uniform else c.dims[-2:]
-        dtypes: list[DType] = [t.dtype for _, t in self._sources.values() if t.dtype not in INTEGERS | {"bool"}]
+        dtypes: list[DType] = [
+            t.dtype for _, t in self._sources.values() if t.dtype not in INTEGERS | WHOLE_NUMBERS.keys()
+        ]
         band = c.condition if not c.is_uniform else DiagonalBand(None, None)
         out = self.build.add(Band(rows, columns, band.low, band.high, dtypes[0] if dtypes else "f32"), line=self.line)
         difference = c.if_true if c.is_uniform else c.if_true - c.if_false

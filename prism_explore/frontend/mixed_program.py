@@ -19,7 +19,7 @@ from prism_explore.frontend.argument_form import ArgumentForm
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef, called
 from prism_explore.frontend.traced_program import Signature, Traced
 from prism_explore.ir.interpreter.reference import Array, evaluate_results
-from prism_explore.ir.tensors import INTEGERS, NAMES, TensorType
+from prism_explore.ir.tensors import INTEGERS, NAMES, WHOLE_NUMBERS, TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def evaluate_mixed(program: MixedProgram, inputs: Mapping[str, Array], *, wide: 
 def _torch_dtype(t: TensorType, wide: bool) -> Any:
     import torch
 
-    is_float = t.dtype != "bool" and t.dtype not in INTEGERS
+    is_float = t.dtype not in INTEGERS | WHOLE_NUMBERS.keys()
     return torch.float64 if wide and is_float else getattr(torch, NAMES[t.dtype])
 
 
@@ -195,4 +195,5 @@ def _wide(value: Array, t: TensorType) -> Array:
     """An array in float64, or in its own dtype where that is no float."""
     if t.dtype == "bool":
         return value != 0
-    return value.astype(NAMES[t.dtype]) if t.dtype in INTEGERS else value.astype(np.float64)
+    is_float = t.dtype not in INTEGERS | WHOLE_NUMBERS.keys()
+    return value.astype(np.float64 if is_float else NAMES[t.dtype])

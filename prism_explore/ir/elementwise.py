@@ -348,8 +348,8 @@ _ERFINV = (
     f"{{0}} * tl.where({_W} < 5.0, {_triton_polynomial(f'({_W} - 2.5)', ERFINV_NEAR)}, "
     f"{_triton_polynomial(f'(tl.sqrt({_W}) - 3.0)', ERFINV_TAIL)})"
 )
-CASTS: Mapping[str, Literal["f32", "bf16", "f16", "bool"]] = {
-    **{"to_f32": "f32", "to_bf16": "bf16", "to_f16": "f16", "to_bool": "bool"}
+CASTS: Mapping[str, Literal["f32", "bf16", "f16", "bool", "i8", "u8"]] = {
+    **{"to_f32": "f32", "to_bf16": "bf16", "to_f16": "f16", "to_bool": "bool", "to_i8": "i8", "to_u8": "u8"}
 }
 """Functions that change how a tensor is stored, each with the dtype of its result."""
 
@@ -887,6 +887,8 @@ UNARY: dict[str, ElementwiseFunction] = {
         _cast("to_bf16", "bfloat16"),
         _cast("to_f16", "float16"),
         _nonzero("to_bool", torch="{0}.to(torch.bool)"),
+        _cast("to_i8", "int8"),
+        _cast("to_u8", "uint8"),
     )
 }
 """Every elementwise function of one number, by name, in the order in which stages list them."""

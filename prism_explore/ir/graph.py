@@ -41,7 +41,7 @@ from prism_explore.ir.ops import (
     result_dtype,
     without_dim,
 )
-from prism_explore.ir.tensors import INTEGERS, DType, TensorType
+from prism_explore.ir.tensors import INTEGERS, WHOLE_NUMBERS, DType, TensorType
 from prism_explore.support.caches import memoize
 
 Phase: TypeAlias = Literal["invariant", "loop", "after"]
@@ -112,9 +112,9 @@ class SGraph:
         return tuple(n.op for n in self.nodes if isinstance(n.op, Input))
 
     @property
-    def bool_inputs(self) -> frozenset[str]:
-        """The names of the inputs whose elements are 0 or 1."""
-        return frozenset(i.name for i in self.inputs if i.type.dtype == "bool")
+    def whole_inputs(self) -> Mapping[str, DType]:
+        """The dtypes of the inputs whose elements are whole numbers that are read as numbers, by their names."""
+        return {i.name: i.type.dtype for i in self.inputs if i.type.dtype in WHOLE_NUMBERS}
 
     @property
     def index_limits(self) -> Mapping[str, tuple[Dim, ...]]:

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim, is_negative
 from prism_explore.ir.elementwise import BITS, CASTS, BinaryFn, UnaryFn
-from prism_explore.ir.tensors import DType, TensorType, broadcast, promoted
+from prism_explore.ir.tensors import WHOLE_NUMBERS, DType, TensorType, broadcast, promoted
 
 ScalarFn: TypeAlias = Literal["add", "mul", "pow", "max", "min"]
 ReduceFn: TypeAlias = Literal["sum", "mean", "rms", "max"]
@@ -428,18 +428,21 @@ def lookup_dims(op: Lookup, table: tuple[Dim, ...], integers: tuple[Dim, ...], w
 def result_dtype(op: Op, operands: Sequence[DType]) -> DType | None:
     """The dtype of an operator's result; None where float64 meets a narrower float.
 
-    What loads, views and logic make of bool tensors is bool; a kernel computes and stores it as numbers.
+    What loads and views make of whole numbers has their dtype, and what logic makes of bool tensors is bool; a kernel
+    computes it as numbers.
     """
     match op:
-        case Load() | Permute() | Reshape() | Expand() | Slice() | Concat() | Binary("mul" | "max" | "min"):
-            keeps_bits = True
+        case Load() | Permute() | Reshape() | Expand() | Slice() | Concat():
+            kept = set(WHOLE_NUMBERS)
+        case Binary("mul" | "max" | "min"):
+            kept = {"bool"}
         case Unary(fn) if fn in CASTS:
             return CASTS[fn]
         case Unary(fn):
-            keeps_bits = fn in BITS
+            kept = {"bool"} if fn in BITS else set[DType]()
         case _:
-            keeps_bits = False
-    return "bool" if keeps_bits and set(operands) == {"bool"} else promoted(operands)
+            kept = set[DType]()
+    return operands[0] if kept.issuperset(operands[:1]) and len(set(operands)) == 1 else promoted(operands)
 
 
 def without_dim(dims: tuple[Dim, ...], along: int | None, where: str) -> tuple[Dim, ...]:

@@ -153,7 +153,7 @@ class ProgramBuilder:
         Args:
             name: letters, digits and `_`, a digit not first.
             dims: sizes: integers, names of symbols, or values of `Dim`.
-            dtype: `f64`, `f32`, `bf16`, `f16`, or `bool` for masks.
+            dtype: `f64`, `f32`, `bf16`, `f16`, `bool` for masks, or `i8` and `u8`.
             order: the dims from slowest to fastest in memory; empty for row-major.
             strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
 

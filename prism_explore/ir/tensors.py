@@ -11,17 +11,20 @@ from typing import Any, Literal, TypeAlias, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ONE, ZERO, Dim, DimLike, dim
 
-DType: TypeAlias = Literal["f64", "f32", "bf16", "f16", "bool", "i64", "i32"]
-"""How elements are stored. `bool` is one byte that is 0 or 1, of inputs only: what is computed is a number. No kernel
-reads integers: they are arguments and results of operators that torch computes."""
+DType: TypeAlias = Literal["f64", "f32", "bf16", "f16", "bool", "i8", "u8", "i64", "i32"]
+"""How elements are stored. What is computed is a float; only inputs and their views are whole numbers. Kernels read
+`bool`, a byte that is 0 or 1, `i8`, and `u8` as numbers, and `i64` and `i32` as positions."""
 DTYPES: tuple[str, ...] = get_args(DType)
-BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "bool": 1, "i64": 8, "i32": 4}
+BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "bool": 1, "i8": 1, "u8": 1, "i64": 8, "i32": 4}
 NAMES: dict[DType, str] = {
     **{"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"},
-    **{"bool": "bool", "i64": "int64", "i32": "int32"},
+    **{"bool": "bool", "i8": "int8", "u8": "uint8", "i64": "int64", "i32": "int32"},
 }
 """Their names in torch and NumPy."""
 INTEGERS: frozenset[DType] = frozenset({"i64", "i32"})
+"""Positions: only lookups read them."""
+WHOLE_NUMBERS: Mapping[DType, tuple[int, int]] = {"bool": (0, 1), "i8": (-128, 127), "u8": (0, 255)}
+"""Dtypes that are read as numbers, each with its smallest and its largest number."""
 DTYPE_OF_NAME: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
 
 
@@ -125,12 +128,12 @@ def dtype_name(dtype: object) -> str:
 def promoted(dtypes: Iterable[DType]) -> DType | None:
     """The dtype of what is computed from operands of these dtypes; None where float64 meets a narrower float.
 
-    It is torch's rule for tensors: the narrowest float that holds all of them, where bool does not count.
+    It is torch's rule for tensors: the narrowest float that holds all of them, where whole numbers do not count.
 
-    >>> promoted(["bf16", "bool"]), promoted(["bf16", "f16"]), promoted(["bool"])
+    >>> promoted(["bf16", "bool"]), promoted(["bf16", "f16"]), promoted(["i8"])
     ('bf16', 'f32', 'f32')
     """
-    floats: list[DType] = list(dict.fromkeys(d for d in dtypes if d != "bool"))
+    floats: list[DType] = list(dict.fromkeys(d for d in dtypes if d not in WHOLE_NUMBERS))
     match floats:
         case [only]:
             return only
@@ -173,7 +176,8 @@ def tensor(
 
     Args:
         dims: sizes from the first dim to the last: positive integers, names of symbols, or values of `Dim`.
-        dtype: `f64`, `f32`, `bf16`, `f16`, `bool` for masks, or `i64` and `i32` for indices.
+        dtype: `f64`, `f32`, `bf16`, `f16`, `bool` for masks, `i8` and `u8` for quantized numbers, or `i64` and `i32`
+            for indices.
         order: the dims from slowest to fastest in memory; empty for row-major.
         strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
 

@@ -58,6 +58,8 @@ def test_numpy_and_high_precision_are_one_function(row):
 def test_torch_means_the_same(row):
     torch = pytest.importorskip("torch")
     x = np.array(points(row))
+    if CASTS.get(row.name) in ("i8", "u8"):  # of whole numbers that fit
+        x = np.arange(*((-128.0, 128.0) if row.name == "to_i8" else (0.0, 256.0)))
     with np.errstate(all="ignore"):
         wanted = row.numpy(x)
     found = eval(row.torch.format("x"), {"torch": torch, "x": torch.tensor(x)}).double().numpy()

@@ -21,7 +21,7 @@ from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.interpreter.reference import Array, Rounding, evaluate
 from prism_explore.ir.ops import BlockGraph, Custom, Input, Node
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import INTEGERS
+from prism_explore.ir.tensors import INTEGERS, WHOLE_NUMBERS
 from prism_explore.verify.counterexample.high_precision import HighPrecisionNumber, NotReal, to_high_precision
 from tests.verify.mutations import KINDS, Kind, Level
 from tests.verify.pointwise import total_functions
@@ -261,7 +261,9 @@ def _instances(
         data = {s: sizes[s] for s in program.graph.data_symbols}
         shapes = {i.name: [d.value(data) for d in i.type.dims] for i in program.graph.inputs}
         inputs = {name: _drawn(shape, rng, at_borders=n % 2 == 1) for name, shape in shapes.items()}
-        inputs |= {name: (inputs[name] > 0) * 1.0 for name in program.graph.bool_inputs}
+        for name, dtype in program.graph.whole_inputs.items():
+            low, high = WHOLE_NUMBERS[dtype]
+            inputs[name] = rng.integers(max(low, -2), min(high, 2), shapes[name], endpoint=True).astype(np.float64)
         for given in (i for i in program.graph.inputs if i.type.dtype in INTEGERS):
             limits = [d.value(sizes) for g in (program.graph, graph) for d in g.index_limits.get(given.name, ())]
             inputs[given.name] = rng.integers(0, min(limits, default=1), shapes[given.name])

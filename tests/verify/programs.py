@@ -49,7 +49,7 @@ from prism_explore.ir.ops import (
     compute_dims,
     without_dim,
 )
-from prism_explore.ir.tensors import INTEGERS, TensorType
+from prism_explore.ir.tensors import INTEGERS, WHOLE_NUMBERS, TensorType
 
 Dims = tuple[Dim, ...]
 Rng = random.Random
@@ -514,15 +514,16 @@ def _sizes(symbols: tuple[str, ...], conditions: tuple[Dim, ...], wanted: int) -
 def draw_inputs(graph: SGraph, sizes: Mapping[str, int], r: Rng, coarse: float = 0.4) -> dict[str, np.ndarray]:
     """Numbers from an interval, or by chance from a few values with 0 among them, where conventions show.
 
-    Bools are 0 or 1; integers are positions in all dims that they look up.
+    Bools are 0 or 1, other whole numbers small; integers are positions in all dims that they look up.
     """
     rng = np.random.default_rng(r.randrange(1 << 30))
     coarse = r.random() < coarse
     out: dict[str, np.ndarray] = {}
     for given in graph.inputs:
         shape = [d.value(sizes) for d in given.type.dims]
-        if given.name in graph.bool_inputs:
-            out[given.name] = rng.integers(0, 2, shape).astype(np.float64)
+        if given.name in graph.whole_inputs:
+            low, high = WHOLE_NUMBERS[given.type.dtype]
+            out[given.name] = rng.integers(max(low, -2), min(high, 2), shape, endpoint=True).astype(np.float64)
         elif given.type.dtype in INTEGERS:
             limits = graph.index_limits.get(given.name, (dim(1),))
             out[given.name] = rng.integers(0, min(d.value(sizes) for d in limits), shape)

@@ -36,7 +36,10 @@ from prism_explore.targets.gpus import ARCHITECTURES, Occupancy
 ENVIRONMENT = {"TRITON_INTERPRET": None, "TRITON_ALWAYS_COMPILE": "1", "TRITON_DUMP_PTXAS_LOG": "1"}
 """Compile what is in Triton's cache too, and print the assembler's report."""
 
-POINTER: dict[DType, str] = {"f64": "*fp64", "f32": "*fp32", "bf16": "*bf16", "f16": "*fp16", "bool": "*i1"}
+POINTER: dict[DType, str] = {
+    **{"f64": "*fp64", "f32": "*fp32", "bf16": "*bf16", "f16": "*fp16"},
+    **{"bool": "*i1", "i8": "*i8", "u8": "*u8"},
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ TRITON_DTYPE: dict[DType, str] = {
     "bf16": "tl.bfloat16",
     "f16": "tl.float16",
     "bool": "tl.int1",
+    "i8": "tl.int8",
+    "u8": "tl.uint8",
 }
 
 LARGEST_POWER = 8

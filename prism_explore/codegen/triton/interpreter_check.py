@@ -24,10 +24,10 @@ from prism_explore.codegen.triton.emit import TritonModule, load_triton, write_t
 from prism_explore.codegen.triton.plan import Obstacle
 from prism_explore.codegen.triton.worker_process import Failure, JsonObject, Worker, serve
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import evaluate_results
+from prism_explore.ir.interpreter.whole_numbers import draw_whole_numbers
 from prism_explore.ir.ops import Band, Input, Node
-from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.ir.tensors import WHOLE_NUMBERS, DType, TensorType
 from prism_explore.pipeline.stages import Parameters
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -38,6 +38,8 @@ NUMPY_DTYPE: dict[DType, str] = {
     "f16": "float16",
     "bf16": "float16",
     "bool": "bool",
+    "i8": "int8",
+    "u8": "uint8",
 }
 ARITHMETIC: dict[DType, str] = {"f64": "longdouble", "f32": "float32", "f16": "float32", "bf16": "float32"}
 """The dtype of a second evaluation of the reference: the kernel's arithmetic, or better for float64."""
@@ -201,8 +203,8 @@ def _without_bf16(graph: SGraph) -> SGraph:
 
 def _random(type_: TensorType, sizes: Mapping[str, int], seed: int, positive: bool) -> Array:
     shape = tuple(d.value(sizes) for d in type_.dims)
-    if type_.dtype == "bool":
-        return draw_bits(np.random.default_rng(seed), shape)
+    if type_.dtype in WHOLE_NUMBERS:
+        return draw_whole_numbers(np.random.default_rng(seed), shape, type_.dtype)
     values = np.random.default_rng(seed).uniform(-0.65, 0.75, shape)
     values = np.abs(values) + 0.1 if positive else values
     return values.astype(NUMPY_DTYPE[type_.dtype])

@@ -33,6 +33,8 @@ TORCH_DTYPE: dict[DType, str] = {
     "bf16": "torch.bfloat16",
     "f16": "torch.float16",
     "bool": "torch.bool",
+    "i8": "torch.int8",
+    "u8": "torch.uint8",
     "i64": "torch.int64",
     "i32": "torch.int32",
 }

@@ -24,6 +24,7 @@ from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE
 from prism_explore.codegen.triton.writer import KernelText
 from prism_explore.ir.graph import SGraph, op_sizes
 from prism_explore.ir.ops import Custom, Input
+from prism_explore.ir.tensors import WHOLE_NUMBERS
 from prism_explore.pipeline.stages import Kernel, Parameters
 from prism_explore.targets import Target
 
@@ -248,8 +249,8 @@ def _input_lines(inputs: Iterable[Input], shapes: Mapping[str, int]) -> list[str
     for i in inputs:
         dims, strides = tuple(d.value(shapes) for d in i.type.dims), i.type.strides_at(shapes)
         numbers = 1 + sum((n - 1) * s for n, s in zip(dims, strides, strict=True))
-        drawn = f"torch.randn({numbers}, device=device)"
-        drawn += " > 0" if i.type.dtype == "bool" else f".to({TORCH_DTYPE[i.type.dtype]})"
-        drawn = f"({drawn})" if i.type.dtype == "bool" else drawn
+        low, high = WHOLE_NUMBERS.get(i.type.dtype, (0, 0))
+        drawn = f"torch.randint({low}, {high + 1}, ({numbers},)" if high else f"torch.randn({numbers}"
+        drawn += f", device=device).to({TORCH_DTYPE[i.type.dtype]})"
         lines.append(f"        {drawn}.as_strided({dims}, {strides}),")
     return [*lines, "    )"]

@@ -27,7 +27,7 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import NAMES, WHOLE_NUMBERS, TensorType
 from prism_explore.pipeline.stages import Cause, Counterexample, Refuted, Unknown, Verified
 from prism_explore.verify.counterexample.float_errors import UNBOUNDED, contains, is_mask
 from prism_explore.verify.counterexample.high_precision import NotReal, run_both
@@ -229,7 +229,7 @@ def _witness_of(program: TensorProgram, found: Counterexample, flipped: bool) ->
         found.seed,
         found.input_range,
         masks_of(program.graph),
-        program.graph.bool_inputs,
+        program.graph.whole_inputs,
         compared_inputs(program.graph),
     )
     values = (found.found, found.expected) if flipped else (found.expected, found.found)
@@ -251,7 +251,8 @@ def _in_torch(sides: Sides, witness: Witness, place: str) -> Witness | None:
     if sizes is None:
         return None
     given = {k: x for k, x in witness.inputs.items() if k in sides.variables}
-    inputs = {k: x.astype(bool) if sides.variables[k].dtype == "bool" else x for k, x in given.items()}
+    whole = {k: t.dtype for k, t in sides.variables.items() if t.dtype in WHOLE_NUMBERS}
+    inputs = {k: x.astype(NAMES[whole[k]]) if k in whole else x for k, x in given.items()}
     both = [run_side(side, inputs) for side in (sides.left, sides.right)]
     values = [leaf.value for ran in both if isinstance(ran, Ran) for leaf in ran.leaves if leaf.place == place]
     if len(values) != 2 or values[0].shape != values[1].shape:

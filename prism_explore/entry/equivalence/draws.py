@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.tensors import INTEGERS, NAMES, TensorType
+from prism_explore.ir.interpreter.whole_numbers import draw_for_trial
+from prism_explore.ir.tensors import INTEGERS, NAMES, WHOLE_NUMBERS, TensorType, numpy_dtype
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
@@ -67,8 +67,11 @@ def draw(
             rows = kept.reshape(-1, value.shape[-1])
             rows[np.arange(len(rows)), np.arange(len(rows)) % value.shape[-1]] = True
             value = np.where(kept, np.where(value == 0.0, 1.0, value), 0.0)
+        if t.dtype in WHOLE_NUMBERS:
+            made[name] = draw_for_trial(rng, shape, t.dtype).astype(numpy_dtype(t.dtype))
+            continue
         # Numbers of float32, so that both precisions start from equal inputs.
-        made[name] = draw_bits(rng, shape) if t.dtype == "bool" else np.asarray(value, np.float32).astype(np.float64)
+        made[name] = np.asarray(value, np.float32).astype(np.float64)
     return made
 
 

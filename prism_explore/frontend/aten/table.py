@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -20,7 +21,7 @@ from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS, steps_in
 from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduced, reduction
 from prism_explore.frontend.aten.resample import RESAMPLE_ROWS
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
-from prism_explore.frontend.lower_aten import LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
+from prism_explore.frontend.lower_aten import INTEGER_RANGES, LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
 from prism_explore.ir.tensors import DType, broadcast, dtype_name
@@ -72,9 +73,33 @@ def _remainder(rounding: UnaryFn) -> Callable[..., Value]:
 
     def lower(t: Translation, x: Any, y: Any) -> Value:
         whole = t.build.unary(rounding, _quotient(t, x, y), t.line)
-        return t.build.binary("sub", t.tensor(x), t.build.binary("mul", whole, t.tensor(y), t.line), t.line)
+        found = t.build.binary("sub", t.tensor(x), t.build.binary("mul", whole, t.tensor(y), t.line), t.line)
+        if rounding == "floor" and (divisor := t.number(y)) is not None and divisor > 0:
+            t.known_ranges[found] = (0.0, float(divisor))
+        return found
 
     return lower
+
+
+def _low_bits(t: Translation, x: Any, size: Fraction) -> Value:
+    """The integer from 0 to `size` - 1, a power of two, that differs from x by a multiple of it."""
+    tensor = t.tensor(x)
+    if 0 <= t.range_of(tensor)[0] <= t.range_of(tensor)[1] < size:
+        return tensor
+    above = t.build.scalar("mul", t.build.unary("floor", t.build.scalar("mul", tensor, 1 / size)), size)
+    found = t.build.binary("sub", tensor, above, t.line)
+    t.known_ranges[found] = (0.0, float(size - 1))
+    return found
+
+
+def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
+    """An integer times a power of two, rounded down."""
+    count = t.number(bits)
+    if count is None or count < 0:
+        raise t.unsupported("a shift by a tensor", "shift by a number")
+    if not to_right:
+        return t.build.scalar("mul", t.tensor(x), Fraction(2 ** int(count)), t.line)
+    return t.build.unary("floor", t.build.scalar("mul", t.tensor(x), Fraction(1, 2 ** int(count))), t.line)
 
 
 def _floor_divide(t: Translation, x: Any, y: Any) -> Value:
@@ -424,11 +449,14 @@ def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
 def _truth(t: Translation, x: Any) -> MaskedConstant:
     """An operand of a logical operator, or of a bitwise one on truth values."""
     if t.traced_dtype(t.node) != "bool":
-        raise t.unsupported("a bitwise operator on integers")
+        raise t.unsupported("a bitwise operator on integers", "x & (2**k - 1), x >> k and x << k are supported")
     return t.truth_of(x)
 
 
 def _and(t: Translation, x: Any, y: Any) -> Value:
+    ones = t.number(y)
+    if t.traced_dtype(t.node) != "bool" and ones is not None and ones > 0 and int(ones + 1).bit_count() == 1:
+        return _low_bits(t, x, ones + 1)
     a, b = _truth(t, x), _truth(t, y)
     result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
     return result if result is not None else t.nonzero_mask(t.build.binary("mul", t.truth(a), t.truth(b), t.line))
@@ -504,6 +532,8 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
             return value
         case _ if kind == "bool":
             return t.nonzero_mask(t.tensor(x))
+        case _ if kind in INTEGER_RANGES:
+            return t.as_integer(x, kind)
         case _ if kind in TORCH_DTYPES:
             t.check_cast(x, named[0])
             return value
@@ -582,6 +612,8 @@ ROWS: tuple[Row, ...] = (
     Row("new_zeros", "new_zeros", _new_filled(0)),
     Row("arange", "arange", _arange),
     *(Row(fn, word, _comparison(fn)) for fn, word in COMPARISONS.items()),
+    *(Row(fn, ">>", partial(_shifted, to_right=True)) for fn in ("__rshift__", "bitwise_right_shift")),
+    *(Row(fn, "<<", partial(_shifted, to_right=False)) for fn in ("__lshift__", "bitwise_left_shift")),
     *(Row(fn, "&", _and) for fn in ("__and__", "bitwise_and", "logical_and")),
     *(Row(fn, "|", _or) for fn in ("__or__", "bitwise_or", "logical_or")),
     *(Row(fn, "~", _not) for fn in ("bitwise_not", "logical_not")),

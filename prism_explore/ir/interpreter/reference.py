@@ -150,7 +150,7 @@ def run(
     integers = frozenset(i.name for i in graph.inputs if i.type.dtype in INTEGERS)
     numbers = [x for name, x in inputs.items() if name not in integers]
     dtype = np.result_type(*numbers) if numbers else np.dtype(np.float64)
-    dtype = np.dtype(np.float32) if dtype.kind == "b" else dtype
+    dtype = np.dtype(np.float32) if dtype.kind in "bui" else dtype
     values: list[Array] = []
     results: dict[int, tuple[Array, ...]] = {}
     for position, node in enumerate(graph.nodes):
@@ -158,7 +158,8 @@ def run(
         match node.op:
             case Input(name, _):
                 given = np.asarray(inputs[name])
-                values.append(given.astype(dtype) if given.dtype.kind == "b" else given)
+                is_whole = given.dtype.kind in "bui" and name not in integers
+                values.append(given.astype(dtype) if is_whole else given)
             case Band() as band:
                 zero = numbers[0].flat[0] * 0 if dtype.kind == "O" else 0  # of the numbers' own kind
                 values.append(_band(band, sizes).astype(dtype) + zero)

@@ -23,6 +23,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import WHOLE_NUMBERS
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target, host
 from prism_explore.tune.runner.backend import CPU_LOADER, backend_of
@@ -83,7 +84,7 @@ def compare_with_baselines(
     bound = time_bound_of(kernel.verified.candidate, shapes, target)
     codes = _select_code(reference, baselines, library) | {b: reference for b in more if reference is not None}
     paired_dtypes = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
-    is_16_bit = all(i.type.dtype in paired_dtypes for i in program.inputs if i.type.dtype != "bool")
+    is_16_bit = all(i.type.dtype in paired_dtypes for i in program.inputs if i.type.dtype not in WHOLE_NUMBERS)
     kernel_loader = loader or backend_of(target).loader
     worker = BaselineWorker(codes, program, shapes, target, kernel_loader, seed=seed, stop=stop)
     with worker if started is None else nullcontext(started) as prepared:

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from prism_explore.ir.dims import ONE
-from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
+from prism_explore.ir.interpreter.whole_numbers import draw_whole_numbers
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import INTEGERS, TensorType, numpy_dtype
+from prism_explore.ir.tensors import INTEGERS, WHOLE_NUMBERS, TensorType, numpy_dtype
 from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner.guarded_memory import CANARY, Guarded
 
@@ -273,7 +273,7 @@ def random_inputs(
     seed: int | np.random.Generator,
     into: Mapping[str, Array] | None = None,
 ) -> dict[str, Array]:
-    """Normally distributed random values for every input; random bits for a bool one.
+    """Normally distributed random values for every input; random whole numbers for one of bool, i8 or u8.
 
     Args:
         program: the program.
@@ -290,8 +290,8 @@ def random_inputs(
         shape = tuple(d.value(shapes) for d in i.type.dims)
         place = None if into is None else into[i.name]
         drawn: Array
-        if i.type.dtype == "bool":
-            drawn = draw_bits(rng, shape)
+        if i.type.dtype in WHOLE_NUMBERS:
+            drawn = draw_whole_numbers(rng, shape, i.type.dtype)
         elif i.type.dtype in INTEGERS:
             limits = program.graph.index_limits.get(i.name, (ONE,))
             below = min(d.value(shapes) for d in limits)

@@ -21,8 +21,8 @@ MAX_DRAWS = 128
 
 def unsupported_operator(graph: SGraph) -> str:
     """The first operator of a graph that has no meaning in prime fields; empty where there is none."""
-    if graph.bool_inputs:
-        return "bool input: two values are too few for a bound on the error"
+    if graph.whole_inputs:
+        return f"{next(iter(graph.whole_inputs.values()))} input: its values are too few for a bound on the error"
     if graph.index_limits:
         return "lookup: positions are too few for a bound on the error"
     for node in graph.nodes:

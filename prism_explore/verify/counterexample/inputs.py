@@ -9,9 +9,10 @@ import numpy as np
 
 from prism_explore.ir.elementwise import BITS
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.interpreter.random_bits import draw_bits
 from prism_explore.ir.interpreter.reference import Array
+from prism_explore.ir.interpreter.whole_numbers import draw_bits, draw_for_trial
 from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice, Unary
+from prism_explore.ir.tensors import DType
 from prism_explore.verify.counterexample.float_errors import contains, is_step
 
 RANGE = (-0.65, 0.75)
@@ -31,6 +32,7 @@ in high precision, which takes a thousand times as long.
 
 
 NO_LIMITS: Mapping[str, int] = MappingProxyType({})
+NO_WHOLE: Mapping[str, DType] = MappingProxyType({})
 
 
 def ranges_of(*graphs: SGraph) -> tuple[tuple[float, float], ...]:
@@ -44,29 +46,29 @@ def draw_inputs(
     seed: int,
     between: tuple[float, float] = RANGE,
     masks: frozenset[str] = frozenset(),
-    bools: frozenset[str] = frozenset(),
+    whole: Mapping[str, DType] = NO_WHOLE,
     compared: frozenset[str] = frozenset(),
     limits: Mapping[str, int] = NO_LIMITS,
 ) -> dict[str, Array]:
     """Random float64 inputs, the same for the same seed.
 
     About half of a mask tensor is 0, but never a full row. A bool tensor is 0 or 1, and a row of two elements or more
-    has both. A tensor that is compared with 0 is 0 at about half of its elements. Inputs with a limit are integers
-    from 0 to that limit - 1.
+    has both. Inputs of i8 and u8 are whole numbers. A tensor that is compared with 0 is 0 at about half of its
+    elements. Inputs with a limit are integers from 0 to that limit - 1.
     """
     rng = np.random.default_rng(seed)
     inputs = {name: _away_from_zero(rng.uniform(*between, shape)) for name, shape in shapes}
-    for name in sorted(masks - bools - compared):
+    for name in sorted(masks - whole.keys() - compared):
         keep = inputs[name]
         kept = rng.random(keep.shape) < 0.5
         if keep.ndim:
             rows = kept.reshape(-1, keep.shape[-1])
             rows[np.arange(len(rows)), np.arange(len(rows)) % keep.shape[-1]] = True
         inputs[name] = np.where(kept, keep, 0.0)
-    for name in sorted(compared - bools):
+    for name in sorted(compared - whole.keys()):
         inputs[name] = np.where(draw_bits(rng, inputs[name].shape), inputs[name], 0.0)
-    for name in sorted(bools):
-        inputs[name] = draw_bits(rng, inputs[name].shape).astype(np.float64)
+    for name, dtype in sorted(whole.items()):
+        inputs[name] = draw_for_trial(rng, inputs[name].shape, dtype)
     for name, limit in sorted(limits.items()):
         inputs[name] = rng.integers(limit, size=inputs[name].shape)
     return inputs

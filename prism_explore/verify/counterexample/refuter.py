@@ -119,8 +119,8 @@ class Refuter:
         self.program = program
         self._extents = Extents(program)
         graph = program.graph
-        self._drawn = masks_of(graph), graph.bool_inputs, compared_inputs(graph)
-        """The inputs that are masks, bools, and compared with 0."""
+        self._drawn = masks_of(graph), graph.whole_inputs, compared_inputs(graph)
+        """The inputs that are masks, whole numbers, and compared with 0."""
         self._ranges = ranges_of(graph)
         """The ranges of inputs at shared sizes, in the order of trial."""
         self._unsupported = exact_trials.unsupported_operator(program.graph)

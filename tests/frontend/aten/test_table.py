@@ -234,6 +234,28 @@ CASES = {
         lambda x, m: (x * m).sum(-1) + (x * x + m).mean(-1) * m.to(x.dtype)[..., 0],
         ("b 6 6", "bool b 6 6"),
     ),
+    "integers of 8 bits as numbers": (
+        lambda x, q, z: (x @ (q.to(x.dtype) - z.float()) + q * 0.5) * (q >= z) + x.masked_fill(q == z, 3.0),
+        ("f32 b 6 6", "i8 6 6", "i8 6 6"),
+    ),
+    "integers of 8 bits as wider integers": (
+        lambda x, q, z: x * (q.int() * z.int() - (z.long() + 3)) + (q.int() % 7) + (-q.to(torch.int16)) // 5 + q.sum(0),
+        ("f32 b 6 6", "u8 6 6", "i8 6 6"),
+    ),
+    "pairs of integers of 4 bits": (
+        lambda x, q: x + torch.stack([(q & 15).to(torch.int8) - 8, (q >> 4).to(torch.int8) - 8], -1).reshape(6, 6),
+        ("f32 b 6 6", "u8 6 3"),
+    ),
+    "shifted integers": (
+        lambda x, q: (
+            x * (torch.bitwise_left_shift(q.int(), 3) + torch.bitwise_right_shift(q, 2) - ((q >> 1 << 1) & 127))
+        ),
+        ("f32 b 6 6", "i8 6 6"),
+    ),
+    "numbers that are made integers": (
+        lambda x: (x * 300).clamp(-128, 127).to(torch.int8) * x + (x * 9).round().clamp(0, 4).to(torch.uint8).int(),
+        ("f32 b 6 6",),
+    ),
     "a bool mask with minus infinity": (lambda x, m: torch.exp(x.masked_fill(m, -INF)), ("b 6 6", "bool 6 6")),
     "attention with a bool mask": (
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
@@ -270,13 +292,16 @@ CASES = {
 }
 
 
+DTYPES = ("bool", "f32", "i8", "u8", "i64")
+
+
 def dims_of(shape):
     """The dims of a shape that may begin with a dtype."""
-    return shape.removeprefix("bool").removeprefix("f32").removeprefix("i64").split()
+    return [d for d in shape.split() if d not in DTYPES]
 
 
 def dtype_of(shape):
-    return next((d for d in ("bool", "f32", "i64") if shape.startswith(d)), "f64")
+    return next((d for d in DTYPES if shape.startswith(d)), "f64")
 
 
 def types_of(shapes):
@@ -297,8 +322,16 @@ def test_a_row_means_what_torch_computes(name):
             torch.rand([batch if d == "b" else int(d) for d in dims_of(s)], generator=draw, dtype=torch.float64) - 0.4
             for s in shapes
         ]
-        given = [x > 0 if s.startswith("bool") else x for x, s in zip(given, shapes, strict=True)]
-        given = [(x > 0).long() + (x > 0.3) if s.startswith("i64") else x for x, s in zip(given, shapes, strict=True)]
+        for n, shape in enumerate(shapes):
+            match dtype_of(shape):
+                case "bool":
+                    given[n] = given[n] > 0
+                case "i8":
+                    given[n] = (given[n] * 200).to(torch.int8)
+                case "u8":
+                    given[n] = (given[n] * 400).abs().to(torch.uint8)
+                case "i64":
+                    given[n] = (given[n] > 0).long() + (given[n] > 0.3)
         if "argument" in name and "bool" not in name:
             # A mask of zeros and other values without an empty row.
             given[-1] = (given[-1] > 0) * given[-1]
@@ -350,7 +383,12 @@ def test_every_row_is_met_by_a_case():
         (lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.1), ("b 2 4 8",), "dropout inside attention"),
         (lambda x: x.half() * 2, ("b 4",), "a cast to torch.float16"),
         (lambda x: x.long() * 2, ("b 4",), "a cast to torch.int64"),
-        (lambda x: x * (torch.arange(x.shape[0])[:, None] & 1), ("b 4",), "a bitwise operator on integers"),
+        (lambda x: x * (torch.arange(x.shape[0])[:, None] & 5), ("b 4",), "a bitwise operator on integers"),
+        (lambda q: (q - 1).float(), ("u8 4 4",), "sub of uint8, whose results are from -1 to 254 and may wrap around"),
+        (lambda q: (q * q).float(), ("i8 4 4",), "mul of int8, whose results are from -16256 to 16384"),
+        (lambda q: q.to(torch.int8).float(), ("u8 4 4",), "a cast to torch.int8"),
+        (lambda x: x.to(torch.uint8).float(), ("4 4",), "clamp from 0 to 255 first"),
+        (lambda q, n: (q >> n).float(), ("i8 4 4", "i8 4 4"), "a shift by a tensor"),
         (lambda x: x[:, torch.tensor([-1, 0])] * 2, ("b 4",), "positions on both sides of 0"),
         (lambda x: x.masked_fill(x > 0, -INF), ("b 4",), "may be infinite where a mask covers it"),
         (lambda x: x[::2] * 2, ("b 4",), "a step of 2 over a dim of b|could not trace"),

@@ -62,7 +62,16 @@ class _Tile(ir.types.Type):
 _TILE = _Tile()
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
-STORED: dict[DType, ir.Type] = {"f32": F32, "f16": ir.HalfType(), "bf16": I16, "bool": I8, "i64": I64, "i32": I32}
+STORED: dict[DType, ir.Type] = {
+    "f32": F32,
+    "f16": ir.HalfType(),
+    "bf16": I16,
+    "bool": I8,
+    "i8": I8,
+    "u8": I8,
+    "i64": I64,
+    "i32": I32,
+}
 """The LLVM type of each dtype in memory; a bfloat16 is stored as the upper half of a float32."""
 POINTER = ir.PointerType()
 REASSOCIATE = ("reassoc",)
@@ -285,8 +294,10 @@ class FunctionBuilder:
             case "bf16":
                 bits = self.llvm.zext(value, _with_element(value, I32))
                 return self.llvm.bitcast(self.llvm.shl(bits, _constant_like(bits, 16)), _with_element(value, F32))
-            case "bool":
+            case "bool" | "u8":
                 return self.llvm.uitofp(value, _with_element(value, F32))
+            case "i8":
+                return self.llvm.sitofp(value, _with_element(value, F32))
             case _:
                 return value
 
@@ -303,8 +314,10 @@ class FunctionBuilder:
                 is_nan = self.llvm.fcmp_unordered("uno", value, value)
                 upper = self.llvm.lshr(self.llvm.select(is_nan, quiet, rounded), _constant_like(bits, 16))
                 return self.llvm.trunc(upper, _with_element(value, I16))
-            case "bool":
+            case "bool" | "u8":
                 return self.llvm.fptoui(value, _with_element(value, I8))
+            case "i8":
+                return self.llvm.fptosi(value, _with_element(value, I8))
             case _:
                 return value
 

@@ -1,0 +1,55 @@
+"""Random values of inputs whose elements are whole numbers, for trials, float assessments and timings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_explore.ir.tensors import WHOLE_NUMBERS, DType, numpy_dtype
+
+_SMALL = 3
+_SHARE_OF_SMALL = 0.75
+
+
+def draw_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """Random truth values; a row of two elements or more has both."""
+    bits = rng.random(shape) < 0.5
+    if bits.ndim and bits.size:
+        rows = bits.reshape(-1, shape[-1])
+        at = np.arange(len(rows))
+        rows[at, (at + 1) % shape[-1]] = False
+        rows[at, at % shape[-1]] = True
+    return bits
+
+
+def draw_whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> npt.NDArray[Any]:
+    """Random numbers of a dtype, all equally likely; truth values as `draw_bits` gives them.
+
+    Args:
+        rng: the source of randomness.
+        shape: of the result.
+        dtype: one of `WHOLE_NUMBERS`.
+
+    Returns:
+        An array of that dtype.
+    """
+    if dtype == "bool":
+        return draw_bits(rng, shape)
+    low, high = WHOLE_NUMBERS[dtype]
+    return rng.integers(low, high, shape, numpy_dtype(dtype), endpoint=True)
+
+
+def draw_for_trial(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> npt.NDArray[np.float64]:
+    """The same for comparisons of programs: mostly of small magnitude, so that exponentials of sums are finite.
+
+    Args:
+        rng: the source of randomness.
+        shape: of the result.
+        dtype: one of `WHOLE_NUMBERS`.
+    """
+    if dtype != "bool" and rng.random() < _SHARE_OF_SMALL:
+        low, high = WHOLE_NUMBERS[dtype]
+        return rng.integers(max(low, -_SMALL), min(high, _SMALL), shape, endpoint=True).astype(np.float64)
+    return draw_whole_numbers(rng, shape, dtype).astype(np.float64)
