@@ -24,7 +24,7 @@ from prism_explore.ir.analysis.masked_entries import masked_entries
 from prism_explore.ir.analysis.value_ranges import are_whole, value_ranges
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.elementwise import BITS, CASTS
-from prism_explore.ir.ops import Band, Binary, Concat, Expand, Input, Permute, Reshape, Scan, Slice, Unary
+from prism_explore.ir.ops import Band, Binary, Concat, Expand, Input, KernelOp, Permute, Reshape, Scan, Slice, Unary
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import (
     DTYPE_OF_NAME,
@@ -676,7 +676,7 @@ class Translation:
                 return self._nonzero(tensor) if holds else self.build.unary("is_zero", tensor, self.line)
             case DiagonalBand(low, high):
                 rows, columns = mask.dims[-2:]
-                band = self._existing_or_new(Band(rows, columns, low, high, "bool"))
+                band = self.existing_or_new(Band(rows, columns, low, high, "bool"))
                 return band if holds else self.build.unary("is_zero", band, self.line)
 
     def scaled_indicator(self, mask: MaskedConstant, if_true: Fraction, if_false: Fraction) -> int:
@@ -759,13 +759,13 @@ class Translation:
 
     def _band(self, x: int, mask: MaskedConstant, within: DiagonalBand) -> int:
         rows, columns = mask.dims[-2:]
-        return self._existing_or_new(Band(rows, columns, within.low, within.high, self.build.type_of(x).dtype))
+        return self.existing_or_new(Band(rows, columns, within.low, within.high, self.build.type_of(x).dtype))
 
-    def _existing_or_new(self, op: Band) -> int:
-        for n, node in enumerate(self.build.nodes):
-            if node.op == op:
-                return n
-        return self.build.add(op, line=self.line)
+    def existing_or_new(self, op: KernelOp, *args: int) -> int:
+        """The position of an operator on these operands; a new one if there is none."""
+        existing = (n for n, node in enumerate(self.build.nodes) if (node.op, node.args) == (op, args))
+        found = next(existing, None)
+        return self.build.add(op, *args, line=self.line) if found is None else found
 
     def _complement(self, keep: int) -> int:
         minus = self.build.unary("neg", keep, self.line)

@@ -24,7 +24,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Binary, Input, Reduce
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import INTEGERS
+from prism_explore.ir.tensors import INTEGERS, NAMES, WHOLE_NUMBERS
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Cause, Parameters, Refuted, Unknown, Verified
 from prism_explore.verify.prover import Prover
@@ -169,9 +169,10 @@ def _drawn(
     for at in np.ndindex(*out.shape):
         if given.name in limits:
             out[at] = r.randrange(limits[given.name])
-        elif given.type.dtype == "bool":
-            bit = r.randrange(2)
-            out[at] = Exact(bit) if compares else Residue(bit, bit)
+        elif given.type.dtype in WHOLE_NUMBERS:
+            low, high = WHOLE_NUMBERS[given.type.dtype]
+            number = r.randint(low, high)
+            out[at] = Exact(number) if compares else Residue(number % LARGE_PRIME, number % SMALL_PRIME)
         elif compares:
             out[at] = Exact(r.choice(RATIONALS))
         else:
@@ -240,9 +241,7 @@ def _in_torch(
 
     tensors = {name: torch.tensor(x) for name, x in given.items()}
     expected = in_torch(program.graph, tensors, shapes)
-    stored = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16, "bool": torch.bool}
-    stored |= {"i64": torch.int64, "i32": torch.int32}
-    found = kernel(*(tensors[i.name].to(stored[i.type.dtype]) for i in program.inputs))
+    found = kernel(*(tensors[i.name].to(getattr(torch, NAMES[i.type.dtype])) for i in program.inputs))
     return expected.double().numpy(), found.double().numpy()
 
 

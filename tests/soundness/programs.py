@@ -19,8 +19,9 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.journal import Journal
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.dims import ONE, ZERO, dim
-from prism_explore.ir.elementwise import BINARY, REAL, UNARY
+from prism_explore.ir.elementwise import BINARY, CASTS, REAL, UNARY
 from prism_explore.ir.graph import SGraph
+from prism_explore.ir.interpreter.whole_numbers import draw_for_trial
 from prism_explore.ir.ops import (
     REDUCE_FNS,
     SCALAR_FNS,
@@ -45,7 +46,7 @@ from prism_explore.ir.ops import (
     op_name,
 )
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import DType, TensorType
+from prism_explore.ir.tensors import WHOLE_NUMBERS, DType, TensorType
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Family
 from tests.generate.programs import MACHINE
@@ -71,6 +72,17 @@ def _in_domain(t: Draft, fn: str, x: int, r: Rng) -> int:
 
 def _unary(fn: str) -> Step:
     return lambda t, x, r: t.compute(Unary(fn), _in_domain(t, fn, x, r))
+
+
+def _to_whole(fn: str) -> Step:
+    """A cast to integers, of whole numbers that fit."""
+    low, high = WHOLE_NUMBERS[CASTS[fn]]
+
+    def step(t: Draft, x: int, r: Rng) -> int:
+        within = t.compute(Scalar("min", Fraction(high)), t.compute(Scalar("max", Fraction(low)), x))
+        return t.compute(Unary(fn), t.compute(Unary("round"), within))
+
+    return step
 
 
 def _scalar(fn: Any) -> Step:
@@ -132,7 +144,7 @@ def _along(make: Callable[[int], Any]) -> Step:
 
 
 OPERATORS: Mapping[str, Step] = {
-    **{fn: _unary(fn) for fn in UNARY},
+    **{fn: _to_whole(fn) if fn in ("to_i8", "to_u8") else _unary(fn) for fn in UNARY},
     **{f"{fn}_scalar": _scalar(fn) for fn in SCALAR_FNS},
     **{fn: _binary(fn) for fn in BINARY if fn != "mask"},
     **{f"reduce {fn}": _along(lambda d, fn=fn: Reduce(fn, d)) for fn in REDUCE_FNS},  # type: ignore[misc]
@@ -182,7 +194,8 @@ def _attempt(wanted: str, r: Rng) -> SGraph:
         low, high = r.choice(((None, ZERO), (ZERO, None), (ZERO - 1, ONE), (ZERO - 2, ZERO)))
         t.keep.add(t.put(Band(n, k, low, high), (), (n, k)))
     if r.random() < 0.25:
-        t.keep.add(t.put(Input("c", TensorType((n, k), "bool")), (), (n, k)))
+        whole: DType = r.choice(("bool", "bool", "i8", "u8"))
+        t.keep.add(t.put(Input("c", TensorType((n, k), whole)), (), (n, k)))
     steps = [r.choice(NAMES) for _ in range(r.choice((1, 2, 3, 4, 5)))]
     steps.insert(r.randrange(len(steps) + 1), wanted)
     last = 0
@@ -354,6 +367,9 @@ def drawn_inputs(
         if given.type.dtype == "bool":
             kept = rng.random(shape) < 0.5
             found[given.name] = np.where(rng.random((*shape[:-1], 1)) < 0.2, False, kept).astype(np.float64)
+            continue
+        if given.type.dtype in WHOLE_NUMBERS:
+            found[given.name] = draw_for_trial(rng, shape, given.type.dtype)
             continue
         if given.name in limits:
             found[given.name] = rng.integers(0, limits[given.name], shape)

@@ -24,6 +24,7 @@ from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_la
 from prism_explore.frontend.lower_aten import INTEGER_RANGES, LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
+from prism_explore.ir.ops import Scalar, Unary
 from prism_explore.ir.tensors import DType, broadcast, dtype_name
 
 
@@ -86,8 +87,7 @@ def _low_bits(t: Translation, x: Any, size: Fraction) -> Value:
     tensor = t.tensor(x)
     if 0 <= t.range_of(tensor)[0] <= t.range_of(tensor)[1] < size:
         return tensor
-    above = t.build.scalar("mul", t.build.unary("floor", t.build.scalar("mul", tensor, 1 / size)), size)
-    found = t.build.binary("sub", tensor, above, t.line)
+    found = t.build.binary("sub", tensor, t.build.scalar("mul", _floor_of(t, tensor, 1 / size), size), t.line)
     t.known_ranges[found] = (0.0, float(size - 1))
     return found
 
@@ -99,7 +99,12 @@ def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
         raise t.unsupported("a shift by a tensor", "shift by a number")
     if not to_right:
         return t.build.scalar("mul", t.tensor(x), Fraction(2 ** int(count)), t.line)
-    return t.build.unary("floor", t.build.scalar("mul", t.tensor(x), Fraction(1, 2 ** int(count))), t.line)
+    return _floor_of(t, t.tensor(x), Fraction(1, 2 ** int(count)))
+
+
+def _floor_of(t: Translation, tensor: int, factor: Fraction) -> int:
+    """A product with a number rounded down; the high and the low bits of an integer share it."""
+    return t.existing_or_new(Unary("floor"), t.existing_or_new(Scalar("mul", factor), tensor))
 
 
 def _floor_divide(t: Translation, x: Any, y: Any) -> Value:

@@ -1,6 +1,7 @@
 """Integers of 8 bits are numbers: exact on load, float32 arithmetic; views of them are stored as they are."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ import prism_explore as px
 from prism_explore.codegen.cpu.llvm.builder import Memory
 from prism_explore.codegen.cpu.load import load_plan
 from prism_explore.codegen.cpu.plan import plan
+from prism_explore.frontend.export import trace
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import NAMES, WHOLE_NUMBERS, numpy_dtype
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Parameters
 from tests.codegen.corpus import CASES
 from tests.codegen.cpu.llvm.test_builder import call
@@ -87,26 +90,27 @@ def linear_int8(x, q, s):
 
 
 def linear_int4(x, q, s):
-    numbers = torch.stack([q & 15, q >> 4], -1).reshape(16, 64) - 8.0
-    return x @ (numbers.reshape(16, 2, 32) * s[:, :, None]).reshape(16, 64).T
+    numbers = torch.stack([q & 15, q >> 4], -1).reshape(4, 8) - 8.0
+    return x @ (numbers.reshape(4, 2, 4) * s[:, :, None]).reshape(4, 8).T
 
 
 @pytest.mark.parametrize(
     ("code", "inputs"),
     [
-        (linear_int8, {"x": px.T("b", 64), "q": px.T(48, 64, dtype="i8"), "s": px.T(48)}),
-        (linear_int4, {"x": px.T("b", 64), "q": px.T(16, 32, dtype="u8"), "s": px.T(16, 2)}),
+        (linear_int8, {"x": px.T("b", 8), "q": px.T(24, 8, dtype="i8"), "s": px.T(24)}),
+        (linear_int4, {"x": px.T("b", 8), "q": px.T(4, 4, dtype="u8"), "s": px.T(4, 2)}),
     ],
     ids=["int8 per channel", "int4 in groups"],
 )
 def test_a_search_with_quantized_weights_ends_with_a_kernel_that_reads_them(code, inputs, tmp_path):
-    common = {"target": machine(), "at": {"b": 3}, "budget": QUICK, "baselines": ("torch eager",)}
+    space = replace(default_space(trace(code, inputs).program), nodes=100)
+    common = {"target": machine(), "at": {"b": 3}, "space": space, "budget": QUICK, "baselines": ("torch eager",)}
     with px.Session(code, inputs=inputs, **common) as sess:
         best = sess.best()
     draw, shape = torch.Generator().manual_seed(0), [d.value({}) for d in inputs["q"].dims]
     low, high = WHOLE_NUMBERS[inputs["q"].dtype]
     q = torch.randint(low, high + 1, shape, generator=draw).to(getattr(torch, NAMES[inputs["q"].dtype]))
-    x = torch.randn(3, 64, generator=draw)
+    x = torch.randn(3, 8, generator=draw)
     s = torch.rand([d.value({}) for d in inputs["s"].dims], generator=draw)
 
     wanted = code(x.double(), q, s.double())
