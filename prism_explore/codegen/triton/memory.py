@@ -139,15 +139,16 @@ class GlobalMemory:
         return self.load_address(j, load.operand, address, section)
 
     def load_address(self, j: int, operand: int, address: str, section: Section) -> TileValue:
-        """%j loaded from these addresses; 16-bit elements are converted where something else than a product reads."""
+        """%j loaded from these addresses; as they are, 16-bit elements are only read by products in their dtype."""
         plan, shape = self.plan, self.plan.shapes[j]
         mask = self.tiles.tile_mask(shape)
         text = call_text("tl.load", [address, *([f"mask={mask}", "other=0.0"] if mask else [])], LOAD_COLUMNS)
         wanted = self.pointers[operand].removesuffix("_ptr")
         zero = (True,) * len(shape)
-        if plan.types[j].dtype in ("f32", "f64"):
+        dtype = plan.types[j].dtype
+        if dtype in ("f32", "f64"):
             return TileValue(self.tiles.assign(section, wanted, text), shape, zero)
-        read_by_dot = [r in plan.dots for r in consumers(plan.block.nodes)[j]]
+        read_by_dot = [r in plan.dots and plan.types[r].dtype == dtype for r in consumers(plan.block.nodes)[j]]
         if not any(read_by_dot):
             return TileValue(self.tiles.assign(section, wanted, f"{text}.to(tl.float32)"), shape, zero)
         loaded = self.tiles.assign(section, wanted, text)

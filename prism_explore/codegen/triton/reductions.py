@@ -12,7 +12,6 @@ from typing import TypeAlias
 from prism_explore.codegen.triton.function_table import TRITON_DTYPE, finish_reduction
 from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.tile_values import LOWEST, TileValue, TileValues, axis_and_zero
-from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, ReduceFn, ScanFn
 from prism_explore.ir.tensors import DType
 
@@ -165,17 +164,19 @@ class Reductions:
             right = f"{b.name}[{', '.join((*':' * (len(b.shape) - 2), 'None', ':', ':'))}]"
             text = f"tl.sum({left} * {right}, axis={rank - 1})"
             return (f"{total} + {text}" if total else text), zero
-        arguments = [self._dot_operand(v, plan.shapes[j], plan.types[j].dtype) for v in (a, b)]
+        arguments = [self._dot_operand(v, plan.types[n].dtype, j) for v, n in ((a, x), (b, y))]
         if total:
             arguments.append(total)
         if plan.types[j].dtype == "f32":
             arguments.append('input_precision="ieee"')
         return f"tl.dot({', '.join(arguments)})", zero
 
-    def _dot_operand(self, value: TileValue, result: AxisNames, dtype: DType) -> str:
-        """An operand of `tl.dot`: in the result's dtype, with the result's batch dims."""
-        text = value.unconverted or value.name
-        if dtype != "f32" and not value.unconverted:
+    def _dot_operand(self, value: TileValue, stored: DType, j: int) -> str:
+        """An operand of `tl.dot`, stored in some dtype: in the dtype of the product %j, with its batch dims."""
+        result, dtype = self.plan.shapes[j], self.plan.types[j].dtype
+        as_loaded = value.unconverted if stored == dtype else ""
+        text = as_loaded or value.name
+        if dtype != "f32" and not as_loaded:
             text = f"{text}.to({TRITON_DTYPE[dtype]})"
         batch = result[:-2]
         if batch and (len(value.shape) < len(result) or value.shape[:-2] != batch):

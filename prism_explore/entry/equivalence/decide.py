@@ -27,7 +27,7 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import NAMES, WHOLE_NUMBERS, TensorType
+from prism_explore.ir.tensors import NAMES, WHOLE_NUMBERS, DType, TensorType
 from prism_explore.pipeline.stages import Cause, Counterexample, Refuted, Unknown, Verified
 from prism_explore.verify.counterexample.float_errors import UNBOUNDED, contains, is_mask
 from prism_explore.verify.counterexample.high_precision import NotReal, run_both
@@ -251,7 +251,7 @@ def _in_torch(sides: Sides, witness: Witness, place: str) -> Witness | None:
     if sizes is None:
         return None
     given = {k: x for k, x in witness.inputs.items() if k in sides.variables}
-    whole = {k: t.dtype for k, t in sides.variables.items() if t.dtype in WHOLE_NUMBERS}
+    whole: dict[str, DType] = {k: t.dtype for k, t in sides.variables.items() if t.dtype in WHOLE_NUMBERS}
     inputs = {k: x.astype(NAMES[whole[k]]) if k in whole else x for k, x in given.items()}
     both = [run_side(side, inputs) for side in (sides.left, sides.right)]
     values = [leaf.value for ran in both if isinstance(ran, Ran) for leaf in ran.leaves if leaf.place == place]

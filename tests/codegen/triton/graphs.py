@@ -57,3 +57,19 @@ GRAPHS = {name: case.text for name, case in read("triton").items()}
 GATED_MLP, LORA, ATTENTION, BIAS = (GRAPHS[name] for name in ("gated_mlp", "lora", "attention", "bias"))
 SEVERAL_HEADS, SPLIT = GRAPHS["several_heads"], GRAPHS["split"]
 REDUCTIONS, EVERY_FUNCTION = GRAPHS["reductions"], GRAPHS["every_function"]
+
+WHOLE_NUMBERS = """sgraph
+  x = input f32[b, 64]
+  q = input i8[64, 32]
+  s = input f32[32]
+  %3 = custom(x, q, s) grid[x=gx] loop[i=f]
+    %0 = load(0, imap=[-], fmap=1)
+    %1 = load(1, imap=[1], fmap=0)
+    %2 = matmul(%0, %1)
+    %3 = accum_sum(%2)
+    %4 = load(2, imap=[0])
+    %5 = mul(%3, %4)
+    %6 = store(%5, omap=[1])
+  return %3
+"""
+"""A product with a weight of another dtype, scaled per column."""

@@ -73,6 +73,10 @@ def test_products_in_16_bits_are_on_tensor_cores_and_exact_ones_in_float32_are_n
         (CAUSAL_FLASH, {"h": 2, "m": 40, "d": 64, "s": 96, "e": 32, "gy": 2, "f": 4}),
         (SPLIT_KV, {"m": 16, "d": 64, "s": 128, "e": 64, "gx": 2, "f": 2, "gy": 2}),
         (LATEST, {"b": 32, "d": 48, "gx": 2, "f": 4}),
+        *(
+            (graphs.WHOLE_NUMBERS.replace("f32", x).replace("i8", q), {"b": 32, "gx": 2, "f": 2})
+            for x, q in (("f32", "i8"), ("bf16", "u8"), ("f32", "bf16"))
+        ),
     ],
 )
 def test_the_other_programs_compile_too(compiler, arch, text, numbers):

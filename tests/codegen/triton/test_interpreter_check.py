@@ -62,6 +62,12 @@ def agrees(graph, numbers, interpreter, seed=0):
     assert found.agrees, found
 
 
+@pytest.mark.parametrize("dtype", ["i8", "u8"])
+@pytest.mark.parametrize("b", [5, 32])
+def test_integers_of_8_bits_are_numbers(interpreter, dtype, b):
+    agrees(parse(graphs.WHOLE_NUMBERS.replace("i8", dtype)), {"b": b, "gx": 2, "f": 2}, interpreter)
+
+
 # ---------------------------------------------------------------- the programs of the search
 @pytest.mark.parametrize("weight", [True, False])
 @pytest.mark.parametrize("eps", [True, False])
