@@ -185,7 +185,8 @@ def _problems(folder: Path, reference: Whole, owed: int, has_ended: bool) -> Ite
     else:
         held = ()
     cached = {p.name for suffix in (".prism", *SUFFIXES) for p in (folder / "cache").glob(f"*{suffix}")}
-    known = {SAVED, OTHER, DATABASE, STACKS, "here", "tmp", "cache", "torch", *cached}
+    journal = f"{DATABASE}-journal"  # one without a page that was written; SQLite deletes it at its next write
+    known = {SAVED, OTHER, DATABASE, journal, STACKS, "here", "tmp", "cache", "torch", *cached}
     ours = (p for p in folder.rglob("*") if not p.is_relative_to(folder / "torch"))
     if left := [str(p.relative_to(folder)) for p in ours if p.name not in known]:
         yield f"files {left} are left"
