@@ -112,6 +112,7 @@ def refuse_other_hosts(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive, the style of docstrings, and the check at the end."""
+    app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("engine-table", EngineTable)
     app.connect("autodoc-process-docstring", google_style)
     app.connect("build-finished", refuse_other_hosts)

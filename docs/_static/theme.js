@@ -1,5 +1,6 @@
 // Pictures and recordings follow the theme of the page, which a reader may switch. Scenes read the attribute
-// `data-jp-theme-light`. The page inside a frame asks the system, so the answer is put into its text.
+// `data-jp-theme-light`. The page inside a frame has no page around it that it may read, and asks the system, so both
+// answers are put into its text.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const recordings = new Map(); // of a frame, its page as it was made
 let shownDark = dark.matches;
@@ -15,7 +16,8 @@ function follow() {
     frame.srcdoc = recordings
       .get(frame)
       .replaceAll(/\(prefers-color-scheme: ?dark\)/g, isDark ? "all" : "not all")
-      .replaceAll("color-scheme: light dark", `color-scheme: ${isDark ? "dark" : "light"}`);
+      .replaceAll("color-scheme: light dark", `color-scheme: ${isDark ? "dark" : "light"}`)
+      .replace("<body>", `<body data-jp-theme-light="${!isDark}">`);
   }
 }
 
