@@ -125,7 +125,9 @@ def elementwise() -> str:
         (code(f.name), code(f.torch_name), code(f.definition) if f.definition else "none", f.lowering, _properties(f))
         for f in UNARY.values()
     )
-    binary = ((code(f.name), code(f.torch.format("x", "y")), "yes" if f.is_commutative else "no") for f in BINARY.values())
+    binary = (
+        (code(f.name), code(f.torch.format("x", "y")), "yes" if f.is_commutative else "no") for f in BINARY.values()
+    )
     composite = ((code(f.name), code(f.formula), _defaults(f.parameters)) for f in COMPOSITE.values())
     return "\n\n".join(
         (
