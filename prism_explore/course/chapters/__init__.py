@@ -11,6 +11,7 @@ from prism_explore.course.chapters import (
     kernels_inside_kernels,
     one_graph_many_programs,
     proved_unknown_refuted,
+    same_search_two_runs,
     search_that_found_nothing,
     ten_minutes,
     why_was_this_pruned,
@@ -30,6 +31,7 @@ EXERCISES: Mapping[str, Exercise] = {
         proved_unknown_refuted,
         from_family_to_fast,
         search_that_found_nothing,
+        same_search_two_runs,
     )
     for exercise in chapter.EXERCISES
 }
