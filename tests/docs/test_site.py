@@ -31,6 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
+@pytest.mark.slow
 def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
     assert list(remote_resources(site)) == []
 
@@ -54,6 +55,7 @@ def test_what_another_host_serves_is_found(page: str, tmp_path: Path) -> None:
     assert "a.org" in address
 
 
+@pytest.mark.slow
 def test_the_reference_has_every_public_name(site: Path) -> None:
     inventory = InventoryFile.loads((site / "objects.inv").read_bytes(), uri="")
     named = {item for kind, items in inventory.data.items() if kind.startswith("py:") for item in items}
@@ -61,6 +63,7 @@ def test_the_reference_has_every_public_name(site: Path) -> None:
     assert {f"prism_explore.{name}" for name in px.__all__} <= named
 
 
+@pytest.mark.slow
 def test_each_chapter_and_recipe_has_a_page(site: Path) -> None:
     sources = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
     pages = {path.stem for path in site.rglob("*.html")}
@@ -68,6 +71,7 @@ def test_each_chapter_and_recipe_has_a_page(site: Path) -> None:
     assert {path.stem for path in sources} <= pages
 
 
+@pytest.mark.slow
 def test_tables_of_the_engine_are_printed_whole(site: Path) -> None:
     from prism_explore.generate.pruning.rules import RULES
     from prism_explore.verify.axioms import AXIOMS, CONDITIONS
