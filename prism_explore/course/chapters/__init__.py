@@ -15,6 +15,7 @@ from prism_explore.course.chapters import (
     search_that_found_nothing,
     ten_minutes,
     why_was_this_pruned,
+    you_are_the_heuristic,
 )
 from prism_explore.course.exercise import Exercise
 from prism_explore.errors import PrismError
@@ -30,6 +31,7 @@ EXERCISES: Mapping[str, Exercise] = {
         egraphs_step_by_step,
         proved_unknown_refuted,
         from_family_to_fast,
+        you_are_the_heuristic,
         search_that_found_nothing,
         same_search_two_runs,
     )
