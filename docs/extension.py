@@ -43,7 +43,7 @@ _AFTER = """for search, handle in shown_searches:
 
 
 class EngineTable(SphinxDirective):
-    """Prints a table of the engine: `{engine-table} axioms`."""
+    """Prints a table of the engine on a page in Markdown: `{engine-table} axioms`."""
 
     required_arguments = 1
 
