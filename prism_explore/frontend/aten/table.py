@@ -17,6 +17,7 @@ from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
 from prism_explore.frontend.aten.lookups import LOOKUP_ROWS
 from prism_explore.frontend.aten.norms import NORM_ROWS
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
+from prism_explore.frontend.aten.quantized import QUANTIZED_ROWS
 from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS, steps_in
 from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduced, reduction
 from prism_explore.frontend.aten.resample import RESAMPLE_ROWS
@@ -599,6 +600,7 @@ ROWS: tuple[Row, ...] = (
     Row("min", "min", _extremum("min", "minimum", minimum)),
     *REDUCTION_ROWS,
     *NORM_ROWS,
+    *QUANTIZED_ROWS,
     *ATTENTION_ROWS,
     *VIEW_ROWS,
     *REARRANGE_ROWS,

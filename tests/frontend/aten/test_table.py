@@ -10,6 +10,7 @@ from operator import attrgetter
 import numpy as np
 import pytest
 import torch
+import torch.ao.quantization.fx._decomposed  # registers `torch.ops.quantized_decomposed`
 import torch.nn.functional as F
 
 from prism_explore.errors import UnsupportedOperator
@@ -58,6 +59,8 @@ def spelled(name: str, domain: Interval = REAL):
     inside = {-1.0: torch.tanh, 0.0: lambda x: x * x + 0.5}.get(domain.low, lambda x: x)
     return lambda x: attrgetter(name)(torch)(inside(x))
 
+
+DECOMPOSED = torch.ops.quantized_decomposed
 
 CASES = {
     **FURTHER_CASES,
@@ -256,6 +259,25 @@ CASES = {
         lambda x: (x * 300).clamp(-128, 127).to(torch.int8) * x + (x * 9).round().clamp(0, 4).to(torch.uint8).int(),
         ("f32 b 6 6",),
     ),
+    "a product with a quantized weight": (
+        lambda x, q, s: torch._weight_int8pack_mm(x.float(), q, s.float()),
+        ("f32 6 64", "i8 16 64", "f32 16"),
+    ),
+    "quantized per tensor": (
+        lambda x, q: (
+            x.float() @ DECOMPOSED.dequantize_per_tensor(q, 0.5, 3, -128, 127, torch.int8)
+            + DECOMPOSED.quantize_per_tensor(x.float(), 0.25, 7, 0, 9, torch.uint8)
+        ),
+        ("f32 6 6", "i8 6 6"),
+    ),
+    "quantized per channel": (
+        lambda x, q, s, z: (
+            DECOMPOSED.dequantize_per_channel(q, s, z, 1, -128, 127, torch.int8)
+            + DECOMPOSED.dequantize_per_channel(q, s, None, 0, -128, 127, torch.int8)
+            + DECOMPOSED.quantize_per_channel(x.float(), s.abs() + 1, torch.zeros(6).long(), 0, -3, 3, torch.int8)
+        ),
+        ("f32 6 6", "i8 6 6", "f32 6", "f32 6"),
+    ),
     "a bool mask with minus infinity": (lambda x, m: torch.exp(x.masked_fill(m, -INF)), ("b 6 6", "bool 6 6")),
     "attention with a bool mask": (
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
@@ -341,7 +363,9 @@ def test_a_row_means_what_torch_computes(name):
         found = evaluate(made.program, inputs)
 
         assert wanted.shape == found.shape
-        np.testing.assert_allclose(wanted, found, rtol=1e-12, atol=1e-14)
+        # What only float32 can do in torch, as its quantized operators, is rounded there.
+        bounds = {"rtol": 1e-5, "atol": 1e-5} if wanted.dtype == np.float32 else {"rtol": 1e-12, "atol": 1e-14}
+        np.testing.assert_allclose(wanted, found, **bounds)
 
 
 class Noted(dict[str, Row]):
