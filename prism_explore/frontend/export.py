@@ -111,7 +111,7 @@ class TracedResults:
     lines: tuple[str, ...]
     """Per node the line of code that it comes from."""
     positions: tuple[int, ...]
-    """Of each result that is not None."""
+    """Of each result that is a tensor or a number."""
     bindings: tuple[Binding, ...]
     """Of the inputs that are read."""
 
@@ -342,9 +342,13 @@ def tensor_type(example: Any, name: str) -> TensorType:
     if (layout := str(getattr(example, "layout", "torch.strided"))) != "torch.strided":
         raise ShapeError(f"argument {name!r} is {layout.removeprefix('torch.')}; pass a dense tensor, x.to_dense()")
     if kind not in DTYPE_OF_NAME:
-        raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(DTYPE_OF_NAME)}")
+        advice = "pass torch.view_as_real(x)" if kind.startswith("complex") else "convert it before the call"
+        raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(DTYPE_OF_NAME)}. {advice}")
     if 0 in shape:
-        raise ShapeError(f"argument {name!r} has the shape {tuple(shape)}: no elements; a search needs sizes from 1 on")
+        raise ShapeError(
+            f"argument {name!r} has the shape {tuple(shape)}: no elements; a search needs sizes from 1 on. Declare "
+            "a size from 1 on; for a size of 0 call the torch code"
+        )
     dims = tuple(dim(int(n)) for n in shape)
     return TensorType(dims, DTYPE_OF_NAME[kind], *layout_of(dims, tuple(map(int, shape)), _strides_of(example)))
 

@@ -542,13 +542,18 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
             return t.as_integer(x, kind)
         case _ if kind in TORCH_DTYPES:
             t.check_cast(x, named[0])
-            return value
+            return _as_number(t, value)
         case _:
             raise t.unsupported(f"a cast to {named[0]}")
 
 
 def _like(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
-    return t.value(x)
+    return _as_number(t, t.value(x))
+
+
+def _as_number(t: Translation, value: Value) -> Value:
+    """The value, which no integer argument is: torch makes numbers of these, and kernels read them."""
+    return value if t.integers(value) is None else t.at(value)
 
 
 def _rrelu(t: Translation, x: Any, low: Any = 1 / 8, high: Any = 1 / 3, training: bool = False, *_: Any) -> Value:
