@@ -29,6 +29,7 @@ from prism_explore.ir.ops import (
     Node,
     Op,
     ParallelDim,
+    Permute,
     Reshape,
     Result,
     RunningMax,
@@ -122,8 +123,8 @@ class SGraph:
         types, found = self.types(), dict[str, dict[Dim, None]]()
         for node in self.nodes:
             if isinstance(node.op, Lookup):
-                integers = self.nodes[node.args[1]].op
-                assert isinstance(integers, Input), "`_check_node` requires it"
+                integers = integer_input(self.nodes, node.args[1])
+                assert integers is not None, "`_check_node` requires it"
                 found.setdefault(integers.name, {})[types[node.args[0]].dims[node.op.dim]] = None
         return {name: tuple(sizes) for name, sizes in found.items()}
 
@@ -405,9 +406,9 @@ def _check_node(nodes: Sequence[Node], node: Node, position: int) -> None:
             pass
     check_args(node, position, where)
     for n, a in enumerate(node.args):
-        integers = _integer_input(nodes[a].op)
+        integers = integer_input(nodes, a)
         is_place = isinstance(node.op, Lookup) and n == 1
-        if integers is not None and not is_place:
+        if integers is not None and not is_place and not isinstance(node.op, Permute):
             raise ShapeError(
                 f"{where}: {op_name(node.op)} reads {integers.name!r}, of dtype {integers.type.dtype}; only lookups "
                 "read integers, as positions in another tensor"
@@ -416,7 +417,11 @@ def _check_node(nodes: Sequence[Node], node: Node, position: int) -> None:
             raise ShapeError(f"{where}: a lookup's positions are an input of dtype i64 or i32; %{a} is none")
 
 
-def _integer_input(op: Op) -> Input | None:
+def integer_input(nodes: Sequence[Node], position: int) -> Input | None:
+    """The integer input that a node is, or permutes; None for all else."""
+    while isinstance(nodes[position].op, Permute):
+        (position,) = nodes[position].args
+    op = nodes[position].op
     return op if isinstance(op, Input) and op.type.dtype in INTEGERS else None
 
 

@@ -52,3 +52,16 @@ def sorted_by_class(x, i):
 def test_a_lookup_of_what_cannot_be_computed_after_it_is_refused():
     with pytest.raises(px.ShapeError, match=r"a lookup reads a computed tensor.*WholeProgram"):
         px.Session(sorted_by_class, x=px.T(6, 9), i=px.T(6, dtype="i64"))
+
+
+def test_permuted_integers_of_a_program_by_hand_are_refused():
+    program = px.parse_program("""program permuted
+  x = input f32[6, 9]
+  i = input i64[2, 3]
+  %2 = permute(i, order=[1, 0])
+  %3 = lookup(x, %2, dim=0)
+  %4 = exp(%3)
+  return %4""")
+
+    with pytest.raises(px.ShapeError, match="'i' has integers and is permuted"):
+        px.Session(program)

@@ -7,10 +7,25 @@ ignores that equal terms merge.
 
 from __future__ import annotations
 
-from prism_explore.ir.ops import Band, Binary, Expand, Input, Lookup, MatMul, Reduce, Scalar, Scan, Unary, ViewOp
+from prism_explore.ir.graph import integer_input
+from prism_explore.ir.ops import (
+    Band,
+    Binary,
+    Expand,
+    Input,
+    Lookup,
+    MatMul,
+    Permute,
+    Reduce,
+    Scalar,
+    Scan,
+    Unary,
+    ViewOp,
+)
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
+from prism_explore.ir.transforms.hoist_lookups import is_given
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 
 LARGEST_EXPRESSION = 100_000
@@ -77,8 +92,15 @@ def why_no_search(program: TensorProgram) -> str:
             f"{LARGEST_EXPRESSION:,} at most. px.LargeProgram(...), with the same arguments, searches the parts that "
             "it can and covers the rest by predefined operators"
         )
+    nodes = program.graph.nodes
+    permuted = (integer_input(nodes, p) for p, n in enumerate(nodes) if isinstance(n.op, Permute))
+    if (integers := next((i for i in permuted if i is not None), None)) is not None:
+        return f"{program.name}: {integers.name!r} has integers and is permuted; declare it with its dims in that order"
     graph = duplicate_inputs(program).program.graph
-    if any(isinstance(graph.nodes[p].op, Lookup) for p in split_boundary_views(graph).core):
+    looked_up = [p for p in split_boundary_views(graph).core if isinstance(graph.nodes[p].op, Lookup)]
+    if any(is_given(graph.nodes, p) for p in looked_up):
+        return f"{program.name} returns what a lookup reads, and computes nothing of it; torch does that in one call"
+    if looked_up:
         return (
             f"{program.name}: a lookup reads a computed tensor, and cannot be done before what computes it; "
             "px.WholeProgram(...), with the same arguments, searches the parts before and after it"

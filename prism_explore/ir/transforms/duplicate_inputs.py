@@ -174,7 +174,9 @@ def _with_operands(block: BlockGraph, operands: list[int]) -> BlockGraph:
 @memoize(256)
 def duplicate_inputs(program: TensorProgram) -> DuplicatedInputs:
     """Hoist a program's lookups and views, and duplicate inputs where that leaves an axis in fewer dims of a tensor."""
-    program = hoist_views(hoist_lookups(program))
+    program = hoist_views(program)
+    if program.graph.index_limits:
+        program = hoist_views(hoist_lookups(program))
     named = axes_of(program.graph).of
     repeated = repeated_axes(named)
     # Copies are told apart by the dims of the one result, and by chains of views, which lookups are not.

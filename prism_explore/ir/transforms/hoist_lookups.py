@@ -6,6 +6,7 @@ view of an input (`ir.transforms.boundary_views`):
 
     lookup(softmax(x), i)             =  softmax(lookup(x, i))               rows of x
     lookup(x - log(sum(exp(x))), i)   =  lookup(x, i) - log(sum(exp(x)))     one entry per row of x: cross entropy
+    lookup(x @ w, i)                  =  sum(x * lookup(w, i))               one entry per row of a product
 
 Output: a program with the same result. The transform is not trusted: the caller proves that both programs are equal.
 """
@@ -120,6 +121,8 @@ class _Hoist:
                     return None
                 args[side] = looked
                 return self._append(Node(node.op, tuple(args)), table)
+            case MatMul() if batch == along == len(dims) - 1:
+                return self._element_of_product(table)
             case Reduce() | Scan() | Concat() | Slice() as op if op.dim != along and op.dim >= batch:
                 return self._rebuilt(replace(op, dim=self._moved(op.dim, along, batch)), table, along, batch)
             case Expand(d, size) if d != along and d >= batch:
@@ -153,6 +156,21 @@ class _Hoist:
                 return self._reshaped(out, seen, (*dims[:along], *places, *dims[along + 1 :]), table)
             case _:
                 return None
+
+    def _element_of_product(self, table: int) -> int | None:
+        """One element per row of a matrix product: the sum of the row times the column that is looked up."""
+        left, right = self._old.graph.nodes[table].args
+        rank, own = len(self._types[table].dims), len(self._types[right].dims)
+        if own not in (2, rank):
+            return None
+        column = self._looked(right, own - 1, own - 2)
+        if column is None:
+            return None
+        order = (*range(own - 2), *range(own - 1, rank), own - 2)  # the summed dim last
+        column = self._append(Node(Permute(order), (column,)), table)
+        products = self._append(Node(Binary("mul"), (left, column)), table)
+        total = self._append(Node(Reduce("sum", rank - 1), (products,)), table)
+        return self._append(Node(Reshape(self._places), (total,)), table)
 
     def _moved(self, d: int, along: int, batch: int) -> int:
         """The position of another dim of a table after a lookup."""

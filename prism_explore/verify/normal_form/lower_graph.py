@@ -60,7 +60,18 @@ from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.compare import is_never_greater
 from prism_explore.verify.normal_form.forms import NF_ONE, NormalForm, Read
 from prism_explore.verify.normal_form.functions import by_definition
-from prism_explore.verify.normal_form.index import LOOP, Index, Looked, digit, grid_index, moved, position, radix, var
+from prism_explore.verify.normal_form.index import (
+    LOOP,
+    Index,
+    Looked,
+    digit,
+    grid_index,
+    moved,
+    position,
+    radix,
+    substitute,
+    var,
+)
 from prism_explore.verify.normal_form.maxima import last_index
 
 _HALF = Fraction(1, 2)
@@ -160,12 +171,13 @@ def lookup_indices(op: Lookup, integers: NormalForm, table: tuple[Dim, ...], dim
     """
     ((term, _),) = integers.terms
     ((read, _),) = term.factors
-    assert isinstance(read, Read), "SGraph requires an input"
+    assert isinstance(read, Read), "SGraph requires an input, which may be permuted"
     by: dict[str, Index] = {position(d): var(position(d), size) for d, size in enumerate(table[: op.dim])}
     if not table[op.dim].is_one:
         at = (*range(op.batch), *range(op.dim, op.dim + len(dims) - op.batch))
         places = tuple(var(position(d), size) for d, size in zip(at, dims, strict=True))
-        by[position(op.dim)] = Looked(read.tensor, places, table[op.dim])
+        own = {position(d): place for d, place in enumerate(places)}
+        by[position(op.dim)] = Looked(read.tensor, tuple(substitute(i, own) for i in read.indices), table[op.dim])
     for d in range(op.dim + 1, len(table)):
         by[position(d)] = var(position(d - 1 + len(dims) - op.batch), table[d])
     return by

@@ -9,7 +9,7 @@ from math import prod
 
 from prism_explore.ir.axis_typing import result_axes
 from prism_explore.ir.dims import ONE, ZERO, Dim
-from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.graph import SGraph, block_types, integer_input
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -75,8 +75,8 @@ class Reader:
                     values.append(results[node.args[0]][index])
                 case op:
                     if isinstance(op, Lookup):
-                        integers = graph.nodes[node.args[1]].op
-                        assert isinstance(integers, Input), "SGraph requires it"
+                        integers = integer_input(graph.nodes, node.args[1])
+                        assert integers is not None, "SGraph requires it"
                         self.limits.append((integers.name, args[0][op.dim]))
                     values.append(self._apply(op, args, types[n].dims, (n,)))
                     self._count(op, args, values[-1], ())
