@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, cast
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, MaskedConstant, NonZero, Number, Ramp
-from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned
+from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned, is_compared
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.analysis.masked_entries import masked_entries
 from prism_explore.ir.analysis.value_ranges import are_whole, value_ranges
@@ -157,10 +157,10 @@ class Translation:
         raise AssertionError("an exported graph ends with its output")
 
     def run_for_all(self, graph: Any) -> tuple[int, ...]:
-        """Lower every node that has a user; the position of each result that is not None, which may be an input."""
+        """Lower every node that has a user; the position of each tensor and number that is returned, also of inputs."""
         for node in graph.nodes:
             if node.op == "output":
-                returned = [r for r in node.args[0] if r is not None]
+                returned = [r for r in node.args[0] if is_compared(r)]
                 return tuple(self._result(r) if hasattr(r, "op") else self.tensor(r) for r in returned)
             self.visit(node)
         raise AssertionError("an exported graph ends with its output")
@@ -191,8 +191,9 @@ class Translation:
 
     def _result(self, x: Any) -> int:
         """The position of the result, which has the dtype that torch computes."""
-        found, wanted = self.tensor(x), dtype_name(x.meta["val"].dtype)
+        found, value = self.tensor(x), x.meta["val"]
         computed = NAMES[self.build.type_of(found).dtype]
+        wanted = dtype_name(value.dtype) if hasattr(value, "dtype") else computed  # a size has none
         if computed == wanted:
             return found
         cast = next((fn for fn, dtype in CASTS.items() if NAMES[dtype] == wanted), None)
@@ -263,6 +264,11 @@ class Translation:
         if row is None:
             if name.endswith("_") and not name.startswith("_"):
                 raise self.unsupported(f"operator {name}", "it writes in place; compute a new tensor instead")
+            if name == "_local_scalar_dense":
+                raise self.unsupported(
+                    "an element of a tensor as a Python number",
+                    "leave out .item(); of an index i without dims, write x.index_select(0, i.reshape(1))",
+                )
             raise self.unsupported(f"operator {name}")
         try:
             inspect.signature(row.lower).bind(self, *node.args, **node.kwargs)

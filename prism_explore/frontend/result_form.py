@@ -40,6 +40,11 @@ Leaf: TypeAlias = Computed | Returned | Constant
 """A part of the structure."""
 
 
+def is_compared(result: Any) -> bool:
+    """Whether a traced result is a tensor or a number, not a text or None."""
+    return result is not None and not isinstance(result, str)
+
+
 @dataclass(frozen=True, slots=True)
 class ResultForm:
     """The leaves of a structure, in order, and the structure as torch's `TreeSpec`."""

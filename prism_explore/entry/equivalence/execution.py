@@ -51,6 +51,8 @@ class Ran:
     """Arguments that the code wrote into."""
     same_as_input: tuple[str, ...] = ()
     """Places of results that share memory with an argument."""
+    texts: tuple[tuple[str, str], ...] = ()
+    """The texts among the results, after their places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,8 @@ def _run_code(
 
     arguments = {own: tensor(variable) for own, variable in side.arguments}
     given = {own: x.clone() for own, x in arguments.items()}
+    by_name = {own: x for own, x in arguments.items() if own in side.keywords}
+    in_order = tuple(x for own, x in arguments.items() if own not in by_name)
     code: Any = side.code
     try:
         with torch.no_grad(), torch.random.fork_rng(devices=[]), warnings.catch_warnings():
@@ -122,11 +126,11 @@ def _run_code(
             if side.parameters:
                 state = {own: tensor(variable) for own, variable in side.parameters}
                 with around:
-                    result = torch.func.functional_call(_copy(code), state, tuple(arguments.values()))
+                    result = torch.func.functional_call(_copy(code), state, in_order, by_name)
             else:
                 with around:
-                    result = code(*arguments.values())
-            leaves, structure = _leaves(result)
+                    result = code(*in_order, **by_name)
+            leaves, texts, structure = _leaves(result)
     except Exception as error:
         first = str(error).strip().splitlines()
         return Raised(f"{type(error).__name__}: {first[0]}" if first else type(error).__name__)
@@ -137,7 +141,7 @@ def _run_code(
         for place, x in leaves
         if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() in memory and x.numel()
     )
-    return Ran(tuple(_leaf(place, x) for place, x in leaves), structure, changed, shared)
+    return Ran(tuple(_leaf(place, x) for place, x in leaves), structure, changed, shared, texts)
 
 
 def _copy(module: Any) -> Any:
@@ -185,18 +189,22 @@ def _dtype_watcher() -> Any:
     return Watcher()
 
 
-def _leaves(result: Any) -> tuple[list[tuple[str, Any]], str]:
+def _leaves(result: Any) -> tuple[list[tuple[str, Any]], tuple[tuple[str, str], ...], str]:
+    """Tensors and numbers with their places, texts with theirs, and the structure in words."""
     import torch
     from torch.utils._pytree import keystr, tree_flatten_with_path
 
-    found = [(keystr(path), x) for path, x in tree_flatten_with_path(result)[0] if x is not None]
+    every = [(keystr(path), x) for path, x in tree_flatten_with_path(result)[0] if x is not None]
+    found = [(place, x) for place, x in every if not isinstance(x, str)]
     for place, x in found:
         if not isinstance(x, torch.Tensor | int | float):
-            raise TypeError(f"the result{place} is a {type(x).__name__}, neither a tensor nor a number")
+            raise TypeError(f"the result{place} is a {type(x).__name__}, neither a tensor nor a number nor a text")
     if isinstance(result, torch.Tensor):
-        return found, "one tensor"
+        return found, (), "one tensor"
     kind = type(result).__name__
-    return found, f"a {kind} of {len(found)}: {', '.join(place for place, _ in found)}" if found else f"a {kind}"
+    places = [f"{place} = {x!r}" if isinstance(x, str) else place for place, x in every]
+    texts = tuple((place, x) for place, x in every if isinstance(x, str))
+    return found, texts, f"a {kind} of {len(every)}: {', '.join(places)}" if every else f"a {kind}"
 
 
 def _leaf(place: str, x: Any) -> Leaf:

@@ -23,6 +23,7 @@ from prism_explore.frontend.export import Exported
 from prism_explore.frontend.mixed_program import MixedProgram
 from prism_explore.frontend.mixed_trace import traced_in_parts
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef
+from prism_explore.frontend.result_form import is_compared
 from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
@@ -93,7 +94,7 @@ class Congruence:
         """The opaque operators on which a result depends, on some side.
 
         Args:
-            number: the position among the results that are not None.
+            number: the position among the results that are tensors or numbers.
         """
         return tuple(dict.fromkeys(name for flat in self._flats for name in _operators_for(flat.program, number)))
 
@@ -101,7 +102,7 @@ class Congruence:
         """Both sides of one result; a text says why there is none.
 
         Args:
-            number: the position among the results that are not None.
+            number: the position among the results that are tensors or numbers.
         """
         # A result may be a further input, and both programs have all inputs.
         left, right = [self._returned(flat, number) for flat in self._flats]
@@ -113,7 +114,7 @@ class Congruence:
 
     def _returned(self, flat: _Flat, number: int) -> int | str:
         """The position of a result."""
-        returned = [r for r in flat.program.results if r is not None][number]
+        returned = [r for r in flat.program.results if is_compared(r)][number]
         if not isinstance(returned, TensorRef):
             return f"{returned!r} is returned, which is no tensor"
         return self._position(flat, returned.name, TensorType(()))
@@ -245,7 +246,7 @@ class Congruence:
 
 def _operators_for(program: MixedProgram, number: int) -> list[str]:
     """The opaque operators on which a result depends."""
-    returned = [r for r in program.results if r is not None][number]
+    returned = [r for r in program.results if is_compared(r)][number]
     needed = {returned.name} if isinstance(returned, TensorRef) else set[str]()
     found: list[str] = []
     for step in reversed(program.steps):

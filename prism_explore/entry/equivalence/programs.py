@@ -61,7 +61,7 @@ class TracedSide:
         """Some results as a program over all variables, without what they do not depend on.
 
         Args:
-            numbers: positions among the results that are not None; by default all.
+            numbers: positions among the results that are tensors or numbers; by default all.
 
         Raises:
             PrismError: the side is not translated.
@@ -110,7 +110,7 @@ class TracedSides:
         """Both sides of one result; where rows do not translate a side, operators without a row are unknown functions.
 
         Args:
-            number: the position among the results that are not None.
+            number: the position among the results that are tensors or numbers.
         """
         if all(side.results is not None for side in self.each):
             left, right = (side.program((number,)) for side in self.each)

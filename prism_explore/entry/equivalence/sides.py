@@ -21,7 +21,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import parse, parse_program
 
-_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Code:
     """(its own name, the variable) in the order of its signature."""
     parameters: tuple[tuple[str, str], ...] = ()
     """(its dotted name, the variable) of a module's parameters and buffers."""
+    keywords: frozenset[str] = frozenset()
+    """Which of its arguments are passed by name."""
 
     @property
     def variable_of(self) -> dict[str, str]:
@@ -71,13 +73,15 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """A callable's arguments by position, and a module's parameters."""
+    """A callable's arguments, and a module's parameters."""
 
     name: str
     code: Callable[..., Any]
     arguments: tuple[str, ...]
     required: tuple[str, ...]
     parameters: Mapping[str, TensorType]
+    keywords: frozenset[str]
+    """The arguments that are passed by name."""
 
 
 def match_sides(f: Any, g: Any, inputs: Mapping[str, Any]) -> Sides:
@@ -168,15 +172,16 @@ def _signature(code: Callable[..., Any], name: str) -> _Signature:
         raise ShapeError(
             f"the arguments of {name} cannot be read ({error}); wrap it, such as lambda x: {name}(x)"
         ) from error
-    by_position = [p for p in accepted if p.kind in _BY_POSITION]
-    required = tuple(p.name for p in by_position if p.default is p.empty)
+    named = [p for p in accepted if p.kind not in _VARIADIC]
+    required = tuple(p.name for p in named if p.default is p.empty)
+    keywords = frozenset(p.name for p in named if p.kind == p.KEYWORD_ONLY)
     parameters: dict[str, TensorType] = {}
     if hasattr(code, "named_parameters"):
         module: Any = code
         for source, tensor in (*module.named_parameters(), *module.named_buffers()):
             if tensor.is_floating_point():
                 parameters[source] = _type(tensor, source)
-    return _Signature(name, code, tuple(p.name for p in by_position), required, parameters)
+    return _Signature(name, code, tuple(p.name for p in named), required, parameters, keywords)
 
 
 # ---------------------------------------------------------------- matching
@@ -193,7 +198,7 @@ def _match_with_graph(left: Any, right: Any, names: tuple[str, str], inputs: Map
             types = {name: i.type for name in signature.arguments for i in own if i.name == name}
         types = {name: TensorType(t.dims, t.dtype) for name, t in types.items()}
     arguments = _own_arguments(signature, types, {})
-    made = Code(signature.name, code, arguments, tuple((p, p) for p in signature.parameters))
+    made = Code(signature.name, code, arguments, tuple((p, p) for p in signature.parameters), signature.keywords)
     other = Graph(names[1] if code_is_left else names[0], graph)
     variables = {**types, **signature.parameters}
     return Sides(made, other, variables) if code_is_left else Sides(other, made, variables)
@@ -214,8 +219,8 @@ def _match_codes(left: _Signature, right: _Signature, inputs: Mapping[str, Any])
     variables = {**types, **{v: second.parameters[v] for _, v in first_arguments if v not in types}}
     second_arguments = _others_arguments(second, first, variables, notes)
     first_parameters, second_parameters = _match_parameters(first, second, variables, notes)
-    a = Code(first.name, first.code, first_arguments, first_parameters)
-    b = Code(second.name, second.code, second_arguments, second_parameters)
+    a = Code(first.name, first.code, first_arguments, first_parameters, first.keywords)
+    b = Code(second.name, second.code, second_arguments, second_parameters, second.keywords)
     if not variables:
         raise ShapeError(f"give the shapes of the arguments ({', '.join(left.arguments)}), such as x=px.T('b', 64)")
     both = (a, b) if first is left else (b, a)

@@ -173,7 +173,8 @@ class Trials:
         self, left: Ran, right: Ran, sizes: Mapping[str, int], how: Draw, seed: int, inputs: Mapping[str, Array]
     ) -> None:
         names = (self.sides.left.name, self.sides.right.name)
-        if [leaf.place for leaf in left.leaves] != [leaf.place for leaf in right.leaves]:
+        places = [[leaf.place for leaf in ran.leaves] for ran in (left, right)]
+        if places[0] != places[1] or left.texts != right.texts:
             self.log.mismatch = self.log.mismatch or (
                 f"{names[0]} returns {left.structure}, {names[1]} returns {right.structure}"
             )

@@ -270,6 +270,31 @@ def test_results_of_another_shape_or_structure_are_refuted(f, g, message):
     assert found.outcome == "refuted" and message in found.results[0].reason
 
 
+def test_sizes_numbers_and_texts_among_the_results_are_compared():
+    def f(x):
+        return {"y": x + x, "n": x.shape[0], "kind": "twice"}
+
+    assert px.check(f, lambda x: {"y": x * 2, "n": len(x), "kind": "twice"}, x=px.T("b", 8)).outcome == "proved"
+    found = px.check(f, lambda x: {"y": x * 2, "n": len(x), "kind": "double"}, x=px.T("b", 8))
+    assert found.outcome == "refuted" and "['kind'] = 'double'" in str(found)
+
+
+def test_a_function_commutes_with_a_gather_whose_positions_are_read_in_another_order_of_dims():
+    inputs = {"i": px.T("b", 8, dtype="i64"), "w": px.T(20, 8)}
+
+    assert (
+        px.check(lambda i, w: w.gather(0, i) * 2, lambda i, w: (w * 2).gather(0, i), inputs=inputs).outcome == "proved"
+    )
+    assert px.check(lambda i, w: w.gather(0, i), lambda i, w: w[i, 0], inputs=inputs).outcome == "refuted"
+
+
+def test_keyword_only_arguments_are_passed_by_name():
+    def scaled(x, *, scale):
+        return x * scale
+
+    assert px.check(scaled, lambda scale, x: scale * x, x=px.T("b", 8), scale=px.T(8)).outcome == "proved"
+
+
 def test_parameters_of_modules_are_variables_of_both_sides():
     def norm(input, weight, bias):
         return layer_norm(input, weight, bias)
