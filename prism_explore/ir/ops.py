@@ -103,7 +103,7 @@ class Lookup:
 
     The first `batch` dims of both operands are the same ones; the other dims of the integers replace dim `dim` of the
     table, which is the first operand. The integers are an input of the graph, which may be permuted, and each is a
-    position in that dim, from 0 to its size - 1; a call with others is refused. It is an operator of kernel graphs only.
+    position in that dim, from 0 to its size - 1; a call with others is refused. It belongs to kernel graphs only.
     """
 
     dim: int
