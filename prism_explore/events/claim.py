@@ -158,8 +158,8 @@ def _trials(book: Ledger) -> str:
     text += f"{count_text(len(proved), 'candidate', 'candidates')} survived random trials in float64"
     if not exact:
         return f"{text}; none had one in exact arithmetic."
-    which = "it" if len(proved) == 1 else "all of them" if len(exact) == len(proved) else f"{len(exact)} of them"
-    return f"{text}, and {which} exact trials in prime fields, which err with probability {max(exact):.0e} at most."
+    which = "" if len(proved) == 1 else "all of them " if len(exact) == len(proved) else f"{len(exact)} of them "
+    return f"{text}, and {which}exact trials in prime fields, which err with probability {max(exact):.0e} at most."
 
 
 def _time_to_beat(book: Ledger) -> str:
