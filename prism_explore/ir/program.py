@@ -66,6 +66,7 @@ class TensorProgram:
     """For each node, the line of the user's code that it comes from; empty if unknown."""
 
     def __post_init__(self) -> None:
+        _check_program_name(self.name)
         if any(isinstance(n.op, Custom) for n in self.graph.nodes):
             raise ShapeError(f"{self.name}: a tensor program has no custom kernels; the search adds them")
         self.graph.types()
@@ -87,11 +88,20 @@ class TensorProgram:
         return self.lines[position].partition(": ")[2] if self.lines else ""
 
 
+def _check_program_name(name: str) -> None:
+    """The text of a program holds names of this form only."""
+    if not re.fullmatch(r"\w+", name):
+        raise ShapeError(f"a program's name is made of letters, digits and _, such as width_64; found {name!r}")
+
+
 class ProgramBuilder:
     """Builds a program operator by operator; every method returns the new tensor's position.
 
     Args:
-        name: the name of the program.
+        name: letters, digits and `_`.
+
+    Raises:
+        ShapeError: the name is not of this form.
 
     Example:
         >>> import prism_explore as px
@@ -102,6 +112,7 @@ class ProgramBuilder:
     """
 
     def __init__(self, name: str) -> None:
+        _check_program_name(name)
         self.name = name
         self._nodes: list[Node] = []
         self._lines: list[str] = []

@@ -65,3 +65,18 @@ def test_a_program_whose_dims_are_all_1_ends_with_proved_families_within_its_bud
 
     assert "finished" == sess.state
     assert "proved" in {f.row.status for f in sess.families.values()}
+
+
+@pytest.mark.parametrize("name", ["width 64", "", "two\nlines", "a-b"])
+def test_a_name_that_the_text_of_a_program_cannot_hold_is_refused(name):
+    graph = px.parse("sgraph\n  x = input f32[4, 4]\n  %1 = exp(x)\n  return %1")
+    for make in (ProgramBuilder, lambda name: px.TensorProgram(name, graph)):
+        with pytest.raises(px.ShapeError, match=r"letters, digits and _, such as width_64; found"):
+            make(name)
+
+
+def test_a_name_that_a_program_may_have_is_read_back():
+    graph = px.parse("sgraph\n  x = input f32[4, 4]\n  %1 = exp(x)\n  return %1")
+    for name in ("width_64", "64", "größe"):
+        program = px.TensorProgram(name, graph)
+        assert px.parse_program(px.show(program)) == program

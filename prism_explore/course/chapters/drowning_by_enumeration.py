@@ -29,7 +29,7 @@ def norm_linear(width: int) -> TensorProgram:
     Args:
         width: of both.
     """
-    b = ProgramBuilder(f"width {width}")
+    b = ProgramBuilder(f"width_{width}")
     x, w = b.input("x", "b", width), b.input("w", width, width)
     return b.build(b.matmul(b.binary("div", x, b.reduce("rms", x, 1)), w))
 
@@ -40,7 +40,7 @@ def linear_silu(width: int) -> TensorProgram:
     Args:
         width: of the layer.
     """
-    b = ProgramBuilder(f"silu {width}")
+    b = ProgramBuilder(f"silu_{width}")
     return b.build(b.unary("silu", b.matmul(b.input("x", "b", width), b.input("w", width, width))))
 
 
