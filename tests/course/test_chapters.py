@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import prism_explore as px
 from prism_explore.course.chapters import egraphs_step_by_step as egraphs
 from prism_explore.course.chapters import from_family_to_fast as fast
+from prism_explore.course.chapters import make_it_yours as yours
 from prism_explore.course.chapters import same_search_two_runs as runs
 from prism_explore.course.chapters import search_that_found_nothing as nothing
 from prism_explore.course.chapters import ten_minutes
 from prism_explore.course.chapters import you_are_the_heuristic as heuristic
+from prism_explore.ir.elementwise import REAL, UNARY
 from prism_explore.verify.axioms import AXIOMS
 from prism_explore.verify.egraph.limits import NodeLimit, Saturated
 
@@ -83,3 +88,47 @@ def test_an_undone_decision_leaves_no_trace_in_the_state() -> None:
 
 def test_the_proof_of_notebook_00_needs_whole_tiles() -> None:
     assert list(ten_minutes.conditions()) == ["64/f", "64/gx"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_proposed_row_has_one_false_claim_whatever_the_points(seed: int) -> None:
+    found = {letter: yours.false_claims(row, seed) for letter, row in yours.PROPOSED.items()}
+
+    assert found == {"A": ("monotone",), "B": ("range",), "C": ("definition",), "D": ("zero_at_zero",),
+                     "E": ("derivative",)}  # fmt: skip
+
+
+def test_no_smooth_row_of_the_engine_has_a_false_claim() -> None:
+    rows = [row for row in UNARY.values() if row.domain == REAL and row.derivative and row.name != "recip"]
+
+    assert len(rows) > 10 and {row.name: yours.false_claims(row) for row in rows} == {row.name: () for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("definition", {"definition": "x"}),
+        ("derivative", {"derivative": "1"}),
+        ("monotone", {"monotone": "decreasing"}),
+        ("parity", {"parity": "even"}),
+        ("range", {"range": yours.Interval(-0.9, 1.0)}),
+    ],
+)
+def test_a_claim_made_false_is_the_one_that_is_found(name: str, wrong: dict[str, object]) -> None:
+    assert yours.false_claims(UNARY["tanh"]) == ()
+    assert yours.false_claims(replace(UNARY["tanh"], **wrong)) == (name,)
+
+
+def test_a_picture_of_a_claim_says_whether_it_is_false_and_parts_the_curves() -> None:
+    for name, row in (("parity", UNARY["tanh"]), ("range", yours.PROPOSED["B"])):
+        scene = yours.claim_scene(row, name)
+        curve, claimed = (np.array(e.points) for e in scene.edges if e.id.startswith("line-"))
+        assert ("is false" in scene.title) == (not np.allclose(curve, claimed)) == (name == "range")
+
+
+def test_the_engine_refuses_the_packed_arithmetic_that_leaves_a_byte() -> None:
+    def leaves(text: str) -> bool:
+        return any(not 0 <= eval(text, {"q": q}) <= 255 for q in range(256))
+
+    assert set(yours.refused()) == {letter for letter, (text, _) in yours.PACKED.items() if leaves(text)}
+    assert "from -8 to 7" in yours.refused()["B"]

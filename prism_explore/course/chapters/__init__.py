@@ -9,6 +9,7 @@ from prism_explore.course.chapters import (
     egraphs_step_by_step,
     from_family_to_fast,
     kernels_inside_kernels,
+    make_it_yours,
     one_graph_many_programs,
     proved_unknown_refuted,
     same_search_two_runs,
@@ -34,6 +35,7 @@ EXERCISES: Mapping[str, Exercise] = {
         you_are_the_heuristic,
         search_that_found_nothing,
         same_search_two_runs,
+        make_it_yours,
     )
     for exercise in chapter.EXERCISES
 }
