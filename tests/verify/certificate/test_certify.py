@@ -9,8 +9,9 @@ import pytest
 import prism_explore.verify.certificate.certify as certificate
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CertificateReplayed, SaturationStepped
-from prism_explore.ir.dims import dim
+from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.graph import walk
+from prism_explore.ir.ops import Concat, Permute, Reshape
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Proof, Verified
@@ -23,6 +24,7 @@ from prism_explore.verify.checker.parser import ParsedLemma
 from prism_explore.verify.checker.parser import parse as read
 from prism_explore.verify.egraph.limits import Limits
 from prism_explore.verify.normal_form.index import Radix, Var
+from tests.soundness.programs import in_one_block
 from tests.verify.corpus import CASES, PROGRAMS, candidate
 from tests.verify.normal_form.test_rules import graph
 from tests.verify.workloads import RIGHT, program_of, sgraph_of
@@ -31,6 +33,10 @@ from tests.verify.workloads import RIGHT, program_of, sgraph_of
 def proved(of: Candidate) -> Verified:
     """As the prover would hand it over; `test_decide` tests that it does."""
     return Verified(of, Proof("normal form", "for all sizes", ()), ())
+
+
+def dims(*sizes: int) -> tuple[Dim, ...]:
+    return tuple(map(dim, sizes))
 
 
 def named(name: str) -> Candidate:
@@ -126,6 +132,23 @@ def test_every_lemma_is_replayed_where_rows_are_merged_or_keys_come_in_pages(nam
     (entry,) = [e for e in RIGHT if e.name == name]
 
     lemmas = certify(proved(candidate(program_of(entry.workload), sgraph_of(entry))), Journal()).proof.lemmas
+
+    assert [] == [(x.tensor, x.operation, x.note) for x in lemmas if not x.replayed]
+
+
+def test_every_lemma_is_replayed_where_pairs_of_numbers_share_scales_in_groups() -> None:
+    """A weight of 4 bits: some terms of the product need the two digits of a position in a group, and others none."""
+    b = ProgramBuilder("linear_int4")
+    x, q, s = b.input("x", "b", 24), b.input("q", 4, 12, dtype="u8"), b.input("s", 4, 3)
+    high = b.unary("floor", b.scalar("mul", q, "1/16"))
+    low = b.binary("sub", q, b.scalar("mul", high, 16))
+    pairs = b.add(Concat(2), *(b.add(Reshape(dims(4, 12, 1)), half) for half in (low, high)))
+    groups = b.add(Reshape(dims(4, 3, 8)), b.scalar("add", pairs, -8))
+    scaled = b.binary("mul", groups, b.add(Reshape(dims(4, 3, 1)), s))
+    weight = b.add(Permute((1, 0)), b.add(Reshape(dims(4, 24)), scaled))
+    program = b.build(b.matmul(x, weight))
+
+    lemmas = certify(proved(candidate(program, in_one_block(program))), Journal()).proof.lemmas
 
     assert [] == [(x.tensor, x.operation, x.note) for x in lemmas if not x.replayed]
 

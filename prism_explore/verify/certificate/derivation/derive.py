@@ -12,9 +12,13 @@ The decision procedure of the prover, `algebra`, is not used. Where both disagre
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from itertools import product
+
 from prism_explore.verify.certificate.derivation.congruence import needed_steps
-from prism_explore.verify.certificate.derivation.functions import EXPANSIONS
-from prism_explore.verify.certificate.derivation.intervals import CUTS
+from prism_explore.verify.certificate.derivation.functions import EXPANSIONS, Expansion
+from prism_explore.verify.certificate.derivation.intervals import FEW_CUTS, MANY_CUTS, Cuts
 from prism_explore.verify.certificate.derivation.minimize import minimize_axioms
 from prism_explore.verify.certificate.derivation.normalize import Normalizer
 from prism_explore.verify.certificate.derivation.polynomials import DerivationFailed
@@ -25,26 +29,40 @@ from prism_explore.verify.certificate.lemma import CannotState, Statement
 def derive(statement: Statement) -> Derivation | None:
     """Steps from the left side to the right side, with a minimal set of axioms; None where none were found.
 
-    Attempts, in order: functions are first symbols, then replaced by their definitions; from one of `CUTS` to the next,
-    more is split. Where two forms differ, denominators are cleared. If all attempts fail, they are repeated for the
-    next merge order of digits (`Statement.next_variant`).
+    Attempts, in order: functions are first symbols, then replaced by their definitions; from one kind of cuts to the
+    next, more is split. Where two forms differ, denominators are cleared. If all attempts fail, they are repeated for
+    the next merge order of digits (`Statement.next_variant`); then all of these with cuts between any two values.
     """
-    for expansion in EXPANSIONS:
-        for cuts in CUTS:
-            normalizer = Normalizer(statement.axes, statement.integers, expansion=expansion, cuts=cuts)
-            graph = normalizer.graph
-            try:
-                left, right = graph.intern(statement.left), graph.intern(statement.right)
-                if not normalizer.collect_borders() and cuts != "own":
-                    continue
-                if normalizer.normal(left) == normalizer.normal(right) or normalizer.clear_denominators(left, right):
-                    return _extract(normalizer, left, right)
-            except (DerivationFailed, ValueError, RecursionError):
-                continue
-    try:
-        return derive(statement.next_variant()) if statement.next_variant is not None else None
-    except CannotState:
-        return None
+    variants = list(_variants(statement))
+    for cuts in (FEW_CUTS, MANY_CUTS):
+        for variant, expansion, cut in product(variants, EXPANSIONS, cuts):
+            found = _derived(variant, expansion, cut)
+            if found is not None:
+                return found
+    return None
+
+
+def _variants(statement: Statement) -> Iterator[Statement]:
+    """The statement, and the same with other merge orders of digits."""
+    with contextlib.suppress(CannotState):
+        while True:
+            yield statement
+            if statement.next_variant is None:
+                return
+            statement = statement.next_variant()
+
+
+def _derived(statement: Statement, expansion: Expansion, cuts: Cuts) -> Derivation | None:
+    """A derivation by one attempt."""
+    normalizer = Normalizer(statement.axes, statement.integers, expansion=expansion, cuts=cuts)
+    graph = normalizer.graph
+    with contextlib.suppress(DerivationFailed, ValueError, RecursionError):
+        left, right = graph.intern(statement.left), graph.intern(statement.right)
+        if not normalizer.collect_borders() and cuts != "own":
+            return None
+        if normalizer.normal(left) == normalizer.normal(right) or normalizer.clear_denominators(left, right):
+            return _extract(normalizer, left, right)
+    return None
 
 
 def _extract(normalizer: Normalizer, left: Id, right: Id) -> Derivation | None:

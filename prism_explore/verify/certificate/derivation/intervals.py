@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cmp_to_key, reduce
 from itertools import pairwise
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO, Dim, dim
@@ -27,15 +27,29 @@ from prism_explore.verify.certificate.derivation.term_graph import (
 from prism_explore.verify.certificate.expressions import Near, Within, indices_of
 from prism_explore.verify.certificate.lemma import digit_sizes
 from prism_explore.verify.normal_form.forms import Atom, InBand, Interval
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Var, Zero, collect_digits, extent, moved, radix
+from prism_explore.verify.normal_form.index import (
+    Digit,
+    Index,
+    Moved,
+    Radix,
+    Var,
+    Zero,
+    collect_digits,
+    extent,
+    moved,
+    radix,
+)
 from prism_explore.verify.normal_form.indicators import band, digits_fixed_by, interval, pin_bands
 from prism_explore.verify.normal_form.size_facts import at_most, is_count
 
-Cuts: TypeAlias = Literal["own", "all", "values", "bands"]
+Cuts: TypeAlias = Literal["own", "all", "joined", "values", "bands"]
 """What is split: sums and maxima at the borders of their own intervals; at those of all intervals of dims of the same
-size; there and, over at most `FEW_VALUES` values, between any two; or the same and also bands, into diagonals, while an
-index is replaced by its value where an interval leaves it one."""
-CUTS: tuple[Cuts, ...] = get_args(Cuts)
+size; there, but of digits only the least significant, and axes that are only used as digits of one number are joined;
+at those of all and, over at most `FEW_VALUES` values, between any two; or the same and also bands, into diagonals,
+while an index is replaced by its value where an interval leaves it one."""
+FEW_CUTS: tuple[Cuts, ...] = ("own", "all", "joined")
+MANY_CUTS: tuple[Cuts, ...] = ("values", "bands")
+"""Those that take long where dims are small."""
 FEW_VALUES = 16
 
 
@@ -328,6 +342,10 @@ class Intervals:
             return None
         if self._cuts == "bands" and any(self._is_diagonal(e, axis) for e in self._graph.indexed_terms(body)):
             return None
+        if self._cuts == "joined":
+            pairs = self._neighbours(axis, body)
+            if any(outer == axis or self.join_axes((outer, axis), body) for outer, _ in pairs):
+                return None
         out: list[tuple[str, Id]] = []
         if not all(is_count(d, self._graph.integers) for d in (chain[1], size - chain[1])):
             return None  # one of them may be empty
@@ -354,6 +372,46 @@ class Intervals:
         names = [self._axes.fresh_axis(s) for s in sizes]
         placed = self._graph.substitute(body, axis, radix([Var(n, s) for n, s in zip(names, sizes, strict=True)]))
         return None if placed is None else (names, placed)
+
+    def join_axes(self, pair: tuple[str, str], body: Id) -> tuple[str, Id] | None:
+        """A new axis for the number of which two axes are the digits, and the body over it.
+
+        Args:
+            pair: the axes, the one of the more significant digit first.
+            body: a term.
+
+        Returns:
+            None where the body also depends on one of the digits otherwise.
+        """
+        if self._cuts != "joined":
+            return None
+        outer, inner = (self._graph.extents[name] for name in pair)
+        if not self._neighbours(pair[0], body) >= {pair}:
+            return None
+        new = self._axes.fresh_axis(outer * inner)
+        number = Var(new, outer * inner)
+        for name, place in zip(pair, ((ONE_DIM, outer, inner), (outer, inner, ONE_DIM)), strict=True):
+            placed = self._graph.substitute(body, name, Digit(number, *place))
+            if placed is None:
+                return None
+            body = placed
+        digits: dict[str, dict[str, Digit]] = {}
+        for e in self._graph.indexed_terms(body):
+            for i in indices_of(self._graph.shell(e)):
+                collect_digits(i, digits)
+        return None if new in digits else (new, body)
+
+    def _neighbours(self, axis: str, body: Id) -> set[tuple[str, str]]:
+        """The pairs of axes, this one and another, that are adjacent digits of an index."""
+        found: set[tuple[str, str]] = set()
+        for e in self._graph.indexed_terms(body):
+            for i in indices_of(self._graph.shell(e)):
+                parts = i.parts if isinstance(i, Radix) else ()
+                found |= {
+                    (a.name, b.name) for a, b in pairwise(parts)
+                    if isinstance(a, Var) and isinstance(b, Var) and axis in (a.name, b.name)
+                }  # fmt: skip
+        return found
 
     def _has_interval(self, axis: str, body: Id) -> bool:
         shells = (self._graph.shell(e) for e in self._graph.indexed_terms(body))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
 from prism_explore.verify.certificate.derivation.intervals import Intervals
 from prism_explore.verify.certificate.derivation.monomials import ONE, Monomial, Monomials
@@ -125,6 +127,14 @@ class Sums:
             ((body, _),) = multiplied
         tree = self._monomials.to_term(body)
         binders = self._axes.merge_digits("sum", binders, tree)
+        for pair in permutations(binders, 2):
+            joined = self._intervals.join_axes(pair, tree)
+            if joined is not None:
+                others = [b for b in binders if b not in pair]
+                self._axes.reorder("sum", binders, [*others, *pair], tree)
+                whole = self._graph.make("sum", joined[1], label=joined[0])
+                self._graph.record_step(SUM_OVER_DIGITS, whole, self._axes.nest("sum", pair, tree))
+                return self._polynomials.normal(self._axes.nest("sum", others, whole))
         for name in binders:
             cut = self._intervals.split_axis(name, tree)
             if cut is not None:
