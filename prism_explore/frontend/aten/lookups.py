@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import MaskedConstant, Ramp
 from prism_explore.frontend.aten.rearrange import flipped, is_at_most, stepped
@@ -34,10 +35,14 @@ class _Named:
 def _integers(t: Translation, index: Any) -> Integers:
     found = t.integers(t.value(index))
     if found is None:
-        raise t.unsupported(
-            "a lookup at positions that are computed", "an integer argument and evenly spaced numbers are supported"
-        )
+        raise _computed(t)
     return found
+
+
+def _computed(t: Translation) -> UnsupportedOperator:
+    return t.unsupported(
+        "a lookup at positions that are computed", "an integer argument and evenly spaced numbers are supported"
+    )
 
 
 def _looked_up(t: Translation, table: _Named, along: Name, integers: Integers, names: Sequence[Name]) -> _Named:
@@ -103,9 +108,7 @@ def _part(t: Translation, x: _Named, along: Name, positions: Value, names: Seque
         case MaskedConstant(dims, _, Fraction() as number) if positions.is_uniform:
             steps, offset = (0,) * len(dims), constants.integer_dim(int(number))
         case _:
-            raise t.unsupported(
-                "a lookup at positions that are computed", "an integer argument and evenly spaced numbers are supported"
-            )
+            raise _computed(t)
     moving = [d for d, step in enumerate(steps) if step and not dims[d].is_one]
     if len(moving) > 1:
         raise t.unsupported(
@@ -145,6 +148,8 @@ def _index(t: Translation, x: Any, positions: Sequence[Any]) -> Value:
         kind = dtype_name(index.meta["val"].dtype)
         if DTYPE_OF_NAME.get(kind) not in INTEGERS:
             raise t.unsupported(f"an index of dtype {kind}", "one of integers is")
+        if isinstance(t.value(index), Unused):
+            raise _computed(t)
     shapes = [t.dims(index) for index in given.values()]
     dims: tuple[Dim, ...] = ()
     for shape in shapes:
