@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
+from typing import TypeAlias
 
 from prism_explore.ir.elementwise import BITS, CASTS, UNARY
 from prism_explore.ir.ops import (
@@ -27,7 +28,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import WHOLE_NUMBERS, TensorType
 
-Range = tuple[float, float]
+Range: TypeAlias = tuple[float, float]
 ANY: Range = (-inf, inf)
 _ROUNDING = frozenset({"floor", "ceil", "round", "trunc"})
 
