@@ -125,10 +125,19 @@ def test_a_proof_with_bools_has_a_certificate():
 
 
 def test_bools_are_drawn_as_0_and_1_and_a_row_has_both():
-    bits = draw_inputs((("m", (50, 3)),), 1, bools=frozenset({"m"}))["m"]
+    bits = draw_inputs((("m", (50, 3)),), 1, whole={"m": "bool"})["m"]
 
     assert {0.0, 1.0} == set(bits.ravel())
     assert set(bits.sum(-1)) <= {1.0, 2.0}
+
+
+@pytest.mark.parametrize(("dtype", "low", "high"), [("i8", -128, 127), ("u8", 0, 255)])
+def test_integers_of_8_bits_are_drawn_as_whole_numbers_of_all_sizes(dtype, low, high):
+    drawn = np.concatenate([draw_inputs((("q", (300, 3)),), seed, whole={"q": dtype})["q"] for seed in range(12)])
+
+    assert np.array_equal(drawn, np.round(drawn))
+    assert low <= drawn.min() < low + 9 and high - 9 < drawn.max() <= high
+    assert (np.abs(drawn) <= 3).mean() > 0.5
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
