@@ -16,7 +16,7 @@ from prism_explore.floats.precision import Precision, representable
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.interpreter.whole_numbers import draw_for_trial
-from prism_explore.ir.tensors import INTEGERS, WHOLE_NUMBERS, DType
+from prism_explore.ir.tensors import FLOATS, DType
 from prism_explore.verify.counterexample.inputs import NO_LIMITS, NO_WHOLE
 
 Rng: TypeAlias = np.random.Generator
@@ -161,7 +161,7 @@ def cases(graph: SGraph, growing_only: bool = False) -> Iterator[Case]:
     for row in rest:
         if growing_only and not row.grows:
             continue
-        for given in (i for i in graph.inputs if i.type.dtype not in INTEGERS | WHOLE_NUMBERS.keys()):
+        for given in (i for i in graph.inputs if i.type.dtype in FLOATS):
             dims = [d for d, size in enumerate(given.type.dims) if not size.is_one] if row.along_dims else [0]
             yield from (Case(row.name, given.name, d) for d in dims)
 

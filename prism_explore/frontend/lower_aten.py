@@ -24,10 +24,24 @@ from prism_explore.ir.analysis.masked_entries import masked_entries
 from prism_explore.ir.analysis.value_ranges import are_whole, value_ranges
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.ir.elementwise import BITS, CASTS
-from prism_explore.ir.ops import Band, Binary, Concat, Expand, Input, KernelOp, Permute, Reshape, Scan, Slice, Unary
+from prism_explore.ir.ops import (
+    Band,
+    Binary,
+    Concat,
+    Expand,
+    Input,
+    KernelOp,
+    Node,
+    Permute,
+    Reshape,
+    Scan,
+    Slice,
+    Unary,
+)
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import (
     DTYPE_OF_NAME,
+    FLOATS,
     INTEGERS,
     NAMES,
     WHOLE_NUMBERS,
@@ -293,8 +307,11 @@ class Translation:
 
     def range_of(self, tensor: int) -> tuple[float, float]:
         """The smallest and the largest number that a tensor of the program can have."""
-        nodes = self.build.nodes[: tensor + 1]
-        return value_ranges(nodes, list(map(self.build.type_of, range(len(nodes)))), self.known_ranges)[tensor]
+        return value_ranges(*self._made_until(tensor), self.known_ranges)[tensor]
+
+    def _made_until(self, tensor: int) -> tuple[Sequence[Node], list[TensorType]]:
+        """The operators up to a tensor of the program, and their types."""
+        return self.build.nodes[: tensor + 1], [self.build.type_of(n) for n in range(tensor + 1)]
 
     def as_integer(self, x: Any, kind: str) -> Value:
         """A cast to an integer dtype, which is an operator only where numbers are not whole.
@@ -310,8 +327,7 @@ class Translation:
         least, most = self.range_of(tensor)
         if not low <= least <= most <= high:
             raise self.unsupported(f"a cast to torch.{kind}", f"clamp from {low} to {high} first, so that it fits")
-        nodes = self.build.nodes[: tensor + 1]
-        if are_whole(nodes, list(map(self.build.type_of, range(len(nodes)))))[tensor]:
+        if are_whole(*self._made_until(tensor))[tensor]:
             return self.value(x)
         return self.build.unary("trunc", tensor, self.line)
 
@@ -601,9 +617,7 @@ class Translation:
         if c.if_true is None or c.if_false is None or not isinstance(c.condition, DiagonalBand):
             raise self.unsupported("a constant tensor used here", "pass it as an argument")
         rows, columns = (ONE, ONE) if c.is_uniform else c.dims[-2:]
-        dtypes: list[DType] = [
-            t.dtype for _, t in self._sources.values() if t.dtype not in INTEGERS | WHOLE_NUMBERS.keys()
-        ]
+        dtypes: list[DType] = [t.dtype for _, t in self._sources.values() if t.dtype in FLOATS]
         band = c.condition if not c.is_uniform else DiagonalBand(None, None)
         out = self.build.add(Band(rows, columns, band.low, band.high, dtypes[0] if dtypes else "f32"), line=self.line)
         difference = c.if_true if c.is_uniform else c.if_true - c.if_false

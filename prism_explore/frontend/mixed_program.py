@@ -19,7 +19,7 @@ from prism_explore.frontend.argument_form import ArgumentForm
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef, called
 from prism_explore.frontend.traced_program import Signature, Traced
 from prism_explore.ir.interpreter.reference import Array, evaluate_results
-from prism_explore.ir.tensors import INTEGERS, NAMES, WHOLE_NUMBERS, TensorType
+from prism_explore.ir.tensors import FLOATS, NAMES, TensorType
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +187,11 @@ def evaluate_mixed(program: MixedProgram, inputs: Mapping[str, Array], *, wide: 
 def _torch_dtype(t: TensorType, wide: bool) -> Any:
     import torch
 
-    is_float = t.dtype not in INTEGERS | WHOLE_NUMBERS.keys()
-    return torch.float64 if wide and is_float else getattr(torch, NAMES[t.dtype])
+    return torch.float64 if wide and t.dtype in FLOATS else getattr(torch, NAMES[t.dtype])
 
 
 def _wide(value: Array, t: TensorType) -> Array:
     """An array in float64, or in its own dtype where that is no float."""
     if t.dtype == "bool":
         return value != 0
-    is_float = t.dtype not in INTEGERS | WHOLE_NUMBERS.keys()
-    return value.astype(np.float64 if is_float else NAMES[t.dtype])
+    return value.astype(np.float64 if t.dtype in FLOATS else NAMES[t.dtype])

@@ -21,6 +21,7 @@ NAMES: dict[DType, str] = {
     **{"bool": "bool", "i8": "int8", "u8": "uint8", "i64": "int64", "i32": "int32"},
 }
 """Their names in torch and NumPy."""
+FLOATS: frozenset[DType] = frozenset({"f64", "f32", "bf16", "f16"})
 INTEGERS: frozenset[DType] = frozenset({"i64", "i32"})
 """Positions: only lookups read them."""
 WHOLE_NUMBERS: Mapping[DType, tuple[int, int]] = {"bool": (0, 1), "i8": (-128, 127), "u8": (0, 255)}

@@ -86,7 +86,8 @@ def _remainder(rounding: UnaryFn) -> Callable[..., Value]:
 def _low_bits(t: Translation, x: Any, size: Fraction) -> Value:
     """The integer from 0 to `size` - 1, a power of two, that differs from x by a multiple of it."""
     tensor = t.tensor(x)
-    if 0 <= t.range_of(tensor)[0] <= t.range_of(tensor)[1] < size:
+    least, most = t.range_of(tensor)
+    if 0 <= least <= most < size:
         return tensor
     found = t.build.binary("sub", tensor, t.build.scalar("mul", _floor_of(t, tensor, 1 / size), size), t.line)
     t.known_ranges[found] = (0.0, float(size - 1))
