@@ -13,11 +13,11 @@ Output: a program with the same result. The transform is not trusted: the caller
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.graph import replace_node
 from prism_explore.ir.ops import (
     Binary,
     Concat,
@@ -36,6 +36,7 @@ from prism_explore.ir.ops import (
     Unary,
 )
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.added_nodes import AddedNodes
 
 
 def hoist_lookups(program: TensorProgram) -> TensorProgram:
@@ -58,7 +59,7 @@ def hoist_lookups(program: TensorProgram) -> TensorProgram:
             program, refused = hoisted, set()
 
 
-def is_given(nodes: tuple[Node, ...], position: int) -> bool:
+def is_given(nodes: Sequence[Node], position: int) -> bool:
     """Whether a tensor is an input under views and lookups only."""
     while isinstance(nodes[position].op, Permute | Reshape | Slice | Lookup):
         position = nodes[position].args[0]
@@ -71,23 +72,16 @@ class _Hoist:
     def __init__(self, program: TensorProgram, position: int) -> None:
         node = program.graph.nodes[position]
         assert isinstance(node.op, Lookup), "it is the position of a lookup"
-        self._old, self._position = program, position
         self._op, (self._table, self._integers) = node.op, node.args
         self._types = program.graph.types()
         self._places = self._types[self._integers].dims
-        self._nodes = list(program.graph.nodes)
-        self._lines = list(program.lines)
-        self._at = {node: n for n, node in reversed([*enumerate(self._nodes[:position])])}
+        self._added = AddedNodes(program, position)
 
     def program(self) -> TensorProgram | None:
         """The program with the lookup hoisted; None if an operator prevents it."""
-        graph, (along, batch) = self._old.graph, (self._op.dim, self._op.batch)
+        along, batch = self._op.dim, self._op.batch
         found = None if self._types[self._table].dims[along].is_one else self._looked(self._table, along, batch)
-        if found is None:
-            return None
-        hoisted, kept = replace_node(graph, self._nodes[len(graph.nodes) :], self._position, found)
-        lines = tuple(self._lines[p] for p in kept) if self._lines else ()
-        return TensorProgram(self._old.name, hoisted, lines)
+        return None if found is None else self._added.program(found)
 
     def _looked(self, table: int, along: int, batch: int) -> int | None:
         """The position of what a lookup reads, computed from lookups of inputs; None if that is impossible.
@@ -99,13 +93,13 @@ class _Hoist:
             along: its dim that is looked up.
             batch: the number of its leading dims that it shares with the integers.
         """
-        node, dims = self._old.graph.nodes[table], self._types[table].dims
+        node, dims = self._added.nodes[table], self._types[table].dims
         places = self._places[batch:]
         if dims[along].is_one:
             return self._reshaped(table, dims, (*dims[:along], *(ONE for _ in places), *dims[along + 1 :]), table)
-        if is_given(self._old.graph.nodes, table):
+        if is_given(self._added.nodes, table):
             fits = dims[:batch] == self._places[:batch]
-            return self._append(Node(Lookup(along, batch), (table, self._integers)), table) if fits else None
+            return self._added.append(Node(Lookup(along, batch), (table, self._integers)), table) if fits else None
         match node.op:
             case Unary() | Scalar():
                 return self._rebuilt(node.op, table, along, batch)
@@ -120,7 +114,7 @@ class _Hoist:
                 if looked is None:
                     return None
                 args[side] = looked
-                return self._append(Node(node.op, tuple(args)), table)
+                return self._added.append(Node(node.op, tuple(args)), table)
             case MatMul() if batch == along == len(dims) - 1:
                 return self._element_of_product(table)
             case Reduce() | Scan() | Concat() | Slice() as op if op.dim != along and op.dim >= batch:
@@ -131,7 +125,7 @@ class _Hoist:
                 out = self._looked(node.args[0], along, batch)
                 for n, size in enumerate(places):
                     if out is not None and not size.is_one:
-                        out = self._append(Node(Expand(along + n, size), (out,)), table)
+                        out = self._added.append(Node(Expand(along + n, size), (out,)), table)
                 return out
             case Permute(order) if order[:batch] == tuple(range(batch)):
                 out = self._looked(node.args[0], order[along], batch)
@@ -139,7 +133,7 @@ class _Hoist:
                     return None
                 block = range(order[along], order[along] + len(places))
                 moved = ((*block,) if d == order[along] else (self._moved(d, order[along], batch),) for d in order)
-                return self._append(Node(Permute(tuple(chain.from_iterable(moved))), (out,)), table)
+                return self._added.append(Node(Permute(tuple(chain.from_iterable(moved))), (out,)), table)
             case Reshape():
                 (below,) = node.args
                 before, left = self._types[below].dims, len(dims) - along
@@ -159,7 +153,7 @@ class _Hoist:
 
     def _element_of_product(self, table: int) -> int | None:
         """One element per row of a matrix product: the sum of the row times the column that is looked up."""
-        left, right = self._old.graph.nodes[table].args
+        left, right = self._added.nodes[table].args
         rank, own = len(self._types[table].dims), len(self._types[right].dims)
         if own not in (2, rank):
             return None
@@ -167,10 +161,10 @@ class _Hoist:
         if column is None:
             return None
         order = (*range(own - 2), *range(own - 1, rank), own - 2)  # the summed dim last
-        column = self._append(Node(Permute(order), (column,)), table)
-        products = self._append(Node(Binary("mul"), (left, column)), table)
-        total = self._append(Node(Reduce("sum", rank - 1), (products,)), table)
-        return self._append(Node(Reshape(self._places), (total,)), table)
+        column = self._added.append(Node(Permute(order), (column,)), table)
+        products = self._added.append(Node(Binary("mul"), (left, column)), table)
+        total = self._added.append(Node(Reduce("sum", rank - 1), (products,)), table)
+        return self._added.append(Node(Reshape(self._places), (total,)), table)
 
     def _moved(self, d: int, along: int, batch: int) -> int:
         """The position of another dim of a table after a lookup."""
@@ -179,22 +173,13 @@ class _Hoist:
     def _rebuilt(self, op: Op, table: int, along: int, batch: int) -> int | None:
         """An operator of looked-up operands; an operand without the dim stays."""
         args: list[int] = []
-        for a in self._old.graph.nodes[table].args:
+        for a in self._added.nodes[table].args:
             missing = max(0, len(self._types[table].dims) - len(self._types[a].dims))
             looked = a if missing > along else self._looked(a, along - missing, batch)
             if looked is None:
                 return None
             args.append(looked)
-        return self._append(Node(op, tuple(args)), table)
+        return self._added.append(Node(op, tuple(args)), table)
 
     def _reshaped(self, x: int, before: tuple[Dim, ...], after: tuple[Dim, ...], origin: int) -> int:
-        return x if before == after else self._append(Node(Reshape(after), (x,)), origin)
-
-    def _append(self, node: Node, origin: int) -> int:
-        """Add an operator unless the same one is there."""
-        if node not in self._at:
-            self._at[node] = len(self._nodes)
-            self._nodes.append(node)
-            if self._lines:
-                self._lines.append(self._lines[origin])
-        return self._at[node]
+        return x if before == after else self._added.append(Node(Reshape(after), (x,)), origin)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from prism_explore.ir.axes import unchanged_dims
 from prism_explore.ir.dims import ONE, Dim
-from prism_explore.ir.graph import SGraph, replace_node
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -43,6 +43,7 @@ from prism_explore.ir.ops import (
     ViewOp,
 )
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.added_nodes import AddedNodes
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.support.caches import memoize
 
@@ -125,32 +126,25 @@ class _Hoist:
     """Rebuilds the operators before one view of a program on views of the inputs."""
 
     def __init__(self, program: TensorProgram, position: int, op: Permute | Reshape) -> None:
-        self._old, self._position, self._op = program, position, op
+        self._position, self._op = position, op
         self._types = program.graph.types()
-        self._nodes = list(program.graph.nodes)
-        self._lines = list(program.lines)
-        self._at = {node: n for n, node in reversed([*enumerate(self._nodes[:position])])}
+        self._added = AddedNodes(program, position)
 
     def program(self) -> TensorProgram | None:
         """The program with the view hoisted; None if it is at the inputs already, or an operator prevents it."""
-        graph = self._old.graph
-        (below,) = graph.nodes[self._position].args
+        (below,) = self._added.nodes[self._position].args
         result = None if self._is_given(below) else self._hoist(below, _View(self._op, self._types[below].dims))
-        if result is None:
-            return None
-        hoisted, kept = replace_node(graph, self._nodes[len(graph.nodes) :], self._position, result)
-        lines = tuple(self._lines[p] for p in kept) if self._lines else ()
-        return TensorProgram(self._old.name, hoisted, lines)
+        return None if result is None else self._added.program(result)
 
     def _hoist(self, position: int, view: _View) -> int | None:
         """The position of a tensor under a view, computed from hoisted views; None if that is impossible."""
-        node, own = self._nodes[position], self._types[position].dims
+        node, own = self._added.nodes[position], self._types[position].dims
         views = view.views_of_operand(own)
         if not views:
             return None if views is None else position
         if self._is_given(position):
             for op in views:
-                position = self._append(Node(op, (position,)), position)
+                position = self._added.append(Node(op, (position,)), position)
             return position
         match node.op:
             case Unary() | Scalar() | Binary():
@@ -180,20 +174,11 @@ class _Hoist:
             if arg is None:
                 return None
             args.append(arg)
-        return self._append(Node(op, tuple(args)), position)
+        return self._added.append(Node(op, tuple(args)), position)
 
     def _is_given(self, position: int) -> bool:
         """Whether a tensor is an input under views only."""
-        node = self._nodes[position]
+        node = self._added.nodes[position]
         if isinstance(node.op, Permute | Reshape | Slice):
             return self._is_given(node.args[0])
         return isinstance(node.op, Input)
-
-    def _append(self, node: Node, origin: int) -> int:
-        """Add an operator unless the same one is there."""
-        if node not in self._at:
-            self._at[node] = len(self._nodes)
-            self._nodes.append(node)
-            if self._lines:
-                self._lines.append(self._lines[origin])
-        return self._at[node]
