@@ -34,6 +34,7 @@ import prism_explore as px
 from prism_explore.cost.dominance import Cost, Dominance, compare, compare_on_machine, cost_of
 from prism_explore.diagnose.check import with_simple_fractions
 from prism_explore.events.journal import Journal
+from prism_explore.frontend.lower_aten import valid_name
 from prism_explore.frontend.mirage.generalize import generalize
 from prism_explore.generate.explain_excluded import explain_excluded
 from prism_explore.instantiate.constraints import TypedBlock, memory_violation
@@ -145,7 +146,7 @@ def _compare_graphs(
     name: str, build: Callable[..., int], graphs: Mapping[str, SGraph], target: Target
 ) -> Iterator[KnownForm]:
     """Search a program with the shapes of the graphs, and compare each graph with the proved candidates."""
-    builder = ProgramBuilder(name)
+    builder = ProgramBuilder(valid_name(name))
     first = next(iter(graphs.values()))
     inputs = (builder.input(i.name, *i.type.dims, dtype=i.type.dtype, order=i.type.order) for i in first.inputs)
     program = builder.build(build(builder, *inputs))
