@@ -346,10 +346,11 @@ def is_negative(d: Dim) -> bool:
 
 
 def is_only_symbols(d: Dim) -> bool:
-    """Whether an extent has symbols and no number but 1, and is a natural number for all values of its symbols.
+    """Whether a size has symbols, no number but 1 and -1, and is evidently an integer, or is one quotient of symbols.
 
-    Such an expression has the same meaning at all extents.
+    Such an expression has the same meaning at all extents. That it is a positive integer remains a condition of the
+    graph, as for `n - m` and `n/g`.
     """
-    if not d.symbols or any(abs(c) != 1 for _, c in d.terms):
+    if not d.symbols or is_negative(d) or any(abs(c) != 1 for _, c in d.terms):
         return False
     return len(d.terms) == 1 or all(e > 0 for powers, _ in d.terms for _, e in powers)

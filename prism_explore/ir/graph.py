@@ -36,6 +36,7 @@ from prism_explore.ir.ops import (
     Slice,
     Store,
     check_args,
+    check_extents,
     compute_dims,
     lookup_dims,
     op_name,
@@ -451,9 +452,11 @@ def _type_of(nodes: Sequence[Node], before: Sequence[TensorType], node: Node) ->
     where = f"kernel node %{len(before)}"
     args = tuple(before[a] for a in node.args)
     match node.op:
-        case Input(_, t):
+        case Input(name, t):
+            check_extents(t.dims, f"input {name!r}")
             return t
         case Band(rows, columns, _, _, dtype):
+            check_extents((rows, columns), f"{where}: band")
             return TensorType((rows, columns), dtype)
         case Custom(block):
             return block_types(block, args)[block.stores[0]]

@@ -457,6 +457,21 @@ def without_dim(dims: tuple[Dim, ...], along: int | None, where: str) -> tuple[D
     return (*dims[:along], dim(1), *dims[along + 1 :])
 
 
+def check_extents(dims: tuple[Dim, ...], where: str) -> None:
+    """Refuse dims that are positive at no values of their symbols.
+
+    Args:
+        dims: sizes from outside.
+        where: they are, for the message.
+
+    Raises:
+        ShapeError: a size is zero, or evidently negative.
+    """
+    for d in dims:
+        if is_negative(d) or d.constant == 0:
+            raise ShapeError(f"{where}: a dim has size {d}, which is never a positive integer")
+
+
 def _in_range(along: int, dims: tuple[Dim, ...], where: str) -> None:
     if not 0 <= along < len(dims):
         raise ShapeError(f"{where} over dim {along} of a tensor with {len(dims)} dims")
@@ -473,11 +488,13 @@ def _view_dims(op: ViewOp, operands: tuple[tuple[Dim, ...], ...], at: str) -> tu
             if prod(dims, start=dim(1)) != prod(wanted, start=dim(1)):
                 shown = f"({', '.join(map(str, dims))}) to ({', '.join(map(str, wanted))})"
                 raise ShapeError(f"{at}: {shown} changes the number of elements")
+            check_extents(wanted, at)
             return wanted
         case Expand(along, size):
             _in_range(along, dims, at)
             if not dims[along].is_one:
                 raise ShapeError(f"{at}: dim {along} has size {dims[along]}; only a literal 1 can be repeated")
+            check_extents((size,), at)
             return (*dims[:along], size, *dims[along + 1 :])
         case Slice(along, start, stop):
             _in_range(along, dims, at)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from prism_explore.errors import ParseError, ShapeError
-from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.dims import Dim, dim, is_negative, is_only_symbols
 from tests.strategies import dims, monomials, sizes
 
 
@@ -59,3 +59,20 @@ def test_a_text_that_is_no_size_is_refused(text):
 def test_only_a_product_divides():
     with pytest.raises(ShapeError, match="only a product"):
         dim(8) / dim("a + b")
+
+
+@given(dims(), sizes)
+def test_a_size_of_symbols_only_is_a_quotient_or_an_integer(d, at):
+    if is_only_symbols(d):
+        assert not is_negative(d)
+        assert number(d, at).denominator == 1 or d.is_monomial
+
+
+@pytest.mark.parametrize("text", ["n", "n*m", "n/g", "n + m", "n - m", "n - 1"])
+def test_sizes_of_symbols_only(text):
+    assert is_only_symbols(dim(text))
+
+
+@pytest.mark.parametrize("text", ["-n", "-n - m", "8", "2*n", "n + 1/m", "n - 2"])
+def test_sizes_with_numbers_or_never_positive_are_not_of_symbols_only(text):
+    assert not is_only_symbols(dim(text))

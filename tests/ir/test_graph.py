@@ -122,6 +122,20 @@ def test_a_zero_dim_is_refused():
         tensor("b", 0)
 
 
+@pytest.mark.parametrize(
+    ("dims", "operator", "size"),
+    [
+        ("-n, m", "relu(%0)", "-n"),
+        ("n, 0", "relu(%0)", "0"),
+        ("n, m", "reshape(%0, dims=[-n, -m])", "-n"),
+        ("n, 1", "expand(%0, dim=1, size=-n - m)", "-m - n"),
+    ],
+)
+def test_a_dim_that_is_positive_for_no_sizes_is_refused(dims, operator, size):
+    with pytest.raises(ShapeError, match=f"a dim has size {size}, which is never a positive integer"):
+        parse(f"sgraph\n  x = input f32[{dims}]\n  %1 = {operator}\n  return %1").types()
+
+
 def test_a_store_is_read_by_nothing():
     block, _ = block_of(R1)
     last = len(block.nodes) - 1
