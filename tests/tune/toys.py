@@ -108,6 +108,7 @@ def _verified(name: str, program: TensorProgram, graph: Any, uses: tuple[AxisUse
 # ---------------------------------------------------------------- a code generator
 FINE, SEGFAULT, HANG, NAN, WRONG, NO_EPS, NO_COMPILE, HOG, CHATTY, EXIT, REFUSED, RAISES = range(12)
 READ_AFTER, READ_BEFORE, WRITE_INPUT, LATE_AFTER, LATE_BEFORE, RESULT_AFTER, RESULT_BEFORE = range(12, 19)
+LATE_RESULT_AFTER, LATE_RESULT_BEFORE, SCRATCH_AFTER, LATE_SCRATCH_AFTER, LATE_SCRATCH_BEFORE = range(19, 24)
 CHECKS = 3
 """Calls by which a bench compares a kernel, before it times it."""
 
@@ -128,8 +129,8 @@ def load(kernel: Kernel) -> Callable[..., Any]:
     behave = dict(kernel.parameters.schedule).get("behave", FINE)
     if behave == NO_COMPILE:
         raise ValueError("register 33 of 32\nand more that nobody reads")
-    if behave in (RESULT_AFTER, RESULT_BEFORE):
-        return Overrunning.of(kernel, after=behave == RESULT_AFTER)
+    if behave >= RESULT_AFTER:
+        return Overrunning.of(kernel, behave)
     program = kernel.verified.candidate.family.program
     names = [i.name for i in program.inputs]
     calls = count(1)
@@ -179,22 +180,38 @@ def load(kernel: Kernel) -> Callable[..., Any]:
 
 
 class Overrunning(LoadedKernel):
-    """A compiled kernel that writes one element after or before its result."""
+    """A compiled kernel that writes four bytes after or before its result, or its scratch."""
 
-    after: bool
+    behave: int
+    calls: count[int]
 
     @classmethod
-    def of(cls, kernel: Kernel, *, after: bool) -> Overrunning:
+    def of(cls, kernel: Kernel, behave: int) -> Overrunning:
         made = plan(kernel.verified.candidate.sgraph, Parameters(kernel.parameters.sizes, ()), dict(kernel.shapes))
         assert isinstance(made, Plan)
         found = cls(made, compile_program(made.loops, made.schedule, made.host), thread_team("auto"))
-        found.after = after
+        found.behave, found.calls = behave, count(1)
         return found
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         result = super().__call__(*inputs, **options)
-        ctypes.memset(result.ctypes.data + (result.nbytes if self.after else -result.itemsize), 0, result.itemsize)
+        if next(self.calls) > CHECKS or self.behave in (RESULT_AFTER, RESULT_BEFORE, SCRATCH_AFTER):
+            ctypes.memset(self._beyond(result), 0, 4)
         return result
+
+    def _beyond(self, result: np.ndarray) -> int:
+        """The address of four bytes that it may not write."""
+        (call,) = self._idle
+        scratch, line_bytes = call.frame[-1], self.plan.host.line_bytes
+        match self.behave:
+            case 17 | 19:
+                return result.ctypes.data + result.nbytes
+            case 18 | 20:
+                return result.ctypes.data - 4
+            case 21 | 22:
+                return scratch + self._compiled.scratch_bytes - line_bytes
+            case _:
+                return scratch - 4
 
 
 def as_exported(exported: Any) -> Callable[..., Any]:

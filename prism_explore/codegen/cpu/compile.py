@@ -28,7 +28,7 @@ class CompiledProgram:
     entries: tuple[int, ...]
     """Addresses of the functions, in order."""
     scratch_bytes: int
-    """Per thread."""
+    """Per thread, with a cache line at its end that no function uses."""
 
 
 @memoize(256)
@@ -52,7 +52,7 @@ def llvm_text(
     triple: str = "",
     lines: Mapping[str, Mapping[Statement, int]] | None = None,
 ) -> tuple[str, int]:
-    """LLVM text with one function per nest, and a thread's scratch in float32 elements.
+    """LLVM text with one function per nest, and a thread's scratch in float32 elements, an unused cache line included.
 
     Args:
         program: the loops.
@@ -64,7 +64,8 @@ def llvm_text(
     module = new_module(triple)
     layouts = {nest.name: _scratch_layout(nest.scratch, cpu.line_bytes) for nest in program.nests}
     tiles = max(size for _, size in layouts.values())
-    largest = tiles + _workspace_floats(program, schedule)
+    line = cpu.line_bytes // 4
+    largest = (-(-(tiles + _workspace_floats(program, schedule)) // line) + 1) * line
     shared = (*program.inputs, *program.temporaries, *program.outputs)
     for number, nest in enumerate(program.nests):
         builder = FunctionBuilder(module, f"nest{number}", len(shared) + 1, cpu)
@@ -92,4 +93,4 @@ def _scratch_layout(buffers: Iterable[Buffer], line_bytes: int) -> tuple[dict[Bu
     for b in buffers:
         starts[b] = total
         total += -(-b.bytes // line_bytes) * line_bytes // 4
-    return starts, max(line_bytes // 4, total)
+    return starts, total

@@ -5,15 +5,17 @@ Calls are re-entrant: scratch and intermediate tensors belong to a call, and are
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from prism_explore.codegen.cpu.arguments import Array, ExpectedArgument, data_address
+from prism_explore.codegen.cpu.call_memory import Bytes, MemoryLayout, NewMemory, aligned_memory
 from prism_explore.codegen.cpu.compile import CompiledProgram, compile_program
 from prism_explore.codegen.cpu.loop_ir import positions_of
 from prism_explore.codegen.cpu.plan import Plan, plan
@@ -60,6 +62,10 @@ class LoadedKernel:
         """Where a call frame has the addresses of the inputs."""
         self._output_slots = slice(-1 - len(self._outputs), -1)
         """Where it has the addresses of the results."""
+        self._layout = MemoryLayout.of(
+            kernel_plan.loops.temporaries, self.threads, compiled.scratch_bytes, kernel_plan.host.line_bytes
+        )
+        self._new_memory: NewMemory = aligned_memory
         self._idle: deque[_Call] = deque()
         """Memory that no call uses at the moment."""
 
@@ -110,22 +116,29 @@ class LoadedKernel:
                 raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
         return target
 
+    def in_memory(self, new_memory: NewMemory) -> LoadedKernel:
+        """The same kernel, whose intermediate tensors and scratch are in memory that `new_memory` makes."""
+        found = copy.copy(self)
+        found._new_memory, found._idle = new_memory, deque()
+        return found
+
+    @property
+    def is_memory_intact(self) -> bool:
+        """Whether no call that has ended wrote beyond an intermediate tensor or the scratch of a thread."""
+        return all(self._layout.are_canaries_intact(call.memory) for call in tuple(self._idle))
+
     def _new_call(self) -> _Call:
-        starts: list[int] = []
-        total, line_bytes = 0, self.plan.host.line_bytes
-        for b in self.plan.loops.temporaries:
-            starts.append(total)
-            total += -(-b.bytes // line_bytes) * line_bytes
-        memory = np.empty(total + self.threads * self._compiled.scratch_bytes + line_bytes, dtype=np.uint8)
-        base = -(-data_address(memory) // line_bytes) * line_bytes
+        memory = self._new_memory(self._layout.size, self.plan.host.line_bytes)
+        self._layout.set_canaries(memory)
+        base = data_address(memory)
         entries, inputs = self._compiled.entries, [0] * len(self._inputs)
         frame = (
             len(entries),
             *entries,
             *inputs,
-            *(base + s for s in starts),
+            *(base + s for s in self._layout.temporaries),
             *(0 for _ in self._outputs),
-            base + total,
+            base + self._layout.scratch,
         )
         return _Call(memory, (ctypes.c_int64 * len(frame))(*frame))
 
@@ -144,7 +157,7 @@ class LoadedKernel:
 class _Call:
     """Memory of one call at a time."""
 
-    memory: np.ndarray[Any, np.dtype[np.uint8]]
-    """Intermediate tensors, and the scratch of all threads."""
+    memory: Bytes
+    """Intermediate tensors, and the scratch of all threads; see `MemoryLayout`."""
     frame: CallFrame
     """Complete except for the addresses of the inputs and, before the last one, of the results."""

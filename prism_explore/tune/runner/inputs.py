@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
+from prism_explore.codegen.cpu.call_memory import CANARY
 from prism_explore.ir.dims import ONE
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.interpreter.whole_numbers import draw_whole_numbers
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import INTEGERS, WHOLE_NUMBERS, TensorType, numpy_dtype
 from prism_explore.targets.cpus import cores
-from prism_explore.tune.runner.guarded_memory import CANARY, Guarded
+from prism_explore.tune.runner.guarded_memory import Guarded
 
 RING_BYTES = 2 << 30
 """Memory limit of a ring. If it is too small for a cold cache, `InputRing.is_cold` is False."""

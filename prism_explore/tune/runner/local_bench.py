@@ -17,7 +17,7 @@ from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import RANDOM, ReferenceCase, check_results, reference_cases
-from prism_explore.tune.runner.guarded_memory import GuardedRun, WroteOutside
+from prism_explore.tune.runner.guarded_memory import BEYOND_OWN, CanaryRun, GuardedRun, WroteOutside
 from prism_explore.tune.runner.inputs import RING_BYTES, InputRing
 from prism_explore.tune.runner.timing import InterleavedTimer
 
@@ -110,18 +110,29 @@ class LocalBench:
         self._runs[key] = run
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        """Time kept callables in the same rounds."""
+        """Time kept callables in the same rounds; before them, each compiled kernel is called with canaries."""
         runs = self._kept(keys)
+        own = [run for run in runs.values() if isinstance(run, LoadedKernel)]
         try:
+            for run in own:
+                CanaryRun(run)(*self.ring.next())
             found = self._timer.time(runs, self.ring, rounds, self._rng)
         except MemoryError:
             return Failure("tune.memory", "out of memory while timing")
+        except WroteOutside as failure:
+            return self._lost(f"{failure} while it was timed")
         except Exception as failure:
             return Failure("tune.crash", one_line(failure))
         if not self.ring.are_canaries_intact():
-            self.lost = True
-            return Failure("tune.crash", "a kernel wrote before or after an input while it was timed")
+            return self._lost("a kernel wrote before or after an input while it was timed")
+        if not all(run.is_memory_intact for run in own):
+            return self._lost(f"{BEYOND_OWN} while it was timed")
         return found
+
+    def _lost(self, reason: str) -> Failure:
+        """The failure of a kernel that wrote into memory of others."""
+        self.lost = True
+        return Failure("tune.crash", reason)
 
     def _kept(self, keys: Sequence[str]) -> dict[str, Run]:
         missing = [key for key in keys if key not in self._runs]

@@ -22,12 +22,17 @@ from tests.tune.toys import (
     HOG,
     LATE_AFTER,
     LATE_BEFORE,
+    LATE_RESULT_AFTER,
+    LATE_RESULT_BEFORE,
+    LATE_SCRATCH_AFTER,
+    LATE_SCRATCH_BEFORE,
     NAN,
     NO_COMPILE,
     READ_AFTER,
     READ_BEFORE,
     RESULT_AFTER,
     RESULT_BEFORE,
+    SCRATCH_AFTER,
     SEGFAULT,
     TOY,
     WRITE_INPUT,
@@ -103,6 +108,7 @@ def test_a_good_kernel_is_compared_and_timed_in_another_process(shared: Worker) 
         (WRITE_INPUT, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
         (RESULT_AFTER, "tune.crash", "the worker died of SIGSEGV while compiling and comparing"),
         (RESULT_BEFORE, "tune.crash", "the kernel wrote before result 0"),
+        (SCRATCH_AFTER, "tune.crash", "the kernel wrote beyond an intermediate tensor or the scratch of a thread"),
         (EXIT, "tune.crash", "the worker died of exit status 3 while compiling and comparing"),
         (HOG, "tune.memory", "out of memory while running"),
         (NAN, "tune.wrong", "rows of very different magnitude: the result holds NaN where the program has a number"),
@@ -118,15 +124,29 @@ def test_a_bad_kernel_is_a_failure_and_the_next_one_works(shared: Worker, behave
     assert isinstance(shared.check("u2", GOOD), CheckPassed)
 
 
-@pytest.mark.parametrize("behave", [LATE_AFTER, LATE_BEFORE])
+BESIDE_INPUT = "a kernel wrote before or after an input"
+BEYOND_OWN = "the kernel wrote beyond an intermediate tensor or the scratch of a thread"
+
+
+@pytest.mark.parametrize(
+    ("behave", "what"),
+    [
+        (LATE_AFTER, BESIDE_INPUT),
+        (LATE_BEFORE, BESIDE_INPUT),
+        (LATE_RESULT_AFTER, "the kernel wrote after result 0"),
+        (LATE_RESULT_BEFORE, "the kernel wrote before result 0"),
+        (LATE_SCRATCH_AFTER, BEYOND_OWN),
+        (LATE_SCRATCH_BEFORE, BEYOND_OWN),
+    ],
+)
 def test_a_kernel_that_writes_outside_while_it_is_timed_is_a_failure_and_the_next_one_works(
-    shared: Worker, behave: int
+    shared: Worker, behave: int, what: str
 ) -> None:
     checked = shared.check("late", kernel(fused(), SIZES, behave=behave))
     found = shared.time(["late"], 1)
 
     assert isinstance(checked, CheckPassed)
-    assert found == Failure("tune.crash", "a kernel wrote before or after an input while it was timed")
+    assert found == Failure("tune.crash", f"{what} while it was timed")
     assert isinstance(shared.check("u4", GOOD), CheckPassed)
     assert isinstance(shared.time(["u4"], 1), Samples)
 
