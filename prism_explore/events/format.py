@@ -40,6 +40,21 @@ def factor_text(factor: float) -> str:
     return f"{factor:,.0f}×" if factor >= 999.5 else f"{factor:.3g}×"
 
 
+def definition_text(symbol: str, value: str) -> str:
+    """A symbol of a reason with its value, in which the symbol may be named already.
+
+    >>> definition_text("e", "e = x, e' = y")
+    "e = x, e' = y"
+    >>> definition_text("add(%0, %1)", "e = x, e' = y")
+    "add(%0, %1): e = x, e' = y"
+    >>> definition_text("budget", "4")
+    'budget = 4'
+    """
+    if value.startswith("e = "):
+        return value if symbol == "e" else f"{symbol}: {value}"
+    return f"{symbol} = {value}"
+
+
 def verdict_text(event: VerdictReached) -> str:
     """The verdict and the method that decided it, such as `proved by normal form`."""
     return f"{event.verdict} by {event.method}" if event.method else event.verdict

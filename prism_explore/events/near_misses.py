@@ -156,7 +156,7 @@ class NearMissFold:
             reason = region.reason
             formula = f": {_short(reason.formula)}" if reason.formula else ""
             e = reason.substitution.get("e", "")
-            where = f", where e is {_short(e)}" if e else ""
+            where = f", where e is {_short(e.removeprefix('e = '))}" if e else ""
             steps = f"{depth} {'step' if depth == 1 else 'steps'} deep"
             yield NearMiss(
                 region.region,

@@ -246,6 +246,7 @@ def find_region(
     Raises:
         ShapeError: the enumeration has no such region at that node, so the events are of another search.
     """
+    rules = tuple(rules)
     replay = EnumerationReplay(program, space, target, Journal(), time_to_beat, rules)
     state = replay.reach(tree.path_to(region.parent)) if region.parent in tree.nodes else None
     if isinstance(state, ReplayState):
@@ -261,6 +262,19 @@ def find_region(
     raise ShapeError(
         f"a search of {program.name} prunes no subtree {region.region} at {region.parent}: the events were written by "
         "another version, or for another program, space or target; search again and audit the new session"
+        + _hint_for_own_rule(region.reason.rule, rules)
+    )
+
+
+def _hint_for_own_rule(name: str, rules: Iterable[PruningRule]) -> str:
+    """What else may be the cause for a rule that is no row of the table."""
+    cached = (rule for rule in rules if rule.checks.typing is not None or rule.checks.value is not None)
+    if name not in {rule.name for rule in cached} - {rule.name for rule in RULES}:
+        return ""
+    return (
+        f". If {name} is a rule of yours: the outcome of a test in checks.typing or checks.value is used again for the "
+        "same operands in other graphs, so it may depend on the values of its operands alone, not on their positions; "
+        "put other tests into checks.block"
     )
 
 

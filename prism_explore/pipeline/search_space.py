@@ -256,7 +256,7 @@ class Space:
             + ("; no two custom kernels read exactly the same tensors" if self.custom_kernels > 1 else ""),
             "predefined operators": str(self.kernel) if self.predefined_kernels else "none",
             "block graph": f"at most {self.block_ops} operators, loads included; one output"
-            + (f"; the program itself takes {fused_ops(program)}" if program is not None else ""),
+            + (f"; the program itself takes {_fused_text(program)}" if program is not None else ""),
             "block operators": str(self.block),
             "split kernels": "one custom kernel alone may be split in two, by an axis that it sums over: grid dims of "
             f"the first cut it, and of each of up to {self.results} sums its blocks store their shares, side by side; "
@@ -317,12 +317,21 @@ LARGEST_OPS = 23
 """A program that needs more operators in one kernel has no single kernel in its default space."""
 
 
-def fused_ops(program: TensorProgram) -> int:
-    """The number of operators of a block graph that computes a program operator by operator, with one loop.
+def _fused_text(program: TensorProgram) -> str:
+    alone, looped = fused_ops(program, with_loop=False), fused_ops(program)
+    return str(alone) if alone == looped else f"{alone}, and {looped} with a loop"
+
+
+def fused_ops(program: TensorProgram, *, with_loop: bool = True) -> int:
+    """The number of operators of a block graph that computes a program operator by operator.
 
     It counts loads, operators and accumulators. The accumulator of a reduction replaces the reduction. Matrix products
     that sum over the axis of the loop have one accumulator each; the loop is over the axis that most of them sum over.
     Repetitions and views at the boundary do not count, and √ of the mean of squares counts as one operator.
+
+    Args:
+        program: the program.
+        with_loop: whether the block has a loop, and so accumulators.
     """
     graph = duplicate_inputs(program).program.graph
     nodes = graph.nodes
@@ -335,6 +344,8 @@ def fused_ops(program: TensorProgram) -> int:
             inner = (root.args[0], mean.args[0])
             if nodes[inner[1]].op == Unary("square") and all(uses.count(a) == 1 for a in inner):
                 count -= 2
+    if not with_loop:
+        return count
     named = axes_of(graph).of
     summed = Counter(named[n.args[0]][-1] for n in nodes if isinstance(n.op, MatMul))
     return count + max(summed.values(), default=int(any(isinstance(n.op, Reduce) for n in nodes)))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from prism_explore.diagnose.audit import Audit
 from prism_explore.errors import ShapeError
+from prism_explore.events.format import definition_text
 from prism_explore.events.kinds import Reason, RegionPruned
 from prism_explore.events.ledger import prune_counts
 from prism_explore.session.readable_record import ReadableRecord
@@ -35,7 +36,7 @@ class PrunedHandle:
         lines = [f"{self.id}: {self.event.operator} was pruned [{r.soundness}] by {r.rule} ({r.code}): {r.sentence}"]
         if r.formula:
             lines.append(f"  {r.formula}")
-        lines += [f"  where {symbol} = {meaning}" for symbol, meaning in r.substitution.items()]
+        lines += [f"  where {definition_text(symbol, meaning)}" for symbol, meaning in r.substitution.items()]
         lines.append(f"  it represents {self.event.stood_for:g} programs ({self.event.counted})")
         if r.would_reopen_if:
             lines.append(f"  reopens if {r.would_reopen_if}")

@@ -10,7 +10,9 @@ from prism_explore.diagnose.audit import audit
 from prism_explore.events.kinds import NodeExpanded
 from prism_explore.generate.abstract_expr.polynomial import show
 from prism_explore.generate.abstract_expr.subexpression import Goal
+from prism_explore.generate.pruning.rule import Checks, Failure, PruningRule
 from prism_explore.generate.pruning.rules import RULES
+from prism_explore.ir.ops import Binary
 from prism_explore.pipeline.search_space import Operators, default_space
 from tests.generate.programs import rms_linear_small
 
@@ -256,3 +258,14 @@ def test_an_audit_without_the_added_row_says_that_the_search_was_another_one():
 
 def added_prunings():
     return pruned_by(search(PRODUCT_FIRST), PRODUCT_FIRST.name)
+
+
+def test_an_audit_of_a_rule_that_reads_positions_says_where_its_test_belongs():
+    def is_early(step):
+        return Failure(f"operands {step.args} come last", "") if isinstance(step.op, Binary) else None
+
+    row = PruningRule("toy.early", "Operands come last.", "A guess.", "it were allowed", checks=Checks(typing=is_early))
+
+    with pytest.raises(px.ShapeError, match=r"If toy.early is a rule of yours: .* put other tests into checks.block"):
+        for subtree in pruned_by(search(row), row.name):
+            audit(TASK, search(row), subtree.region, rules=(row, *RULES))
