@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "prism_explore" / "widgets" / "static"
-LIMITS_BYTES = {"explorer.js": 200 * 1024, "report.js": 240 * 1024}
+LIMITS_BYTES = {"explorer.js": 200 * 1024, "frames.js": 64 * 1024, "report.js": 240 * 1024}
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]

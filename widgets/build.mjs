@@ -1,4 +1,5 @@
-// Bundle each widget into one minified ES module that needs no network and no other file.
+// Bundle each widget into one minified file that needs no network and no other file: an ES module, or a script for the
+// HTML of a picture with sliders, which hosts run as they run any script of an output.
 //
 //   node build.mjs            writes ../prism_explore/widgets/static/<widget>.js
 //   node build.mjs <folder>   writes <folder>/<widget>.js; the packaging test compares the two
@@ -13,13 +14,15 @@ import { fileURLToPath } from "node:url";
 import { build, transform } from "esbuild";
 
 /**
- * The stems of the sources that are widgets, src/<stem>.ts, and their largest sizes in bytes. A notebook saves the
- * explorer with every widget it shows, so it must stay small; a report has its module compressed to less than a half.
+ * The stems of the sources that are widgets, src/<stem>.ts, their largest sizes in bytes and their formats. A notebook
+ * saves the explorer with every widget it shows, and a picture with every output, so they must stay small; a report has
+ * its module compressed to less than a half.
  */
-const LIMITS = new Map([
-  ["explorer", 200 * 1024],
-  ["report", 240 * 1024],
-]);
+const WIDGETS = [
+  { stem: "explorer", limit: 200 * 1024, format: "esm" },
+  { stem: "report", limit: 240 * 1024, format: "esm" },
+  { stem: "frames", limit: 64 * 1024, format: "iife" },
+];
 
 /** Styles become a text of the bundle; esbuild minifies only what it bundles as a style sheet. */
 const minifiedStyles = {
@@ -36,17 +39,17 @@ const minifiedStyles = {
 const here = dirname(fileURLToPath(import.meta.url));
 const out = resolve(process.argv[2] ?? join(here, "..", "prism_explore", "widgets", "static"));
 
-const missing = [...LIMITS.keys()].filter((stem) => !existsSync(join(here, "src", `${stem}.ts`)));
+const missing = WIDGETS.filter(({ stem }) => !existsSync(join(here, "src", `${stem}.ts`)));
 if (missing.length > 0) {
   console.error(
-    `nothing to build: ${missing.map((stem) => `widgets/src/${stem}.ts`).join(", ")} is not there`,
+    `nothing to build: ${missing.map(({ stem }) => `widgets/src/${stem}.ts`).join(", ")} is not there`,
   );
   process.exit(1);
 }
 
 await mkdir(out, { recursive: true });
 let tooLarge = false;
-for (const [stem, limit] of LIMITS) {
+for (const { stem, limit, format } of WIDGETS) {
   const outfile = join(out, `${stem}.js`);
   await build({
     absWorkingDir: here,
@@ -54,7 +57,7 @@ for (const [stem, limit] of LIMITS) {
     outfile,
     bundle: true,
     minify: true,
-    format: "esm",
+    format,
     target: "es2022",
     charset: "utf8",
     legalComments: "inline",

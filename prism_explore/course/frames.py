@@ -1,43 +1,31 @@
 """A scene of the explorer for every position of some sliders, as one piece of HTML.
 
-All scenes are drawn once, in Python, and the page shows one at a time. So the picture needs no kernel and no server: it
-works in a notebook, in a saved page, and on a site. Where scripts do not run, one scene is shown.
+All scenes are computed once, in Python, and stored in the HTML as data. The script beside them shows one at a time in
+the stage of the explorer: it can be dragged, zoomed, selected in, and read as a table. So the picture needs no kernel,
+no server and no widget manager, and it is the same in a live notebook, in a saved page and on a site. Where scripts do
+not run, the first scene is shown as SVG.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import product
 from math import prod
+from pathlib import Path
+from typing import Any
 
+from prism_explore import widgets
 from prism_explore.errors import PrismError
-from prism_explore.widgets.drawing.colors import css
 from prism_explore.widgets.drawing.svg import to_svg
-from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.scene import Scene, item_to_plain, scene_head
 
 MOST_FRAMES = 400
 """Scenes of one picture at most: each is a few kilobytes of the page."""
-_STYLE = "font:13px system-ui,sans-serif;display:inline-flex;gap:8px;align-items:center;margin-right:20px"
-_SCRIPT = """for (const root of document.querySelectorAll('#ID:not([data-on])')) {
-  root.dataset.on = '1';
-  const sliders = [...root.querySelectorAll('input')], frames = [...root.querySelectorAll('[data-frame]')];
-  const show = () => {
-    let at = 0;
-    for (const s of sliders) {
-      at = at * (Number(s.max) + 1) + Number(s.value);
-      const text = JSON.parse(s.dataset.texts)[Number(s.value)];
-      s.nextElementSibling.textContent = text;
-      s.setAttribute('aria-valuetext', text);
-    }
-    frames.forEach((f, i) => { f.hidden = i !== at; });
-  };
-  sliders.forEach((s) => s.addEventListener('input', show));
-  show();
-}"""
+_STYLE = "figure.prism-frames{padding:4px}figure.prism-frames>svg{overflow:visible}"
+"""Room for outlines at the edge of the first scene."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +47,8 @@ class Frames:
     """One per combination of values; the last slider changes fastest."""
 
     def __repr__(self) -> str:
-        names = ", ".join(f"{s.name}: {s.texts[0]} to {s.texts[-1]}" for s in self.sliders)
-        return f"<{self.scenes[self.start].title}; {names}>"
+        names = (f"{s.name}: {s.texts[0]} to {s.texts[-1]}" for s in self.sliders)
+        return f"<{'; '.join((self.scenes[self.start].title, *names))}>"
 
     @property
     def start(self) -> int:
@@ -70,24 +58,32 @@ class Frames:
             at = at * len(slider.texts) + slider.start
         return at
 
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the script reads, as JSON data. Scenes have many items in common, so each item is stored once."""
+        numbers: dict[str, int] = {}
+        items: list[dict[str, Any]] = []
+        scenes: list[dict[str, Any]] = []
+        for scene in self.scenes:
+            shown: list[int] = []
+            for item in map(item_to_plain, scene.items):
+                number = numbers.setdefault(json.dumps(item), len(items))
+                if number == len(items):
+                    items.append(item)
+                shown.append(number)
+            scenes.append({**scene_head(scene), "items": shown})
+        return {"sliders": [asdict(slider) for slider in self.sliders], "items": items, "scenes": scenes}
+
     def _repr_html_(self) -> str:
-        svgs = [to_svg(scene, with_style=False) for scene in self.scenes]
-        style = css(kinds={item.kind for scene in self.scenes for item in scene.items})
-        own = "prism-frames-" + hashlib.sha256("".join(svgs).encode()).hexdigest()[:10]
-        controls = "".join(map(_control, self.sliders))
-        hidden = ("" if n == self.start else " hidden" for n in range(len(svgs)))
-        frames = "".join(f"<div data-frame{attribute}>{svg}</div>" for attribute, svg in zip(hidden, svgs, strict=True))
-        script = f"<script>{_SCRIPT.replace('#ID', '#' + own)}</script>"
-        return (
-            f'<figure id="{own}" style="margin:0"><style>{style}</style><div>{controls}</div>{frames}</figure>{script}'
-        )
+        data = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+        stored = f'<script type="application/json">{data}</script>'
+        still = f"<style>{_STYLE}</style>{to_svg(self.scenes[self.start])}"
+        return f'<figure class="prism-frames" style="margin:0">{still}{stored}</figure><script>{_script()}</script>'
 
 
-def _control(slider: Slider) -> str:
-    last, texts = len(slider.texts) - 1, escape(json.dumps(slider.texts))
-    knob = f'<input type="range" min="0" max="{last}" value="{slider.start}" data-texts="{texts}">'
-    shown = escape(slider.texts[slider.start])
-    return f'<label style="{_STYLE}">{escape(slider.name)} {knob}<output>{shown}</output></label>'
+@cache
+def _script() -> str:
+    return (Path(widgets.__file__).parent / "static" / "frames.js").read_text("utf-8")
 
 
 def frames(
@@ -112,6 +108,15 @@ def frames(
     first = {name: values.index((start or {}).get(name, values[0])) for name, values in sliders.items()}
     made = (Slider(name, tuple(map(_text, values)), first[name]) for name, values in sliders.items())
     return Frames(tuple(made), scenes)
+
+
+def picture(scene: Scene) -> Frames:
+    """Show one scene, without sliders.
+
+    Args:
+        scene: of any view.
+    """
+    return Frames((), (scene,))
 
 
 def _text(value: int | str) -> str:

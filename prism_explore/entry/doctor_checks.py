@@ -202,10 +202,10 @@ def check_voila() -> Outcome:
 
 
 def check_browser_half() -> Outcome:
-    """The bundles that the explorer and reports send to the browser."""
+    """The bundles that the explorer, reports and pictures with sliders send to the browser."""
     folder = Path(__file__).resolve().parent.parent / "widgets" / "static"
     sizes: list[str] = []
-    for name in ("explorer.js", "report.js"):
+    for name in ("explorer.js", "report.js", "frames.js"):
         text = (folder / name).read_text(encoding="utf-8")
         if len(text) < 10_000 or (name == "explorer.js" and "export" not in text[-400:]):
             return Failed(f"{folder / name} is damaged: {len(text):,} characters")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -9,8 +10,10 @@ import prism_explore as px
 from prism_explore.course.bars import LONGEST_PX, bars_scene
 from prism_explore.course.chapters.kernels_inside_kernels import COLUMNS, SIZES
 from prism_explore.course.chapters.one_graph_many_programs import SHAPES, figures, legal_sizes
-from prism_explore.course.frames import MOST_FRAMES, frames
+from prism_explore.course.frames import MOST_FRAMES, frames, picture
 from prism_explore.course.tiles import tile_range, tile_scene
+from prism_explore.widgets.drawing.svg import to_svg
+from prism_explore.widgets.scene import to_plain
 from prism_explore.widgets.views.block_regions import region_maps
 
 
@@ -48,19 +51,29 @@ def test_a_graph_without_bound_maps_has_no_tiles() -> None:
 def test_every_position_of_the_sliders_has_its_scene() -> None:
     found = frames(draw, {"block": range(4), "iteration": range(8)}, {"iteration": 3})
     page = found._repr_html_()
+    [stored] = re.findall('<script type="application/json">(.*?)</script>', page)
+    data = json.loads(stored)
+    scenes = [{**scene, "items": [data["items"][n] for n in scene["items"]]} for scene in data["scenes"]]
 
     assert found.scenes[2 * 8 + 3] == draw(2, 3)
-    assert len(re.findall("<svg ", page)) == 32
-    assert [" hidden" not in attribute for attribute in re.findall("data-frame([^>]*)>", page)].index(True) == 3
-    assert len(re.findall("data-frame hidden", page)) == 31
-    assert page.count("<style>") == 1
+    assert scenes == [json.loads(json.dumps(to_plain(draw(b, i)))) for b in range(4) for i in range(8)]
+    assert len(data["items"]) < sum(len(scene["items"]) for scene in scenes) / 2
+    assert data["sliders"][1] == {"name": "iteration", "texts": ["0", "1", "2", "3", "4", "5", "6", "7"], "start": 3}
+    assert to_svg(draw(0, 3)) in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
 
 
-def test_names_of_sliders_are_text() -> None:
-    page = frames(lambda **_: draw(0, 0), {"<img src=x onerror=alert(1)>": [1]})._repr_html_()
+def test_a_scene_alone_has_no_sliders() -> None:
+    shown = picture(draw(1, 2))
 
-    assert "<img" not in page
+    assert shown.data["sliders"] == [] and shown.scenes == (draw(1, 2),)
+    assert to_svg(draw(1, 2)) in shown._repr_html_()
+
+
+def test_names_of_sliders_are_text() -> None:
+    page = frames(lambda **_: draw(0, 0), {"</script><img src=x onerror=alert(1)>": [1]})._repr_html_()
+
+    assert "<img" not in page and page.count("</script>") == 2
 
 
 @pytest.mark.parametrize("sliders", [{"a": []}, {"a": range(MOST_FRAMES + 1)}], ids=["none", "many"])

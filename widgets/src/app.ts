@@ -11,6 +11,7 @@ import { h, mark } from "./lib/dom.ts";
 import type { Direction } from "./lib/draw.ts";
 import { icon } from "./lib/glyph.ts";
 import { keepKeys } from "./lib/keys.ts";
+import PICTURE_CSS from "./lib/picture.css";
 import { Press } from "./lib/press.ts";
 import { familyOf, isNode } from "./lib/refs.ts";
 import { Relations } from "./lib/related.ts";
@@ -86,7 +87,7 @@ export class App implements Host {
         role: "application",
         "aria-label": "Prism explorer; press ? for the keys",
       },
-      h("style", {}, `${SCENE_CSS}\n${styles}`),
+      h("style", {}, `${SCENE_CSS}\n${PICTURE_CSS}\n${styles}`),
       this.bar.element,
       this.banner.element,
       this.filter.chips,

@@ -3,6 +3,7 @@
 import styles from "./explorer.css";
 import { h } from "./lib/dom.ts";
 import { keepKeys } from "./lib/keys.ts";
+import PICTURE_CSS from "./lib/picture.css";
 import { Press } from "./lib/press.ts";
 import { ComparePanel } from "./panels/compare.ts";
 import type { Host } from "./panels/panel.ts";
@@ -27,7 +28,7 @@ export class CompareWindow implements Host {
         role: "region",
         "aria-label": "two searches side by side",
       },
-      h("style", {}, `${SCENE_CSS}\n${styles}`),
+      h("style", {}, `${SCENE_CSS}\n${PICTURE_CSS}\n${styles}`),
       this.panel.element,
       h("div", { class: "pe-foot" }, this.status.element),
     );
