@@ -41,6 +41,12 @@ nb_ipywidgets_js = {}  # it would be loaded from another host; nothing here need
 os.environ["PRISM_EXPLORE_DISPLAY"] = "html"  # widgets need a kernel
 os.environ["PRISM_EXPLORE_CACHE"] = "off"  # what the pages show was computed for them
 
+# Kernels without the profile of whoever builds. They talk to this machine only, so an unencrypted port is no warning.
+profile = ROOT / "build" / "docs" / "ipython" / "profile_default"
+profile.mkdir(parents=True, exist_ok=True)
+(profile / "ipython_kernel_config.py").write_text("get_config().IPKernelApp.log_level = 'ERROR'\n", encoding="utf-8")
+os.environ["IPYTHONDIR"] = str(profile.parent)
+
 # The reference.
 autodoc_default_options = {
     "members": True,

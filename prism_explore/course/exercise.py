@@ -15,6 +15,8 @@ from prism_explore.entry.equivalence.rows import Row, as_html, as_text
 from prism_explore.errors import PrismError
 
 State: TypeAlias = Literal["right", "wrong", "not yet"]
+LONGEST_FOUND = 800
+"""Characters of what was found in an answer that cannot be judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,12 @@ class Exercise:
             return Checked(self.id, "not yet", self.expected, hint=asked)
         try:
             judged = self.judge(answer)
+        except PrismError as error:
+            return Checked(self.id, "wrong", self.expected, _shortened(str(error)), hint=self._hint_for(answer))
         except Exception as error:  # an answer may be any code
-            kind = "" if isinstance(error, PrismError) else f"{type(error).__name__}: "
-            return Checked(self.id, "wrong", self.expected, f"{kind}{error}", hint=self._hint_for(answer))
+            what = "None" if answer is None else f"an answer of the type {type(answer).__name__}"
+            found = _shortened(f"{what}, which has another form ({type(error).__name__}: {error})")
+            return Checked(self.id, "wrong", self.expected, found, hint=self._hint_for(answer))
         counted = ", ".join(f"{name}: {count:,}" for name, count in judged.counters.items())
         if judged.right:
             return Checked(self.id, "right", "", judged.found, counted, real=self.real)
@@ -149,6 +154,10 @@ class Exercise:
         if number < 1:
             raise PrismError(f"hints of exercise {self.id} have the numbers 1 to {len(self.hints)}, found {number}")
         return self.hints[min(number, len(self.hints)) - 1]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_FOUND else f"{text[: LONGEST_FOUND - 4]} ..."
 
 
 def is_blank(answer: Any) -> bool:

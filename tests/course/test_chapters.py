@@ -86,6 +86,20 @@ def test_an_undone_decision_leaves_no_trace_in_the_state() -> None:
     assert heuristic.best_without(("f3",), 16) > 2 * heuristic.best_without((), 16)
 
 
+def test_fewer_operators_reach_the_best_family_sooner_and_lose_others() -> None:
+    whole, few = (
+        heuristic.reached_with(heuristic.OPERATORS),
+        heuristic.reached_with({"div", "matmul", "accum", "accum_rms"}),
+    )
+
+    assert (whole.families, few.families) == (3, 1)
+    assert (whole.expansions, few.expansions) == (18, 8)  # the notebook says 18, and asks for at most nine
+    assert heuristic.MOST_EXPANSIONS == 9
+    assert heuristic.reached_with({"div"}).expansions is None
+    with pytest.raises(px.PrismError, match="conv"):
+        heuristic.reached_with({"conv"})
+
+
 def test_the_proof_of_notebook_00_needs_whole_tiles() -> None:
     assert list(ten_minutes.conditions()) == ["64/f", "64/gx"]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import numpy as np
 import pytest
 
 import prism_explore as px
@@ -68,8 +69,19 @@ def test_a_common_mistake_gets_the_hint_that_fits(exercise: Exercise, mistake: A
     assert checked.found and checked.expected == exercise.expected
 
 
+class Raising:
+    """An answer that cannot be compared, printed, counted or hashed."""
+
+    def _raise(self, *_: object) -> Any:
+        raise RuntimeError("not me")
+
+    __eq__ = __hash__ = __repr__ = __iter__ = __len__ = __getitem__ = __bool__ = __contains__ = _raise
+
+
 @pytest.mark.parametrize(
-    "answer", [12345, "garbage", (), {}, None, object(), lambda: 1], ids=lambda a: type(a).__name__
+    "answer",
+    [12345, "garbage", (), {}, None, object(), lambda: 1, np.zeros((2, 3)), Raising(), b"x" * 10**5],
+    ids=lambda a: type(a).__name__,
 )
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
 def test_an_answer_of_another_kind_is_wrong_and_says_what_was_expected(exercise: Exercise, answer: Any) -> None:
@@ -78,6 +90,7 @@ def test_an_answer_of_another_kind_is_wrong_and_says_what_was_expected(exercise:
     assert checked.state == "wrong"
     assert exercise.expected in str(checked).replace("\n" + " " * 13, " ")
     assert "hint(1)" in checked.hint
+    assert checked.found and len(str(checked)) < 2_000
 
 
 def test_hints_lead_on_and_the_last_one_stays() -> None:

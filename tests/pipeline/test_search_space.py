@@ -45,9 +45,10 @@ def test_a_program_too_large_for_one_kernel_gets_the_published_limit_and_says_wh
 
 def test_a_space_says_what_the_program_takes_without_a_loop_and_with_one():
     program = program_of("rmsnorm_linear")
+    said = default_space(program).describe(program)["block graph"]
 
     assert fused_ops(program) == fused_ops(program, with_loop=False) + 1
-    assert default_space(program).describe(program)["block graph"].endswith("the program itself takes 10, and 11 with a loop")
+    assert said.endswith("the program itself takes 10, and 11 with a loop")
 
 
 def test_a_root_of_a_mean_of_squares_that_is_used_elsewhere_is_not_one_operator():

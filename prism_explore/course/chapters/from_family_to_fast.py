@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from itertools import product
@@ -51,9 +51,10 @@ def sizes_on_the_roofline(gx: int, f: int, shown: Sequence[Sizes]) -> Scene:
         shown: the others.
     """
     points = [_point(*sizes) for sizes in shown if sizes != (gx, f)]
-    return roofline_scene(
+    scene = roofline_scene(
         roofs_of(target(MACHINE), "f32"), [*points, _point(gx, f, marked=True)], performance="modelled"
     )
+    return replace(scene, title=f"roofline, gx = {gx:,} and f = {f:,} marked")
 
 
 def _point(gx: int, f: int, marked: bool = False) -> RooflinePoint:

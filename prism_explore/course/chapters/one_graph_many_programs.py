@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from prism_explore.course.chapters.kernels_inside_kernels import COLUMNS
@@ -11,6 +11,8 @@ from prism_explore.errors import PrismError
 from prism_explore.targets import target
 from prism_explore.tune.space.figures import Figures, figures_of
 from prism_explore.tune.space.parameters import divisors
+from prism_explore.widgets.scene import Scene
+from prism_explore.widgets.views.roofline import RooflinePoint, roofline_chart, roofs_of
 
 SHAPES: Mapping[str, int] = {"b": 16, "k": 4096, "m": 4096}
 MACHINE = "h100"
@@ -33,6 +35,30 @@ def legal_sizes(shapes: Mapping[str, int] = SHAPES) -> Iterator[tuple[int, int]]
         for f in divisors(shapes["k"]):
             if figures(gx, f, shapes).is_legal:
                 yield gx, f
+
+
+def roofline_at(gx: int, f: int, reach: Sequence[tuple[int, int]]) -> Scene:
+    """The roofline of an H100 with the kernel at these sizes; a cross for sizes that do not fit.
+
+    Args:
+        gx: blocks of the grid.
+        f: iterations of the loop.
+        reach: other sizes that the axes reach, too, so that they stay the same.
+    """
+    title = f"roofline at gx = {gx:,}, f = {f:,}"
+    points = [_point(*sizes) for sizes in reach]
+    chart = roofline_chart(roofs_of(target(MACHINE), "f32"), [_point(gx, f)], 640, 320, "modelled", points)
+    return chart.scene("roofline", title, f"{title}. {_point(gx, f).label}.")
+
+
+def _point(gx: int, f: int) -> RooflinePoint:
+    found = figures(gx, f)
+    costs, tile = found.costs, f"tile of w: {SHAPES['k'] // f:,} x {SHAPES['m'] // gx:,}"
+    time_s, intensity = costs.time_s, float(costs.flops / costs.memory_bytes)
+    if not found.is_legal or time_s is None:
+        return RooflinePoint("p", intensity, None, label=f"{tile}, does not fit", kind="trial-failed", outline="cross")
+    text = f"{tile}, {1e6 * float(time_s):.0f} µs"
+    return RooflinePoint("p", intensity, float(costs.flops / time_s), label=text, kind="trial-best", outline="diamond")
 
 
 def _judge_count(answer: Any) -> Judgement:

@@ -1,9 +1,9 @@
-"""Exercises of notebook 08: decisions that are events, and a rejection that costs the best kernel."""
+"""Exercises of notebook 08: decisions that are events, a rejection that costs the best kernel, and operators to try."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +11,9 @@ from prism_explore.course.chapters.drowning_by_enumeration import norm_linear
 from prism_explore.course.exercise import Exercise, Judgement, Mistake
 from prism_explore.errors import PrismError
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import Event
+from prism_explore.events.kinds import Event, FamilyCompleted, NodeExpanded
 from prism_explore.events.ledger import ledger
+from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.search_space import default_space
@@ -27,6 +28,10 @@ PROGRAM = norm_linear(4096)
 SPACE = replace(default_space(PROGRAM), results=0, rows=0)
 ROWS = (16, 1024)
 """Numbers of rows at which the families are compared."""
+OPERATORS = tuple(str(SPACE.block).split())
+"""The operators of a block, by the names that graphs have for them."""
+MOST_EXPANSIONS = 9
+"""Partial graphs within which the best family can be complete."""
 _MOST_SIZES = 400
 
 
@@ -88,6 +93,66 @@ def best_without(rejected: Sequence[str], rows: int) -> float:
     return min(time_s for family, time_s in modelled_bests(rows).items() if family not in rejected)
 
 
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a search with some of the operators came to."""
+
+    expansions: int | None
+    """Partial graphs that it kept until the best family was complete; None if it did not find it."""
+    families: int
+
+    def __repr__(self) -> str:
+        found = "not found" if self.expansions is None else f"complete after {self.expansions} partial graphs"
+        return f"the best family is {found}; {self.families} families"
+
+
+def reached_with(operators: Iterable[str]) -> Reached:
+    """Search with some of the operators of a block.
+
+    Args:
+        operators: out of `OPERATORS`.
+
+    Raises:
+        PrismError: there is no such operator.
+    """
+    return _reached(_operators(operators))
+
+
+def _operators(operators: Any) -> frozenset[str]:
+    chosen = frozenset([operators] if isinstance(operators, str) else operators)
+    if not chosen or not chosen <= set(OPERATORS):
+        raise PrismError(f"operators are a set of names out of {', '.join(OPERATORS)}; found {operators!r}")
+    return chosen
+
+
+@lru_cache(64)
+def _reached(operators: frozenset[str]) -> Reached:
+    block, journal = SPACE.block, Journal()
+    block = replace(
+        block,
+        unary=tuple(fn for fn in block.unary if fn in operators),
+        binary=tuple(fn for fn in block.binary if fn in operators),
+        matmul="matmul" in operators,
+        reductions=tuple(fn for fn in block.reductions if fn in operators),
+        accumulators=tuple(a for a in block.accumulators if ("accum" if a == "plain" else f"accum_{a}") in operators),
+    )
+    best, families = _best_graph(), 0
+    for family in generate(PROGRAM, replace(SPACE, block=block), target("h100"), journal):
+        families += family is not None
+    kept = 0
+    for event in journal.events:
+        kept += isinstance(event, NodeExpanded)
+        if isinstance(event, FamilyCompleted) and event.sgraph == best:
+            return Reached(kept, families)
+    return Reached(None, families)
+
+
+def _best_graph() -> str:
+    times = modelled_bests(ROWS[0])
+    best = min(times, key=times.__getitem__)
+    return next(row.sgraph for row in ledger(events_after()).families if row.family == best)
+
+
 DECISIONS: tuple[tuple[str, str], ...] = (
     ("reject", "f1"),
     ("reject", "f3"),
@@ -124,6 +189,22 @@ def _judge_cost(answer: Any) -> Judgement:
     least = best_without((), ROWS[0])
     text = f"without {answer} the best takes {costs[answer] * 1e6:,.0f} µs, with all {least * 1e6:,.0f} µs, modelled"
     return Judgement(costs[answer] > least, text, {})
+
+
+def _judge_operators(answer: Any) -> Judgement:
+    if isinstance(answer, str):
+        raise PrismError(f"an answer is a set of names, found the text {answer!r}")
+    found = reached_with(answer)
+    right = found.expansions is not None and found.expansions <= MOST_EXPANSIONS
+    return Judgement(right, str(found), {"allowed": MOST_EXPANSIONS})
+
+
+def _lacks(name: str) -> Callable[[Any], bool]:
+    return lambda answer: name not in _operators(answer)
+
+
+def _has(*names: str) -> Callable[[Any], bool]:
+    return lambda answer: bool(_operators(answer) & set(names))
 
 
 EXERCISES = (
@@ -178,5 +259,45 @@ EXERCISES = (
             "modelled_bests(16) has the time of each family with its best sizes.",
         ),
         "sess.tuning.best is the fastest kernel that was measured; sess.claim says what you rejected",
+    ),
+    Exercise(
+        "08-c",
+        f"With which operators of a block is the best family complete within {MOST_EXPANSIONS} partial graphs?",
+        'a set of names of operators, such as {"rms", "div"}',
+        _judge_operators,
+        (
+            Mistake(
+                {"rms", "div"},
+                "The program multiplies matrices, and no other operator does. Without matmul nothing is found.",
+                _lacks("matmul"),
+            ),
+            Mistake(
+                {"div", "matmul", "rms"},
+                "Without an accumulator no block has a loop. The best family has one for the norm, accum_rms, and one "
+                "for the product, accum.",
+                lambda answer: not {"accum", "accum_rms"} <= _operators(answer),
+            ),
+            Mistake(
+                {"matmul", "accum", "accum_rms"},
+                "The product has to be divided by the norm.",
+                _lacks("div"),
+            ),
+            Mistake(
+                {"div", "matmul", "rms", "accum", "accum_rms"},
+                "With rms the search finishes the families without a loop first. The best one does not need it.",
+                _has("rms"),
+            ),
+            Mistake(
+                {"div", "matmul", "square", "accum", "accum_rms"},
+                "x² is a part of the norm, so the search tries it and what follows from it. The best family has it "
+                "inside accum_rms.",
+                _has("square", "mul"),
+            ),
+        ),
+        (
+            "Print the graph of f3. Which operators does it have?",
+            "Loads and the store are in every block. Four kinds of operators are left.",
+        ),
+        "px.Session(space=...) searches with the operators of a space, and its first event states them",
     ),
 )

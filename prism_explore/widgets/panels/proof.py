@@ -99,7 +99,7 @@ def frame_inspector(ref: str, context: Context) -> Inspector | None:
         f"{frame.tensor} = {growth.operation}",
         "proved" if shown.is_proved else "frontier",
         frame_number_text(shown, growth),
-        (f"A lemma of {frame.candidate}. {only or frame_text(shown)}", *(() if only else (how,))),
+        (f"A lemma of {frame.candidate}. {only or frame_text(shown, growth)}", *(() if only else (how,))),
         (
             ("e-nodes", f"{shown.nodes:,}, {len(shown.added_nodes)} of them new"),
             ("e-classes", f"{len(shown.classes):,}, {len(shown.added)} of them new"),

@@ -105,7 +105,7 @@ def frame_scene(
 
 
 def _sentences(frame: Frame, growth: Growth) -> tuple[str, ...]:
-    return (only_frame_text(growth) or frame_text(frame), *merge_texts(frame))
+    return (only_frame_text(growth) or frame_text(frame, growth), *merge_texts(frame))
 
 
 def _lines(frame: Frame, growth: Growth, width: float) -> list[str]:
@@ -131,11 +131,12 @@ def only_frame_text(growth: Growth) -> str:
     return f"There is no other frame, because no axiom changed the e-graph: {explain(growth.stop)}."
 
 
-def frame_text(frame: Frame) -> str:
-    """What happened in a frame, in a sentence."""
+def frame_text(frame: Frame, growth: Growth) -> str:
+    """What happened in a frame of an e-graph, in a sentence."""
     size = f"{frame.nodes:,} nodes in {len(frame.classes):,} classes"
     if not frame.axiom:
-        return f"start: the definition of the operator on the left, its normal form on the right; {size}"
+        sides = "the definition of the operator on the left, its normal form on the right"
+        return f"start: {'the two sides of the equation' if growth.subject == 'goal' else sides}; {size}"
     times = "once" if frame.matches == 1 else f"{frame.matches:,} times"
     met = "; both sides are in one class" if frame.is_proved else ""
     return f"round {frame.iteration}: “{frame.axiom}” matched {times}; {size}{met}"
