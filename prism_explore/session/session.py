@@ -1026,7 +1026,10 @@ class Session(Record):
 
     @property
     def widget(self) -> Any:
-        """The explorer of this session; every display of it shows the same state."""
+        """The explorer of this session; every display of it shows the same state.
+
+        ipywidgets keeps each widget, and with it the search in memory, until `sess.widget.close()`.
+        """
         if self._widget is None:
             self._widget = super().widget
         return self._widget

@@ -169,6 +169,7 @@ def play(
     if not page.evaluate("document.querySelector('.prism-explore') !== null"):
         errors.found.append("the explorer is gone")
     page.close()
+    sess.widget.close()  # ipywidgets keeps an open widget, and with it the search, for ever
     sess.close()
     return done
 
