@@ -19,7 +19,7 @@ from prism_explore.events.kinds import (
     TrialMeasured,
     VerdictReached,
 )
-from prism_explore.events.ledger import FamilyRow, family_rows, ledger, outcome
+from prism_explore.events.ledger import FamilyRow, outcome
 from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.text import parse
@@ -41,7 +41,7 @@ class FamilyHandle:
     @property
     def row(self) -> FamilyRow:
         """The row of this family in the table of families."""
-        return next(r for r in family_rows(self.record.journal.events) if r.family == self.id)
+        return next(r for r in self.record.index.ledger.families if r.family == self.id)
 
     @property
     def graph(self) -> SGraph:
@@ -107,7 +107,7 @@ class FamilyHandle:
 
     def why(self) -> str:
         """The status of this family and the reasons for it, as sentences."""
-        book = ledger(self.record.journal.events)
+        book = self.record.index.ledger
         row = next(r for r in book.families if r.family == self.id)
         lines = [f"{self.id} is {row.status}. {outcome(row, book).sentence}"]
         for candidate, verdict in self.verdicts.items():
@@ -158,7 +158,7 @@ class Families(Mapping[str, FamilyHandle]):
     def _table(self) -> TextTable:
         from prism_explore.widgets.panels.tables import families_table
 
-        return families_table(ledger(self._record.journal.events))
+        return families_table(self._record.index.ledger)
 
     def __repr__(self) -> str:
         return str(self._table())

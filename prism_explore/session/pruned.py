@@ -10,7 +10,6 @@ from prism_explore.diagnose.audit import Audit
 from prism_explore.errors import ShapeError
 from prism_explore.events.format import definition_text
 from prism_explore.events.kinds import Reason, RegionPruned
-from prism_explore.events.ledger import prune_counts
 from prism_explore.session.readable_record import ReadableRecord
 
 Auditor: TypeAlias = Callable[..., Audit]
@@ -75,10 +74,10 @@ class Pruned(Mapping[str, PrunedHandle]):
         self._auditor = auditor
 
     def __getitem__(self, key: str) -> PrunedHandle:
-        for event in self._record.of(RegionPruned):
-            if event.region == key:
-                return PrunedHandle(key, event, self._auditor)
-        raise KeyError(f"no pruned subtree {key!r}; ids are p1 to p{len(self)}")
+        event = self._record.index.region(key)
+        if event is None:
+            raise KeyError(f"no pruned subtree {key!r}; ids are p1 to p{len(self)}")
+        return PrunedHandle(key, event, self._auditor)
 
     def __iter__(self) -> Iterator[str]:
         return (e.region for e in self._record.of(RegionPruned))
@@ -89,7 +88,7 @@ class Pruned(Mapping[str, PrunedHandle]):
     def by_reason(self) -> dict[str, int]:
         """The number of pruned subtrees by reason code, largest first."""
         counts: dict[str, int] = {}
-        for cut in prune_counts(self._record.journal.events):
+        for cut in self._record.index.ledger.prune_counts:
             if cut.regions:
                 counts[cut.code] = counts.get(cut.code, 0) + cut.regions
         return counts

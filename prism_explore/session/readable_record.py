@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from prism_explore.diagnose.evidence import Evidence
 from prism_explore.events.journal import Journal
+from prism_explore.session.journal_index import JournalIndex
 from prism_explore.targets import Target
 
 E = TypeVar("E")
@@ -20,6 +21,11 @@ class ReadableRecord(Protocol):
     @property
     def journal(self) -> Journal:
         """The journal of the search."""
+        ...
+
+    @property
+    def index(self) -> JournalIndex:
+        """What was read of the journal so far."""
         ...
 
     def of(self, kind: type[E]) -> tuple[E, ...]:

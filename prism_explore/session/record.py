@@ -26,7 +26,6 @@ from prism_explore.events.kinds import (
     SearchForked,
     VerdictReached,
 )
-from prism_explore.events.ledger import ledger
 from prism_explore.events.near_misses import NearMiss
 from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.ir.graph import SGraph
@@ -36,6 +35,7 @@ from prism_explore.ir.to_networkx import to_networkx
 from prism_explore.pipeline.stages import Candidate, EClass, Family, Verified
 from prism_explore.session.bookmarks import Bookmarks
 from prism_explore.session.families import Families
+from prism_explore.session.journal_index import JournalIndex
 from prism_explore.session.pruned import Pruned
 from prism_explore.session.tables import data_frame, table_rows
 from prism_explore.session.tuning_table import Tuning
@@ -69,6 +69,7 @@ class Record:
         """
         self._opened: Journal | Callable[[], Journal] = journal
         self._manifest = manifest or {}
+        self._index: JournalIndex | None = None
 
     @property
     def journal(self) -> Journal:
@@ -84,7 +85,15 @@ class Record:
         Returns:
             The events of this class.
         """
-        return tuple(e for e in self.journal.events if isinstance(e, kind))
+        return self.index.of(kind)
+
+    @property
+    def index(self) -> JournalIndex:
+        """What was read of the journal so far."""
+        journal, index = self.journal, self._index
+        if index is None or index.journal is not journal:
+            index = self._index = JournalIndex(journal)
+        return index
 
     @property
     def families(self) -> Families:
@@ -99,18 +108,18 @@ class Record:
     @property
     def tuning(self) -> Tuning:
         """All trials."""
-        book = ledger(self.journal.events)
+        book = self.index.ledger
         return Tuning(book.trials, book.best.trial if book.best is not None else "")
 
     @property
     def claim(self) -> str:
         """One sentence: what the search showed and what it did not."""
-        return shown_claim(self.journal.events)
+        return shown_claim(self.index.ledger)
 
     @property
     def near_misses(self) -> tuple[NearMiss, ...]:
         """The partial graphs closest to a result, and the restriction that stopped each; empty after a proof."""
-        return ledger(self.journal.events).near_misses
+        return self.index.ledger.near_misses
 
     @property
     def program(self) -> TensorProgram:

@@ -24,7 +24,7 @@ from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.events.claim import claim
 from prism_explore.events.journal import Journal, read_manifest
 from prism_explore.events.kinds import Event, ExplorationFinished, ParametersProposed, SearchForked, Steered
-from prism_explore.events.ledger import Steering, ledger
+from prism_explore.events.ledger import Steering
 from prism_explore.events.phases import phase_of
 from prism_explore.events.replay_journal import CachedJournal, ReplayedJournal
 from prism_explore.frontend import Traced, declare_symbols, trace
@@ -827,13 +827,13 @@ class Session(Record):
 
         `sess.best`, without parentheses, starts nothing. Printed, it is the answer so far and what to call next.
         """
-        return BestQuery(self._best, self.state, lambda: ledger(self.journal.events))
+        return BestQuery(self._best, self.state, lambda: self.index.ledger)
 
     def _best(self, when: When) -> Best | NoImprovement | None:
         if when not in get_args(When):
             raise ShapeError(f"best(when=...) is one of {', '.join(map(repr, get_args(When)))}; found {when!r}")
         if when == "all rivals":
-            self._progress.waits_for_all = self.state != "finished" or bool(ledger(self.journal.events).not_waited_for)
+            self._progress.waits_for_all = self.state != "finished" or bool(self.index.ledger.not_waited_for)
             if self._progress.waits_for_all:
                 self._engine.reopen()
         if when != "now" and self.state not in ("finished", "cancelled"):

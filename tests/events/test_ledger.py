@@ -35,7 +35,6 @@ from prism_explore.events.ledger import (
     family_rows,
     fastest_baseline,
     ledger,
-    prune_counts,
     was_limited_by_budget,
 )
 from prism_explore.events.ledger.rows import Status
@@ -88,14 +87,14 @@ def test_cuts_do_not_depend_on_the_order_of_facts(seed: int) -> None:
     random.Random(seed).shuffle(shuffled)
 
     def counts(events: list[Event]) -> list[tuple[str, int, float]]:
-        return [(c.code, c.count, c.stood_for) for c in prune_counts(events)]
+        return [(c.code, c.count, c.stood_for) for c in ledger(events).prune_counts]
 
     assert counts(list(STORY)) == counts(list(shuffled))
 
 
 def test_candidates_that_were_not_timed_for_their_bound_are_rows_with_their_reason() -> None:
     (event,) = [e for e in STORY if isinstance(e, CandidateBounded)]
-    (row,) = [c for c in prune_counts(STORY) if c.what == "candidate"]
+    (row,) = [c for c in ledger(STORY).prune_counts if c.what == "candidate"]
 
     assert (row.code, row.count, row.example, row.regions) == (event.reason.code, 1, event.candidate, 0)
 
@@ -126,7 +125,7 @@ def test_one_reason_with_two_soundnesses_makes_two_cuts() -> None:
     ]
 
     assert [("heuristic", 1, "p2"), ("sound", 1, "p1")] == [
-        (c.soundness, c.count, c.example) for c in prune_counts(events)
+        (c.soundness, c.count, c.example) for c in ledger(events).prune_counts
     ]
 
 

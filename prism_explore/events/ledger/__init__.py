@@ -5,7 +5,7 @@ command line read all counts from it, so that they agree.
 """
 
 from prism_explore.events.ledger.family_outcome import Outcome, OutcomeCode, best_first, outcome, why_untuned
-from prism_explore.events.ledger.fold import Fold, family_rows, ledger, prune_counts
+from prism_explore.events.ledger.fold import Fold, family_rows, ledger
 from prism_explore.events.ledger.funnel import THINGS, Funnel, PruneCount, SpaceBreakdown, What, was_limited_by_budget
 from prism_explore.events.ledger.kernel_time import KernelTime
 from prism_explore.events.ledger.rows import FamilyRow, Ledger, Stop, Trial, fastest_baseline, withheld
@@ -31,7 +31,6 @@ __all__ = [
     "fastest_baseline",
     "ledger",
     "outcome",
-    "prune_counts",
     "was_limited_by_budget",
     "why_untuned",
     "withheld",

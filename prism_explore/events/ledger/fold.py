@@ -40,7 +40,7 @@ from prism_explore.events.kinds import (
     TuningEnded,
     VerdictReached,
 )
-from prism_explore.events.ledger.funnel import Funnel, PruneCount, PruneCounter
+from prism_explore.events.ledger.funnel import Funnel, PruneCounter
 from prism_explore.events.ledger.rows import (
     FamilyRow,
     Improvement,
@@ -62,11 +62,6 @@ def ledger(events: Iterable[Event]) -> Ledger:
     for event in events:
         fold.add(event)
     return fold.value()
-
-
-def prune_counts(events: Iterable[Event]) -> tuple[PruneCount, ...]:
-    """The pruned regions, maps, families and candidates per rule and reason, most frequent first."""
-    return ledger(events).prune_counts
 
 
 def family_rows(events: Iterable[Event]) -> tuple[FamilyRow, ...]:
