@@ -50,6 +50,8 @@ class Signature:
         """
         if self.call is not None:
             return self.call.flat(args, kwargs, self.name)
+        if not kwargs and len(args) == len(self.arguments):
+            return tuple(args)
         values = dict(zip(self.arguments, args, strict=False))
         if twice := [k for k in kwargs if k in values]:
             raise ShapeError(f"{self.name} was given {', '.join(twice)} twice, by position and by name")
@@ -70,8 +72,10 @@ class Signature:
         Raises:
             ShapeError: see `in_order`.
         """
-        tensors = self._tensors(args, kwargs, parameters)
-        return tuple(_permuted_tensor(tensors[b.source], b) if b.permute else tensors[b.source] for b in self.bindings)
+        given = dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))
+        # A module may have thousands of parameters, so those are looked up one by one.
+        sources = [given[b.source] if b.source in given else parameters[b.source] for b in self.bindings]
+        return tuple([_permuted_tensor(x, b) if b.permute else x for x, b in zip(sources, self.bindings, strict=True)])
 
     def results(self, computed: Any, args: Sequence[Any], kwargs: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
         """What the torch code returns for these arguments.
@@ -82,10 +86,10 @@ class Signature:
             kwargs: the user's arguments by name.
             own: the module's tensors.
         """
-        return computed if self.form is None else self.form.filled(computed, self._tensors(args, kwargs, own))
-
-    def _tensors(self, args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-        return {**parameters, **dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))}
+        if self.form is None:
+            return computed
+        given = dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))
+        return self.form.filled(computed, {**own, **given})
 
 
 def bind_inputs(
