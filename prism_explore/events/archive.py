@@ -11,10 +11,11 @@ import json
 import lzma
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +29,9 @@ LZMA_CHARACTERS = 4_000_000
 """Longer texts are not compressed by LZMA, which takes more than a second for them."""
 _READ_BYTES = 1 << 12
 """Bytes that are read at once: `zipfile` decompresses all of a read, and LZMA makes up to 7,000 times as many."""
+
+_PIECES = 1024
+"""Pieces of a text that are compressed at once."""
 
 _PAGE = b"<!doctype html>"
 _ELEMENT = b'<script type="text/plain" id="prism-search">'
@@ -61,14 +65,17 @@ class FileFormat:
 
 
 def write_archive(
-    path: str | Path, file_format: FileFormat, members: Mapping[str, str], manifest: Mapping[str, object] | None = None
+    path: str | Path,
+    file_format: FileFormat,
+    members: Mapping[str, Iterable[str]],
+    manifest: Mapping[str, object] | None = None,
 ) -> Path:
     """Write an archive to `path`; an existing file is replaced only after the new one is complete.
 
     Args:
         path: the file to write.
         file_format: its format.
-        members: texts by their names in the archive.
+        members: texts by their names in the archive, in pieces that are not all in memory at once.
         manifest: further entries of the manifest.
 
     Raises:
@@ -84,7 +91,7 @@ def write_archive(
 
 def archive_bytes(
     file_format: FileFormat,
-    members: Mapping[str, str],
+    members: Mapping[str, Iterable[str]],
     manifest: Mapping[str, object] | None = None,
     *,
     smallest: bool = False,
@@ -93,18 +100,25 @@ def archive_bytes(
 
     Args:
         file_format: its format.
-        members: texts by their names in the archive.
+        members: texts by their names in the archive, in pieces.
         manifest: further entries of the manifest.
         smallest: whether texts of up to `LZMA_CHARACTERS` are compressed by LZMA, to about half the size.
     """
-    is_short = sum(map(len, members.values())) <= LZMA_CHARACTERS
-    compression = zipfile.ZIP_LZMA if smallest and is_short else zipfile.ZIP_DEFLATED
+    compression = zipfile.ZIP_DEFLATED
+    if smallest:
+        whole = {name: "".join(pieces) for name, pieces in members.items()}
+        is_short = sum(map(len, whole.values())) <= LZMA_CHARACTERS
+        compression = zipfile.ZIP_LZMA if is_short else zipfile.ZIP_DEFLATED
+        members = {name: (text,) for name, text in whole.items()}
     head = {"format": file_format.name, "version": file_format.version, **(manifest or {})}
     content = BytesIO()
     with zipfile.ZipFile(content, "w", compression) as archive:
         archive.writestr("manifest.json", json.dumps(head, indent=1))
-        for name, text in members.items():
-            archive.writestr(name, text)
+        for name, pieces in members.items():
+            with archive.open(name, "w", force_zip64=True) as member:
+                rest = iter(pieces)
+                while some := "".join(islice(rest, _PIECES)):
+                    member.write(some.encode())
     return content.getvalue()
 
 

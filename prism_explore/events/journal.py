@@ -11,7 +11,7 @@ import json
 import marshal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -111,8 +111,8 @@ class Journal:
         """What `save` writes to a file."""
         return archive_bytes(FORMAT, self._members(), manifest)
 
-    def _members(self) -> Mapping[str, str]:
-        return {_EVENTS: "".join(f"{line_of(e)}\n" for e in self.entries)}
+    def _members(self) -> Mapping[str, Iterable[str]]:
+        return {_EVENTS: (f"{line_of(e)}\n" for e in self.entries)}
 
     @classmethod
     def load(cls, path: str | Path) -> Journal:

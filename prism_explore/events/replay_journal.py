@@ -8,7 +8,7 @@ event is compared with the saved one; a difference is an error. Expensive stages
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from prism_explore.errors import JournalVersionError
 from prism_explore.events.journal import Entry, Journal, to_plain
@@ -66,14 +66,15 @@ class ReplayedJournal(Journal):
         """The first saved event, from the next one on, that is not skipped."""
         return next((event for event in self.remaining() if not is_skipped(event)), None)
 
-    def remaining(self) -> tuple[Event, ...]:
-        """The saved events that were not replayed yet."""
-        return tuple(entry.event for entry in self._saved[self._replayed :])
+    def remaining(self) -> Iterator[Event]:
+        """The saved events that were not replayed yet; of a long search a few are read, so none is copied."""
+        saved = self._saved  # another thread may cut them
+        return (saved[place].event for place in range(self._replayed, len(saved)))
 
     def replayed_s(self) -> float:
         """The time of the last event, in seconds since the start of the saved search."""
-        entries = self.entries
-        return entries[-1].at_s if entries else 0.0
+        last = self.since(len(self) - 1) if len(self) else ()
+        return last[-1].at_s if last else 0.0
 
     def append(self, event: Event) -> Entry:
         """Append an event; while there are saved events, it has to equal the next one.

@@ -172,7 +172,7 @@ class SavedKernel:
             ],
             "measured": dict(self.measured),
         }
-        members = {_DATA: json.dumps(data, indent=1), _SOURCE: self.source}
+        members = {_DATA: (json.dumps(data, indent=1),), _SOURCE: (self.source,)}
         return write_archive(path, FORMAT, members, {"program": self.program.name})
 
     def __repr__(self) -> str:

@@ -7,8 +7,9 @@ a saved trial. A run whose end was saved proposes what was saved: without a stra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import (
@@ -64,6 +65,9 @@ class SavedTrials:
     def _upcoming(self) -> Event | None:
         return self._journal.next_saved if self._journal is not None else None
 
+    def _remaining(self) -> Iterator[Event]:
+        return self._journal.remaining() if self._journal is not None else iter(())
+
     @property
     def proposed(self) -> ParametersProposed | None:
         """The next event, if it is a proposal."""
@@ -72,14 +76,14 @@ class SavedTrials:
 
     def trial(self, place: int) -> ReplayedTrial | None:
         """The saved trial after `place` others; None if there is none."""
-        left = self._journal.remaining() if self._journal is not None else ()
-        proposed = [i for i, e in enumerate(left) if isinstance(e, ParametersProposed)]
-        if len(proposed) <= place or proposed[0] > 0:
+        if self.proposed is None:
             return None
-        position = proposed[place]
-        event = left[position]
-        assert isinstance(event, ParametersProposed), "selected above"
-        source = next((e.source for e in left[position + 1 : position + 2] if isinstance(e, KernelGenerated)), "")
+        left = self._remaining()
+        event = next(islice((e for e in left if isinstance(e, ParametersProposed)), place, None), None)
+        if event is None:
+            return None
+        after = next(left, None)
+        source = after.source if isinstance(after, KernelGenerated) else ""
         return ReplayedTrial((event.candidate, event.parameters), event.modelled_s, source)
 
     def is_next(self, point: Point) -> bool:
@@ -90,14 +94,12 @@ class SavedTrials:
     @property
     def is_complete(self) -> bool:
         """Whether the end of this run, or of a later one, was saved: then no new trial follows the saved ones."""
-        left = self._journal.remaining() if self._journal is not None else ()
-        return any(isinstance(e, TuningEnded) for e in left)
+        return any(isinstance(e, TuningEnded) for e in self._remaining())
 
     @property
     def keys(self) -> set[Key]:
         """The points of all remaining proposals."""
-        left = self._journal.remaining() if self._journal is not None else ()
-        return {(e.candidate, e.parameters) for e in left if isinstance(e, ParametersProposed)}
+        return {(e.candidate, e.parameters) for e in self._remaining() if isinstance(e, ParametersProposed)}
 
     @property
     def spent_s(self) -> float:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from prism_explore.generate.pruning.reachability import NOT_TOGETHER, UNREACHABL
 from prism_explore.generate.pruning.rule import Cut, Failure, reason
 from prism_explore.pipeline.search_space import default_space
 from tests.generate.programs import rms_linear_small
+from tests.widgets.made_up_search import made_up_search
 from tests.widgets.recordings import saturation, story
 
 STORY = (*story(), *saturation(2))
@@ -120,6 +122,22 @@ def test_a_damaged_line_among_many_is_named(tmp_path: Path, damaged: str) -> Non
 
         with pytest.raises(JournalVersionError, match=f"line {number} of events"):
             Journal.load(path)
+
+
+def test_saving_needs_less_memory_than_the_text_of_the_events(tmp_path: Path) -> None:
+    journal = Journal()
+    for event in made_up_search(10_000):
+        journal.append(event)
+    text_bytes = sum(len(line_of(entry)) for entry in journal.entries)
+    tracemalloc.start()
+    try:
+        journal.save(tmp_path / "long.prism")
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak_bytes < text_bytes / 2
+    assert Journal.load(tmp_path / "long.prism").events == journal.events
 
 
 def test_a_text_file_is_no_saved_search(tmp_path: Path) -> None:
