@@ -33,7 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
 from prism_explore.entry.torch_answers import Answer, AnswerFiles, answer_of, race_question, traced_text
 from prism_explore.entry.torch_effort import Effort, efforts
@@ -154,9 +154,12 @@ class TorchCompiler:
         start = time.perf_counter()
         original = _copy(module)
         if reason := _records_gradients(module.graph):
+            chosen = module.forward if self.rest == "eager" else _inductor(original, examples)
             race = WholeRace(EAGER if self.rest == "eager" else COMPILED, {}, reason)
+            if isinstance(chosen, _FailedCompiler):
+                chosen, race = module.forward, WholeRace(EAGER, {}, f"{reason}; {COMPILED} failed: {chosen.reason}")
             self.graphs.append(GraphOutcome((), (), 0, 0, race, time.perf_counter() - start))
-            return module.forward if self.rest == "eager" else _inductor(original, examples)
+            return chosen
         with open_to_other_threads():
             return self._compile(module, original, examples, start)
 
@@ -370,8 +373,9 @@ class TorchCompiler:
         race = files.find_race(question, tuple(ways))
         if race is None:
             race = race_whole(original, examples, {name: way() for name, way in ways.items()}, seed=self.seed)
-            files.store_race(question, race)
-        return _at_these_sizes(ways[race.winner](), ways[COMPILED], original.graph), race
+            if not isinstance(compiled(), _FailedCompiler):  # it may be there at the next build
+                files.store_race(question, race)
+        return _at_these_sizes(ways[race.winner](), lambda: _working(compiled(), original), original.graph), race
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
@@ -453,11 +457,35 @@ def _copy(module: Any) -> Any:
     return copy
 
 
+@dataclass(frozen=True, slots=True)
+class _FailedCompiler:
+    """What stands for the compiled graph where the default compiler failed, such as without a C++ compiler."""
+
+    failure: Exception
+
+    @property
+    def reason(self) -> str:
+        """The first line of its message."""
+        return next(iter(str(self.failure).strip().splitlines()), type(self.failure).__name__)
+
+    def __call__(self, *_: Any) -> NoReturn:
+        raise self.failure.with_traceback(None)
+
+
 def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
+    """The graph compiled by the default compiler, or a function that raises why it is not."""
     from torch._dynamo import lookup_backend
 
-    compiled: Callable[..., Any] = lookup_backend("inductor")(module, list(examples))
+    try:
+        compiled: Callable[..., Any] = lookup_backend("inductor")(module, list(examples))
+    except Exception as failure:
+        return _FailedCompiler(failure)
     return compiled
+
+
+def _working(compiled: Callable[..., Any], original: Any) -> Callable[..., Any]:
+    """The compiled graph; torch's own where the compiler failed."""
+    return original.forward if isinstance(compiled, _FailedCompiler) else compiled
 
 
 def _at_these_sizes(

@@ -432,6 +432,20 @@ def test_the_whole_graph_runs_what_won_the_race(monkeypatch, without_inductor, w
     assert row.search() is backend.report().session(1)
 
 
+@pytest.mark.parametrize("trains", [False, True])
+def test_without_a_compiler_for_torch_compile_the_graph_runs_what_is_left_and_the_report_says_why(monkeypatch, trains):
+    def no_compiler(*_):
+        raise RuntimeError("No working C++ compiler found\nand more that nobody reads")
+
+    monkeypatch.setattr("torch._dynamo.lookup_backend", lambda name: no_compiler)
+    layer, backend, x = nn.Linear(D, N, bias=False).eval(), compiler(rest="fastest"), torch.randn(4, D)
+    with torch.set_grad_enabled(trains):
+        torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=2e-4, atol=2e-5)
+
+    assert "torch.compile failed: No working C++ compiler found" in backend.report()
+    assert "nobody reads" not in backend.report()
+
+
 # ---------------------------------------------------------------- a second build
 @pytest.fixture
 def stored(tmp_path, monkeypatch):
