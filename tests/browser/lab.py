@@ -149,6 +149,19 @@ STATE_OF_CELLS = f"""() => {NOTEBOOK}.content.widgets
       .map(output => output.traceback.join('\\n')),
   }}))"""
 
+ACTIVE_CELL = f"""() => {{
+  const {{ activeCellIndex, activeCell }} = {NOTEBOOK}.content;
+  return [activeCellIndex, activeCell.model.executionCount ?? null];
+}}"""
+
+# A code cell gets a new number when it has run; a cell of text has none.
+HAS_RUN = f"""([index, before]) => {{
+  const {{ model }} = {NOTEBOOK}.content.widgets[index];
+  const {{ executionCount, executionState }} = model;
+  const ran = executionCount !== null && executionCount !== before && executionState !== 'running';
+  return model.type !== 'code' || model.sharedModel.source.trim() === '' || ran;
+}}"""
+
 # A request of our own, beside the cells: what it prints and what it shows as text.
 EXECUTE = f"""async code => {{
   const future = {NOTEBOOK}.sessionContext.session.kernel.requestExecute({{ code }});
@@ -179,12 +192,15 @@ class LabPage:
     """Addresses outside the server that the page asked for."""
     page_errors: list[str] = field(default_factory=list)
     """Exceptions that no script of the page caught."""
+    console_errors: list[str] = field(default_factory=list)
+    """What the page wrote to its console as an error."""
 
     def __post_init__(self) -> None:
         context: BrowserContext = self.page.context
         context.on("request", lambda request: self._note(request.url))
         self.page.on("websocket", lambda socket: self._note(socket.url))
         self.page.on("pageerror", lambda error: self.page_errors.append(str(error)))
+        self.page.on("console", lambda said: self.console_errors.append(said.text) if said.type == "error" else None)
 
     def _note(self, url: str) -> None:
         parts = urlsplit(url)
@@ -215,6 +231,40 @@ class LabPage:
                 ran = sum(cell["ran"] for cell in cells)
                 raise TimeoutError(f"{ran} of {len(cells)} cells ran within {timeout_s:.0f} s")
             self.page.wait_for_timeout(100)
+
+    def choose(self, cell: Locator) -> None:
+        """Click beside a cell, so that the next key is for it."""
+        cell.locator(".jp-InputPrompt").first.click()
+
+    @property
+    def cells(self) -> Locator:
+        """The cells of the notebook."""
+        return self.page.locator(".jp-Notebook .jp-Cell")
+
+    def shift_enter(self, timeout_s: float = 120) -> Locator:
+        """Press Shift+Enter, wait until that cell has run, and give it; raise `CellError` when it fails."""
+        index, before = self.page.evaluate(ACTIVE_CELL)
+        self.page.keyboard.press("Shift+Enter")
+        self.page.wait_for_function(HAS_RUN, arg=[index, before], timeout=timeout_s * 1000)
+        if errors := [error for cell in self.page.evaluate(STATE_OF_CELLS) for error in cell["errors"]]:
+            raise CellError("\n".join(errors))
+        return self.cells.nth(index)
+
+    def shift_enter_until(self, text: str, timeout_s: float = 120) -> Locator:
+        """Press Shift+Enter in cell after cell, up to the first code cell that holds `text`, and give it."""
+        while True:
+            cell = self.shift_enter(timeout_s)
+            if text in cell.locator(".jp-InputArea-editor").first.inner_text():
+                return cell
+
+    def answer(self, cell: Locator, line: str, timeout_s: float = 60) -> Locator:
+        """Type a line in place of the first one of a cell, run it with Shift+Enter, and give its output."""
+        cell.locator(".cm-line").first.click()
+        self.page.keyboard.press("Control+Home")
+        self.page.keyboard.press("Shift+End")
+        self.page.keyboard.type(line)
+        self.shift_enter(timeout_s)
+        return cell.locator(".jp-OutputArea-output")
 
     @property
     def outputs(self) -> Locator:

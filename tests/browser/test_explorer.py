@@ -1,4 +1,4 @@
-"""A person's ten minutes, driven: notebook 00 in a real JupyterLab, every click of the explorer for real."""
+"""A person's ten minutes, driven: notebook 00 in a real JupyterLab, cell by cell, every click for real."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def facts(page: LabPage) -> list[dict[str, object]]:
 def test_a_reader_steps_rejects_undoes_runs_to_the_end_and_reads_the_best_kernel(lab: Lab, lab_page: LabPage) -> None:
     page = lab_page.page
     lab_page.open(lab.add_notebook(NOTEBOOK))
-    lab_page.run_all(timeout_s=600)
+    lab_page.choose(lab_page.cells.first)
+    lab_page.shift_enter_until("small = px.Session", timeout_s=600)
     explorer = page.locator(".prism-explore").last
     explorer.scroll_into_view_if_needed()
     state = explorer.locator(".pe-state")
@@ -78,7 +79,16 @@ def test_a_reader_steps_rejects_undoes_runs_to_the_end_and_reads_the_best_kernel
     code.get_by_role("button", name="CPU source").click()
     expect(code.locator(".pe-listing")).to_contain_text("parallel for")
     assert float(lab_page.python("small.best().error")) < 1e-4
-    assert lab_page.page_errors == []
+
+    # The exercises: blank, a common mistake, the answer.
+    lab_page.choose(lab_page.cells.filter(has_text="for letter, statement in"))
+    cell = lab_page.shift_enter_until("00-a")
+    expect(cell.locator(".jp-OutputArea-output")).to_contain_text("not yet")
+    expect(lab_page.answer(cell, 'not_claimed = {"B", "D"}')).to_contain_text("order may be another one at others")
+    expect(lab_page.answer(cell, 'not_claimed = {"B", "D", "F"}')).to_contain_text("exercise 00-a: right")
+    cell = lab_page.shift_enter_until("00-b")
+    expect(lab_page.answer(cell, "covered = [(4, 8), (64, 64), (1, 1)]")).to_contain_text("exercise 00-b: right")
+    assert (lab_page.page_errors, lab_page.console_errors) == ([], [])
 
     explorer.get_by_role("tab", name="Families").click()
     PICTURE.parent.mkdir(parents=True, exist_ok=True)
