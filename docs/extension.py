@@ -59,12 +59,13 @@ def read_chapter(text: str) -> nbformat.NotebookNode:
     """Read a chapter: with a note, and with hidden cells that make its pictures work without a kernel.
 
     Args:
-        text: the notebook as JSON. Its links into the repository begin with `../`.
+        text: the notebook as JSON. Its links into the repository begin with `../`, those to pages of this site with
+            `../docs/`.
     """
     notebook = nbformat.reads(text, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = re.sub(r"\]\(\.\./", "](/../", cell.source)
+            cell.source = re.sub(r"\]\(\.\./(?!docs/)", "](/../", cell.source).replace("](../docs/", "](/")
     title = notebook.cells[0]
     heading, _, rest = title.source.partition("\n")
     title.source = f"{heading}\n\n{_NOTE}\n{rest}"

@@ -80,19 +80,25 @@ export function showFrames(place: HTMLElement, frames: Frames): void {
       rewrite(outputs[n] as HTMLElement, text);
     });
     stage.update(sceneOf(frames, at));
-    describe();
+    mark();
     if (!table.hidden) refill(table, stage.table());
   }
 
   function select(ref: string): void {
-    selected = ref;
-    stage.select(ref ? [ref] : []);
+    selected = stemOf(ref);
+    mark();
+  }
+
+  function mark(): void {
+    const refs =
+      stage.shown?.items.flatMap(({ ref }) => (ref && stemOf(ref) === selected ? [ref] : [])) ?? [];
+    stage.select(selected ? refs : []);
     describe();
   }
 
   /** The tooltip of the selection in words, else the title of the scene. */
   function describe(): void {
-    const tip = stage.shown?.items.find((item) => item.ref === selected && item.tip)?.tip;
+    const tip = stage.shown?.items.find(({ ref, tip }) => ref && stemOf(ref) === selected && tip)?.tip;
     rewrite(said, (selected && tip?.split("\n").join("; ")) || (stage.shown?.title ?? ""));
   }
 
@@ -128,6 +134,11 @@ export function sceneOf(frames: Frames, at: number): Scene {
   const scene = frames.scenes[at];
   if (scene === undefined) throw new RangeError(`no scene ${at} of ${frames.scenes.length}`);
   return { ...scene, items: scene.items.flatMap((n) => frames.items[n] ?? []) };
+}
+
+/** A ref without the number of its frame, so that a class of an e-graph stays selected from frame to frame. */
+function stemOf(ref: string): string {
+  return ref.replace(/@\d+/, "");
 }
 
 function heightOf({ scenes }: Frames): number {

@@ -24,7 +24,12 @@ const FRAMES: Frames = {
     { name: "rule", texts: ["on", "off"], start: 1 },
     { name: "step", texts: ["0", "1"], start: 0 },
   ],
-  items: [block("n1", "the first"), block("n2", "the second\nof two")],
+  items: [
+    block("n1", "the first"),
+    block("n2", "the second\nof two"),
+    block("c/goal@0.e1", "a class"),
+    block("c/goal@1.e1", "a larger class"),
+  ],
   scenes: [scene("on, 0", [0]), scene("on, 1", [0, 1]), scene("off, 0", [1]), scene("off, 1", [1, 0])],
 };
 
@@ -75,6 +80,22 @@ describe("a picture with sliders", () => {
     move(0, 0);
     move(1, 0);
     expect(said()).toBe("on, 0");
+  });
+
+  it("keeps a class of an e-graph selected, although its ref has the number of the frame", () => {
+    showFrames(place, {
+      ...FRAMES,
+      sliders: [{ name: "step", texts: ["0", "1"], start: 0 }],
+      scenes: [scene("before", [2]), scene("after", [3, 0])],
+    });
+    place
+      .querySelector("[data-ref='c/goal@0.e1']")
+      ?.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    move(0, 1);
+    expect(said()).toBe("a larger class");
+    expect(
+      [...place.querySelectorAll(".item.selected")].map((item) => item.getAttribute("data-ref")),
+    ).toEqual(["c/goal@1.e1"]);
   });
 
   it("has the keys of the explorer's pictures, and leaves those of a slider to it", () => {
