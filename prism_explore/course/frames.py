@@ -9,6 +9,8 @@ not run, the first scene is shown as SVG.
 from __future__ import annotations
 
 import json
+import zlib
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -75,8 +77,8 @@ class Frames:
         return {"sliders": [asdict(slider) for slider in self.sliders], "items": items, "scenes": scenes}
 
     def _repr_html_(self) -> str:
-        data = json.dumps(self.data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-        stored = f'<script type="application/json">{data}</script>'
+        packed = b64encode(zlib.compress(json.dumps(self.data).encode(), 9)).decode()
+        stored = f'<script type="text/plain">{packed}</script>'
         still = f"<style>{_STYLE}</style>{to_svg(self.scenes[self.start])}"
         return f'<figure class="prism-frames" style="margin:0">{still}{stored}</figure><script>{_script()}</script>'
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -51,8 +53,8 @@ def test_a_graph_without_bound_maps_has_no_tiles() -> None:
 def test_every_position_of_the_sliders_has_its_scene() -> None:
     found = frames(draw, {"block": range(4), "iteration": range(8)}, {"iteration": 3})
     page = found._repr_html_()
-    [stored] = re.findall('<script type="application/json">(.*?)</script>', page)
-    data = json.loads(stored)
+    [stored] = re.findall('<script type="text/plain">(.*?)</script>', page)
+    data = json.loads(zlib.decompress(b64decode(stored)))
     scenes = [{**scene, "items": [data["items"][n] for n in scene["items"]]} for scene in data["scenes"]]
 
     assert found.scenes[2 * 8 + 3] == draw(2, 3)

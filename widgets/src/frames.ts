@@ -145,8 +145,15 @@ function heightOf({ scenes }: Frames): number {
   return Math.min(MOST_HEIGHT_PX, Math.ceil(Math.max(...scenes.map(({ height }) => height))) + MARGIN_PX);
 }
 
+/** The data of a picture: base64 of JSON that deflate compressed. */
+async function unpack(text: string): Promise<Frames> {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const json = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return (await new Response(json).json()) as Frames;
+}
+
 for (const place of document.querySelectorAll<HTMLElement>("figure.prism-frames:not([data-on])")) {
   place.dataset.on = "";
-  const data = place.querySelector("script[type='application/json']")?.textContent;
-  if (data) showFrames(place, JSON.parse(data) as Frames);
+  const data = place.querySelector("script[type='text/plain']")?.textContent;
+  if (data) void unpack(data).then((frames) => showFrames(place, frames));
 }
