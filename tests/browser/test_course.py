@@ -52,8 +52,7 @@ def test_a_student_moves_the_egraph_and_answers_the_exercises_of_notebook_05(lab
     assert drawn(picture) > before
     expect(picture.locator(".item.selected")).to_have_count(0)  # the class was merged into another one
 
-    # The first exercise: blank, a common mistake, the answer.
-    lab_page.choose(first)
+    # Shift+Enter goes on from the slider. The first exercise: blank, a common mistake, the answer.
     cell = lab_page.shift_enter_until("05-a")
     expect(cell.locator(".jp-OutputArea-output")).to_contain_text("not yet")
     expect(lab_page.answer(cell, 'missing = "distribute"')).to_contain_text("distribute is about a sum of two terms")

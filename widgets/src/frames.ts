@@ -3,7 +3,7 @@
 
 import styles from "./frames.css";
 import { h, refill, rewrite } from "./lib/dom.ts";
-import { isPressable, isTyping, keepKeys, nameOf } from "./lib/keys.ts";
+import { isPressable, isTyping, keepKeys, leaveKeysWithShift, nameOf } from "./lib/keys.ts";
 import PICTURE_CSS from "./lib/picture.css";
 import { Stage } from "./lib/stage.ts";
 import { followTheme } from "./lib/theme.ts";
@@ -114,6 +114,7 @@ export function showFrames(place: HTMLElement, frames: Frames): void {
     t: turnTable,
   };
   keepKeys(root);
+  leaveKeysWithShift(root);
   root.addEventListener("keydown", (event) => {
     const name = nameOf(event);
     if (event.altKey || isTyping(event.target) || (name === "Enter" && isPressable(event.target))) return;

@@ -106,7 +106,12 @@ describe("a picture with sliders", () => {
     expect(said()).toBe("off, 0");
     expect(press(inputs()[0] ?? null, "ArrowRight")).toBe(false);
     expect(press(svg, "x")).toBe(false);
-    expect(place.querySelector(".prism-frames")?.hasAttribute("data-lm-suppress-shortcuts")).toBe(true);
+    const kept = () => place.querySelector(".prism-frames")?.hasAttribute("data-lm-suppress-shortcuts");
+    expect(kept()).toBe(true);
+    press(svg, "Shift");
+    expect(kept()).toBe(false);
+    svg?.dispatchEvent(new KeyboardEvent("keyup", { key: "Shift", bubbles: true }));
+    expect(kept()).toBe(true);
   });
 
   it("is a table on request, of the scene that is shown", () => {

@@ -38,6 +38,18 @@ export function keepKeys(root: HTMLElement): void {
   root.addEventListener("focusout", (event) => follow(event, null));
 }
 
+/** Leave the keys to JupyterLab while Shift is held: Shift+Enter runs the cell, whatever inside an element has the focus. */
+export function leaveKeysWithShift(root: HTMLElement): void {
+  const keep = (value: string | null) => {
+    const focused = root.ownerDocument.activeElement;
+    mark(root, NO_SHORTCUTS, value);
+    if (focused !== null && root.contains(focused)) mark(focused, NO_SHORTCUTS, value);
+  };
+  root.addEventListener("keydown", ({ key }) => key === "Shift" && keep(null));
+  root.addEventListener("keyup", ({ key }) => key === "Shift" && keep("true"));
+  root.addEventListener("focusout", () => mark(root, NO_SHORTCUTS, "true"));
+}
+
 export function nameOf(event: KeyboardEvent): string {
   return (event.ctrlKey || event.metaKey ? "Ctrl+" : "") + event.key;
 }
