@@ -66,7 +66,47 @@ class Pair:
     right: bool
 
 
+ROWS_OF_A_TABLE = """\
+  %5 = lookup(w, ids, dim=0)
+  %6 = exp(%5)
+  return %6
+"""
+
+
 PAIRS: Mapping[str, Pair] = {
+    "rows of the identity times a table": Pair(
+        ROWS_OF_A_TABLE,
+        """\
+  %5 = band(rows=6, columns=6, low=0, high=0, dtype=f32)
+  %6 = lookup(%5, ids, dim=0)
+  %7 = matmul(%6, w)
+  %8 = exp(%7)
+  return %8
+""",
+        True,
+    ),
+    "rows of the next diagonal times a table": Pair(
+        ROWS_OF_A_TABLE,
+        """\
+  %5 = band(rows=6, columns=6, low=1, high=1, dtype=f32)
+  %6 = lookup(%5, ids, dim=0)
+  %7 = matmul(%6, w)
+  %8 = exp(%7)
+  return %8
+""",
+        False,
+    ),
+    "rows of a triangle times a table": Pair(
+        ROWS_OF_A_TABLE,
+        """\
+  %5 = band(rows=6, columns=6, high=0, dtype=f32)
+  %6 = lookup(%5, ids, dim=0)
+  %7 = matmul(%6, w)
+  %8 = exp(%7)
+  return %8
+""",
+        False,
+    ),
     "softmax before the lookup": Pair(
         SOFTMAX_OF_ROWS,
         """\

@@ -334,7 +334,11 @@ def spell_band(ring: Ring, bound: Sequence[Var], factors: Sequence[Factor]) -> N
     """A sum over k with a band of k and of an index that is not summed (rules S10, D5); None where neither applies."""
     names = {v.name: v for v in bound}
     for at, (a, _) in enumerate(factors):
-        if not isinstance(a, InBand) or not isinstance(a.row, Var) or not isinstance(a.column, Var):
+        if not isinstance(a, InBand):
+            continue
+        if (picked := _at_looked(ring, bound, factors, at, a)) is not None:
+            return picked
+        if not isinstance(a.row, Var) or not isinstance(a.column, Var):
             continue
         low, high, fixed, summed = a.low, a.high, a.row, a.column
         if summed.name not in names:
@@ -356,6 +360,22 @@ def spell_band(ring: Ring, bound: Sequence[Var], factors: Sequence[Factor]) -> N
                 # Each part is summed by itself, because rule D4 would merge the parts again.
                 total = ring.add(total, ring.scale(_sum_all(ring, inside, bound), sign))
             return total
+    return None
+
+
+def _at_looked(ring: Ring, bound: Sequence[Var], factors: Sequence[Factor], at: int, a: InBand) -> NormalForm | None:
+    """Rule S10 where a summed index equals a position that an integer input has in a dim of the same size."""
+    for summed, place in ((a.row, a.column), (a.column, a.row)):
+        if (
+            isinstance(summed, Var)
+            and isinstance(place, Looked)
+            and a.low == a.high == ZERO
+            and place.size == summed.extent
+            and summed.name in {v.name for v in bound} - place.free
+        ):
+            rest = [f for n, f in enumerate(factors) if n != at]
+            by: dict[str, Index] = {summed.name: place}
+            return _sum_all(ring, ring.substitute_factors(rest, by), [v for v in bound if v.name != summed.name])
     return None
 
 
