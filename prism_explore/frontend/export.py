@@ -20,6 +20,7 @@ from prism_explore.frontend.decompose import decomposed, is_known
 from prism_explore.frontend.known_tensors import known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
+from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
 from prism_explore.frontend.torch_tracing import import_tracer, tracing
 from prism_explore.frontend.traced_program import Binding, Traced
@@ -382,7 +383,7 @@ def _graph_of_known(code: Callable[..., Any], types: Sequence[TensorType]) -> tu
         structures.append(structure)
         return results
 
-    with tracing(strict=False):
+    with tracing(strict=False), rewritten_functions():
         try:
             found = make_fx(flat, tracing_mode="fake", pre_dispatch=True)(*_examples(types, {}, "cpu"))
         except Exception:
@@ -460,7 +461,7 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
     # A failure is raised with torch's message; its log repeats it at length.
     log.setLevel(logging.CRITICAL)
     try:
-        with nullcontext() if strict else source_lines():
+        with nullcontext() if strict else rewritten_functions(), nullcontext() if strict else source_lines():
             found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
             if any("wrap_with_set_grad_enabled" in str(node.target) for node in found.graph.nodes):
                 with torch.no_grad():  # then code under no_grad() is no graph of its own
@@ -471,8 +472,12 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
 
 
 def _first_line(failure: Exception) -> str:
+    """A failure in one line; of sizes that the code restricts, the first restriction."""
     lines = str(failure).strip().splitlines()
-    return f"{type(failure).__name__}: {lines[0]}" if lines else repr(failure)
+    text = lines[0] if lines else ""
+    if text.startswith("Constraints violated") and len(lines) > 1:
+        text = f"{text.partition('!')[0]}: {lines[1].strip(' -').partition('. If ')[0]}"
+    return f"{type(failure).__name__}: {text}" if lines else repr(failure)
 
 
 def _device(module: Any) -> Any:

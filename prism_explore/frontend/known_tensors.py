@@ -19,7 +19,7 @@ from prism_explore.errors import PrismError
 from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp, known_constant
 from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
-from prism_explore.frontend.lower_aten import Translation, Unused, operator_name
+from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, operator_name
 from prism_explore.frontend.opaque import why_not_opaque
 from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, dtype_name
 
@@ -43,21 +43,50 @@ def known_tensors(name: str, graph: Any, constants: Mapping[str, Any]) -> tuple[
     found = [node for node in known if _is_read(node, known) and not has_structure(node)]
     if not found:
         return graph, constants
+    import torch
+
     graph = copy.deepcopy(graph)
-    nodes = {n.name: n for n in graph.nodes}
+    nodes, of_known = {n.name: n for n in graph.nodes}, {n.name for n in known}
     first, more = next(iter(graph.nodes)), dict[Any, Any]()
+    for guard in [n for n in graph.nodes if operator_name(n.target) in GUARDS]:
+        if all(n.name in of_known for n in guard.all_input_nodes):
+            graph.erase_node(guard)
     for node in found:
-        placeholder = next((p for p, tensor in more.items() if _are_same(tensor, known[node])), None)
+        value = torch.view_as_real(known[node].resolve_conj()) if known[node].is_complex() else known[node]
+        placeholder = next((p for p, tensor in more.items() if _are_same(tensor, value)), None)
         if placeholder is None:
             with graph.inserting_before(first):
                 placeholder = graph.placeholder(f"known_{node.name}")
-            placeholder.meta = dict(node.meta)
-            more[placeholder] = known[node]
-        nodes[node.name].replace_all_uses_with(placeholder)
+            placeholder.meta = {**node.meta, "val": _meta_of(node, value)}
+            more[placeholder] = value
+        nodes[node.name].replace_all_uses_with(_complex_of(graph, node, placeholder, first))
     for node in reversed(known):
         if node.op == "call_function" and not nodes[node.name].users:
             graph.erase_node(nodes[node.name])
     return graph, {**constants, **{p.name: tensor for p, tensor in more.items()}}
+
+
+def _meta_of(node: Any, value: Any) -> Any:
+    """The fake tensor of a known one, of which the graph may have the complex form."""
+    import torch
+
+    fake = node.meta["val"]
+    if not fake.dtype.is_complex:
+        return fake
+    with fake.fake_mode:
+        return torch.empty_like(value, device=fake.device)
+
+
+def _complex_of(graph: Any, node: Any, placeholder: Any, first: Any) -> Any:
+    """What reads a known tensor in the place of its node: the tensor, or the complex one of its pairs."""
+    import torch
+
+    if not node.meta["val"].dtype.is_complex:
+        return placeholder
+    with graph.inserting_before(first):
+        pair = graph.call_function(torch.ops.aten.view_as_complex.default, (placeholder,))
+    pair.meta = dict(node.meta)
+    return pair
 
 
 def _are_same(a: Any, b: Any) -> bool:
@@ -98,14 +127,26 @@ def _is_read(node: Any, known: Mapping[Any, Any]) -> bool:
     """Whether code that depends on arguments reads a computed tensor, as what a constant of the code can be."""
     import torch
 
-    value, readers = known[node], [u for u in node.users if u not in known]
-    if node.op != "call_function" or not readers or not isinstance(value, torch.Tensor) or not value.numel():
+    value, readers = known[node], [u for u in node.users if u not in known and operator_name(u.target) not in GUARDS]
+    if not readers or not isinstance(value, torch.Tensor) or not value.numel():
+        return False
+    if value.dtype in (torch.complex64, torch.complex128):
+        return bool(value.isfinite().all())
+    if node.op != "call_function":
         return False
     dtype = DTYPE_OF_NAME.get(dtype_name(value.dtype))
     if dtype is None or not bool(value.isfinite().all()):
         return False
     # Rows compute with integers as numbers; only lookups read them as they are.
     return dtype not in INTEGERS or all(operator_name(u.target) in LOOKUPS for u in readers)
+
+
+def _is_table(node: Any) -> bool:
+    """Whether only lookups read a tensor, at positions in it: kernels read these from memory."""
+    return bool(node.users) and all(
+        operator_name(u.target) in LOOKUPS and u.args[0] is node and node not in u.all_input_nodes[1:]
+        for u in node.users
+    )
 
 
 def _structured(name: str, known: Mapping[Any, Any]) -> Callable[[Any], bool]:
@@ -120,6 +161,6 @@ def _structured(name: str, known: Mapping[Any, Any]) -> Callable[[Any], bool]:
         except (PrismError, KeyError):
             continue
         is_band = isinstance(value, MaskedConstant) and isinstance(value.condition, DiagonalBand)
-        if isinstance(value, Ramp) or is_band:
+        if isinstance(value, Ramp) or (is_band and not _is_table(node)):
             structured.add(node)
     return structured.__contains__

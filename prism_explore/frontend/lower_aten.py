@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from math import isfinite, prod
@@ -83,9 +83,15 @@ class Unused:
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """A tensor whose memory has no value yet; code may fill it, but not read it."""
+    """A tensor whose memory has no value yet, or in part; code may fill it, but not read it."""
 
     dims: tuple[Dim, ...]
+    along: int = 0
+    """The dim of which parts are written."""
+    step: int = 1
+    """The dim is runs of as many elements; a part has the same positions of each run."""
+    parts: tuple[tuple[Dim, Dim, Value], ...] = ()
+    """Start and end in a run, and what is written there; in the order of the positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +112,28 @@ class Integers:
     dims: tuple[Dim, ...]
 
 
-Value: TypeAlias = "int | View | Integers | ConstantTensor | Dim | Unused | Unwritten | Flipped | tuple[Value, ...]"
+@dataclass(frozen=True, slots=True)
+class ComplexPair:
+    """A complex tensor as its real and its imaginary parts, which broadcast."""
+
+    real: Value
+    imaginary: Value
+
+
+Value: TypeAlias = (
+    "int | View | Integers | ConstantTensor | Dim | Unused | Unwritten | Flipped | ComplexPair | tuple[Value, ...]"
+)
 """A tensor's position in the program, an unread input, integers, a constant tensor, a size, or several results."""
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """A value in the place of a traced argument, for rows that are called by other rows."""
+
+    value: Value
+    op: str = "operand"
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
 
 GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
 _SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
@@ -291,6 +317,10 @@ class Translation:
         self.node = node
         return row.lower(self, *node.args, **node.kwargs)
 
+    def lowered_by(self, name: str, *args: Any, **kwargs: Any) -> Value:
+        """What the row of an operator makes of traced arguments and of `Operand`s."""
+        return self._rows[name].lower(self, *args, **kwargs)
+
     def _check_range(self, node: Any, found: Value) -> None:
         """Refuse what torch computes with integers that may wrap around; programs compute with numbers."""
         kind = dtype_name(getattr(node.meta.get("val"), "dtype", ""))
@@ -334,6 +364,8 @@ class Translation:
     # ------------------------------------------------------------ values
     def value(self, x: Any) -> Value:
         """The value of a traced argument; a Python number is a constant."""
+        if isinstance(x, Operand):
+            return x.value
         if hasattr(x, "op"):
             return self._values[x]
         number = self.constant_of(x)
@@ -360,6 +392,8 @@ class Translation:
                 raise self.unsupported(f"the use of {what}")
             case Unwritten():
                 raise self.unsupported("the use of memory that was not written")
+            case ComplexPair():
+                raise self.unsupported("a complex tensor here", "return torch.view_as_real(x), or its absolute value")
             case _:
                 raise self.unsupported("several results used as one tensor")
 
@@ -424,6 +458,8 @@ class Translation:
                 return tuple(t.dims[d] for d in order)
             case Ramp(dims) | MaskedConstant(dims) | Unwritten(dims) | Integers(_, _, dims):
                 return dims
+            case ComplexPair(real, imaginary):
+                return broadcast(self.dims_of(real), self.dims_of(imaginary), self.line)
             case _:
                 raise self.unsupported("the shape of a value that is not a tensor")
 
@@ -488,6 +524,10 @@ class Translation:
                 return View(placeholder, tuple(before[d] for d in new_order))
             case Integers(placeholder, groups, dims):
                 return Integers(placeholder, tuple(groups[d] for d in new_order), tuple(dims[d] for d in new_order))
+            case ComplexPair():
+                return self._both_seen(value, lambda part: self.permuted(part, new_order))
+            case Unwritten(dims):
+                return Unwritten(tuple(dims[d] for d in new_order))
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.permuted(x, new_order))
             case Ramp() | MaskedConstant():
@@ -504,6 +544,10 @@ class Translation:
         if integers is not None:
             return self._integers_reshaped(integers, tuple(dims))
         match value:
+            case ComplexPair():
+                return self._both_seen(value, lambda part: self.reshaped(part, dims))
+            case Unwritten():
+                return Unwritten(tuple(dims))
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.reshaped(x, dims))
             case Ramp() | MaskedConstant():
@@ -515,6 +559,8 @@ class Translation:
     def expanded(self, value: Value, dims: Sequence[Dim]) -> Value:
         """Dims of size 1 repeated, and new ones in front."""
         match value:
+            case ComplexPair(real, imaginary):
+                return ComplexPair(self.expanded(real, dims), self.expanded(imaginary, dims))
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.expanded(x, dims))
             case Ramp() | MaskedConstant():
@@ -538,14 +584,24 @@ class Translation:
         if start == ZERO and stop == self.dims_of(value)[along]:
             return value
         if start == stop:
-            raise self.unsupported("an empty slice", "sizes start at 1")
+            dims = self.dims_of(value)
+            return constants.constant((*dims[:along], ZERO, *dims[along + 1 :]), Fraction(0))
         match value:
+            case ComplexPair():
+                return self._both_seen(value, lambda part: self.sliced(part, along, start, stop))
+            case Unwritten(dims):
+                return Unwritten((*dims[:along], stop - start, *dims[along + 1 :]))
             case MaskedConstant(_, NonZero()):
                 return self._view_mask_tensor(value, lambda x: self.sliced(x, along, start, stop))
             case Ramp() | MaskedConstant():
                 return constants.sliced(value, along, start, stop)
             case _:
                 return self.build.add(Slice(along, start, stop), self.at(value), line=self.line)
+
+    def _both_seen(self, value: ComplexPair, seen: Callable[[Value], Value]) -> ComplexPair:
+        """A view of the real and of the imaginary parts."""
+        dims = self.dims_of(value)
+        return ComplexPair(seen(self.expanded(value.real, dims)), seen(self.expanded(value.imaginary, dims)))
 
     def concatenated(self, parts: Sequence[int], along: int) -> int:
         """Tensors concatenated along one dim."""
@@ -563,11 +619,7 @@ class Translation:
             return self._position_of(value)
         if isinstance(value, int):
             return value
-        if isinstance(value, MaskedConstant):
-            return self._constant_tensor(value)
-        if isinstance(value, Ramp):
-            return self._ramp_tensor(value)
-        raise self.unsupported("a constant tensor used here", "pass it as an argument")
+        return self.tensor_of(value)
 
     def integers(self, value: Value) -> Integers | None:
         """An integer argument and its views, which only lookups read; None for all else."""
@@ -616,6 +668,8 @@ class Translation:
         """A constant as a tensor of the program: a band that holds everywhere or in part, scaled and shifted."""
         if c.if_true is None or c.if_false is None or not isinstance(c.condition, DiagonalBand):
             raise self.unsupported("a constant tensor used here", "pass it as an argument")
+        if ZERO in c.dims:
+            raise self.unsupported("a tensor without elements", "sizes start at 1")
         rows, columns = (ONE, ONE) if c.is_uniform else c.dims[-2:]
         dtypes: list[DType] = [t.dtype for _, t in self._sources.values() if t.dtype in FLOATS]
         band = c.condition if not c.is_uniform else DiagonalBand(None, None)

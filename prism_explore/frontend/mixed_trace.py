@@ -239,8 +239,8 @@ class _Reader(Translation):
                 return plain_constant(x)
             return TensorRef(x.name) if self.is_tensor(x) else self.size(x)
 
+        made = tuple(CallResult(r.name, self.type_of(r), None if r is node else int(r.args[1])) for r in results)
         try:
-            made = tuple(CallResult(r.name, self.type_of(r), None if r is node else int(r.args[1])) for r in results)
             keywords = tuple((k, argument(v)) for k, v in node.kwargs.items())
             return OpaqueCall(
                 str(node.target),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import MaskedConstant, Ramp
-from prism_explore.frontend.aten.rearrange import flipped, is_at_most, stepped
+from prism_explore.frontend.aten.rearrange import MOST_PIECES, flipped, is_at_most, stepped
 from prism_explore.frontend.aten.views import drop_dims
 from prism_explore.frontend.lower_aten import Integers, Row, Translation, Unused, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
@@ -111,10 +112,7 @@ def _part(t: Translation, x: _Named, along: Name, positions: Value, names: Seque
             raise _computed(t)
     moving = [d for d, step in enumerate(steps) if step and not dims[d].is_one]
     if len(moving) > 1:
-        raise t.unsupported(
-            "a lookup at positions in several directions",
-            "positions that are evenly spaced along one dim are supported",
-        )
+        return _in_directions(t, x, along, positions, names, min(moving, key=lambda d: dims[d].constant or MOST_PIECES))
     at, sizes = x.names.index(along), t.dims_of(x.value)
     count, step = (dims[moving[0]], steps[moving[0]]) if moving else (ONE, 1)
     last = offset + (count - 1) * constants.integer_dim(step)
@@ -131,6 +129,20 @@ def _part(t: Translation, x: _Named, along: Name, positions: Value, names: Seque
     found = (*x.names[:at], *(names[d] for d in moving), *ones, *x.names[at + 1 :])
     shape = (*sizes[:at], *([count] if moving else []), *(ONE for _ in ones), *sizes[at + 1 :])
     return _Named(t.reshaped(rows, shape), found)
+
+
+def _in_directions(t: Translation, x: _Named, along: Name, positions: Value, names: Sequence[Name], d: int) -> _Named:
+    """The parts at positions that are evenly spaced along several dims, one after another along one of these."""
+    assert isinstance(positions, Ramp), "the caller has positions in several directions"
+    count = positions.dims[d].constant
+    if count is None or count > MOST_PIECES or names[d] in x.names:
+        raise t.unsupported(
+            "a lookup at positions in several directions", f"up to {MOST_PIECES} positions in all but one are supported"
+        )
+    places = (constants.sliced(positions, d, ZERO + n, ZERO + (n + 1)) for n in range(count))
+    parts = [_part(t, x, along, place, names) for place in places]
+    joined = t.concatenated([t.at(part.value) for part in parts], parts[0].names.index(names[d]))
+    return _Named(joined, parts[0].names)
 
 
 def _embedding(t: Translation, table: Any, index: Any, *_: Any, **__: Any) -> Value:
@@ -235,10 +247,21 @@ def _rows(lower: Callable[..., Value], torch: str, *aten: str) -> tuple[Row, ...
     return tuple(Row(name, torch, lower) for name in aten or (torch,))
 
 
+def _of_masks_too(lower: Callable[..., Value]) -> Callable[..., Value]:
+    """The row, which has a mask where it reads one."""
+
+    @wraps(lower)
+    def found(t: Translation, x: Any, *args: Any, **kwargs: Any) -> Value:
+        value, is_mask = lower(t, x, *args, **kwargs), t.traced_dtype(x) == "bool"
+        return t.nonzero_mask(t.at(value)) if is_mask and t.mask_of(value) is None else value
+
+    return found
+
+
 LOOKUP_ROWS: tuple[Row, ...] = (
-    *_rows(_embedding, "nn.functional.embedding", "embedding"),
-    *_rows(_index_select, "index_select"),
-    *_rows(_index, "x[i]", "index"),
-    *_rows(_gather, "gather"),
+    *_rows(_of_masks_too(_embedding), "nn.functional.embedding", "embedding"),
+    *_rows(_of_masks_too(_index_select), "index_select"),
+    *_rows(_of_masks_too(_index), "x[i]", "index"),
+    *_rows(_of_masks_too(_gather), "gather"),
     *_rows(_nll_loss, "nn.functional.nll_loss", "nll_loss_forward", "nll_loss2d_forward"),
 )

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, cast
 
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
+from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
 from prism_explore.frontend.lower_aten import Flipped, Row, Translation, Unwritten, Value, operator_name
 from prism_explore.ir.dims import ONE, ZERO, Dim
@@ -57,7 +57,7 @@ def steps_in(t: Translation, length: Dim, step: int) -> Dim:
     """The number of multiples of `step` below a length."""
     for missing in range(step):
         quotient = (length + missing) / step
-        if all(coefficient.denominator == 1 for _, coefficient in quotient.terms):
+        if is_whole(quotient):
             return quotient
     raise t.unsupported(f"a step of {step} over a dim of {length}", "give the dim a number")
 
@@ -269,29 +269,165 @@ def _cross(t: Translation, x: Any, y: Any, *, dim: Any = -1) -> Value:
 def _slice_scatter(
     t: Translation, x: Any, part: Any, d: Any = 0, start: Any = None, stop: Any = None, step: Any = 1
 ) -> Value:
-    if step != 1:
-        raise t.unsupported(f"writing a slice with step {step}")
     along = t.axis(x, d)
     first = slice_bound(t, x, along, start, ZERO)
-    return _written(t, x, t.value(part), along, first)
+    return written(t, t.value(x), t.value(part), along, first, int(step))
 
 
 def _select_scatter(t: Translation, x: Any, part: Any, d: Any, position: Any) -> Value:
     along = t.axis(x, d)
     dims = t.dims(x)
     first = slice_bound(t, x, along, position, ZERO)
-    return _written(t, x, t.reshaped(t.value(part), (*dims[:along], ONE, *dims[along + 1 :])), along, first)
+    return written(t, t.value(x), t.reshaped(t.value(part), (*dims[:along], ONE, *dims[along + 1 :])), along, first)
 
 
-def _written(t: Translation, x: Any, part: Value, along: int, first: Dim) -> Value:
-    """x with a part in place of some positions of one dim."""
-    extent, end = t.dims(x)[along], first + t.dims_of(part)[along]
-    pieces: list[Value] = [part]
-    if first != ZERO:
-        pieces.insert(0, t.sliced(t.value(x), along, ZERO, first))
-    if end != extent:
-        pieces.append(t.sliced(t.value(x), along, end, extent))
-    return t.concatenated([t.at(p) for p in pieces], along) if len(pieces) > 1 else part
+def written(t: Translation, x: Value, part: Value, along: int, first: Dim, step: int = 1) -> Value:
+    """x with a part in place of the positions `first, first + step, ...` of one dim."""
+    dims, count = t.dims_of(x), t.dims_of(part)[along]
+    extent = dims[along]
+    if count.is_one:
+        step = 1
+    if count == extent:
+        return part
+    if step == 1:
+        return _written_in_runs(t, x, part, along, extent, 1, first, first + count)
+    runs = extent / step
+    if runs == count and first.constant is not None and is_whole(runs):
+        return _written_in_runs(t, x, part, along, runs, step, first, first + 1)
+    size = constants.integer_dim(step)
+    start, stop = (first.constant, (first + count * size).constant)
+    if start is None or stop is None or stop - start > MOST_PIECES * step:
+        raise t.unsupported(f"writing a slice with step {step} of a dim of {extent}", "a number of positions is")
+    for n, place in enumerate(range(start, stop, step)):
+        one = t.sliced(part, along, ZERO + n, ZERO + (n + 1))
+        x = written(t, x, one, along, ZERO + place)
+    return x
+
+
+def is_whole(d: Dim) -> bool:
+    """Whether a size is a polynomial with whole coefficients."""
+    return all(coefficient.denominator == 1 for _, coefficient in d.terms)
+
+
+def _written_in_runs(
+    t: Translation, x: Value, part: Value, along: int, runs: Dim, step: int, first: Dim, end: Dim
+) -> Value:
+    """x with a part at the same positions of each run of `step` elements; with step 1 the whole dim is one run."""
+    dims = t.dims_of(x)
+    if isinstance(x, Unwritten):
+        return _into_unwritten(t, x, part, along, step, first, end)
+    if step == 1:
+        return _joined(t, [(ZERO, first, None), (first, end, part), (end, dims[along], None)], x, along)
+    size = constants.integer_dim(step)
+    folded = t.reshaped(x, (*dims[:along], runs, size, *dims[along + 1 :]))
+    column = t.reshaped(part, (*dims[:along], runs, ONE, *dims[along + 1 :]))
+    pieces = [(ZERO, first, None), (first, end, column), (end, size, None)]
+    return t.reshaped(_joined(t, pieces, folded, along + 1), dims)
+
+
+def _joined(t: Translation, pieces: Sequence[tuple[Dim, Dim, Value | None]], x: Value, along: int) -> Value:
+    """Pieces of one dim from start to end, of x where they are None."""
+    parts = [t.sliced(x, along, a, b) if v is None else v for a, b, v in pieces if a != b]
+    return t.concatenated([t.at(p) for p in parts], along) if len(parts) > 1 else parts[0]
+
+
+def _into_unwritten(t: Translation, x: Unwritten, part: Value, along: int, step: int, first: Dim, end: Dim) -> Value:
+    """Memory with one more part; the tensor, once all parts are written."""
+    if x.parts and (x.along, x.step) != (along, step):
+        raise t.unsupported("memory that is written in two ways", "write into zeros instead")
+    extent = x.dims[along] if step == 1 else constants.integer_dim(step)
+    later = [n for n, (start, _, _) in enumerate(x.parts) if is_at_most(end, start)]
+    at = later[0] if later else len(x.parts)
+    if not all(is_at_most(stop, first) for _, stop, _ in x.parts[:at]):
+        raise t.unsupported("memory that is written twice", "write into zeros instead")
+    parts = (*x.parts[:at], (first, end, part), *x.parts[at:])
+    starts, ends = [start for start, _, _ in parts], [stop for _, stop, _ in parts]
+    if [ZERO, *ends] != [*starts, extent]:
+        return Unwritten(x.dims, along, step, parts)
+    if step == 1:
+        return _joined(t, parts, x, along)
+    dims = (*x.dims[:along], x.dims[along] / step, ONE, *x.dims[along + 1 :])
+    columns = [(a, b, t.reshaped(v, dims)) for a, b, v in parts]
+    return t.reshaped(_joined(t, columns, x, along + 1), x.dims)
+
+
+# ---------------------------------------------------------------- writes at known positions
+def _write_at(t: Translation, x: Value, along: int, index: Any, part: Value) -> Value:
+    """x with a part at evenly spaced positions of one dim."""
+    at, size = t.value(index), t.dims_of(x)[along]
+    match at:
+        case Ramp((count,), (step,), offset):
+            pass
+        case Ramp((), (), offset):
+            count, step = ONE, 1
+        case MaskedConstant(dims, _, Fraction() as number) if at.is_uniform and prod(dims, start=ONE).is_one:
+            count, step, offset = ONE, 1, constants.integer_dim(int(number))
+        case _:
+            raise t.unsupported(
+                "a write at positions that are computed", "evenly spaced numbers, and masks of the whole tensor, are"
+            )
+    step = 1 if count.is_one else step
+    if step == 0:
+        raise t.unsupported("two writes at one position", "the order of them is not defined")
+    if step < 0:
+        part, offset, step = flipped(t, part, along), offset + (count - 1) * constants.integer_dim(step), -step
+    if is_at_most(offset, ZERO - 1):
+        offset = offset + size
+    return written(t, x, part, along, offset, step)
+
+
+def _index_copy(t: Translation, x: Any, d: Any, index: Any, source: Any) -> Value:
+    along, dims = t.axis(x, d), t.dims(x)
+    return _write_at(t, t.value(x), along, index, t.reshaped(t.value(source), _part_dims(t, dims, along, index)))
+
+
+def _part_dims(t: Translation, dims: Sequence[Dim], along: int, index: Any) -> tuple[Dim, ...]:
+    return (*dims[:along], prod(t.dims(index), start=ONE), *dims[along + 1 :])
+
+
+def _index_add(t: Translation, x: Any, d: Any, index: Any, source: Any, *, alpha: Any = 1) -> Value:
+    along, dims = t.axis(x, d), t.dims(x)
+    zeros = constants.constant(dims, Fraction(0))
+    added = t.at(_write_at(t, zeros, along, index, t.reshaped(t.value(source), _part_dims(t, dims, along, index))))
+    factor = t.number(alpha)
+    if factor is None:
+        raise t.unsupported(f"index_add with alpha={alpha}")
+    return t.build.binary("add", t.tensor(x), added if factor == 1 else t.build.scalar("mul", added, factor), t.line)
+
+
+def _index_fill(t: Translation, x: Any, d: Any, index: Any, value: Any) -> Value:
+    along, dims = t.axis(x, d), t.dims(x)
+    number = t.constant_of(value)
+    filling = t.value(value) if number is None else number
+    return _write_at(t, t.value(x), along, index, t.expanded(filling, _part_dims(t, dims, along, index)))
+
+
+def _index_put(t: Translation, x: Any, positions: Sequence[Any], values: Any, accumulate: bool = False) -> Value:
+    """`x[:, i] = values`, for a mask over the first dims, or for evenly spaced positions of one dim."""
+    given = {d: index for d, index in enumerate(positions) if index is not None}
+    dims, value = t.dims(x), t.value(values)
+    if len(given) != 1:
+        raise t.unsupported("a write at positions in several dims", "positions of one dim are supported")
+    (along, index), *_ = given.items()
+    if t.traced_dtype(index) == "bool":
+        mask = t.truth_of(index)
+        over = (*dims[:along], *mask.dims)
+        if over != dims[: len(over)] or len(t.dims_of(value)) > len(dims) - len(over) or accumulate:
+            raise t.unsupported("a write at a mask's positions of values of their own", "torch.where is supported")
+        shape = (*mask.dims, *(ONE for _ in dims[len(over) :]))
+        mask = t.mask_of(t.reshaped(mask, shape))
+        assert mask is not None, "a view of a mask is one"
+        number = t.constant_of(values)
+        if number is not None:
+            return t.filled(t.tensor(x), mask, number.if_true, where=True)
+        kept = t.filled(t.tensor(x), mask, Fraction(0), where=True)
+        return t.build.binary("add", kept, t.filled(t.at(t.expanded(value, dims)), mask, Fraction(0), where=False))
+    part = t.expanded(value, (*dims[:along], *t.dims(index), *dims[along + 1 :]))
+    part = t.reshaped(part, _part_dims(t, dims, along, index))
+    if not accumulate:
+        return _write_at(t, t.value(x), along, index, part)
+    added = t.at(_write_at(t, constants.constant(dims, Fraction(0)), along, index, part))
+    return t.build.binary("add", t.tensor(x), added, t.line)
 
 
 def _diagonal_scatter(t: Translation, x: Any, part: Any, offset: int = 0, first: int = 0, second: int = 1) -> Value:
@@ -388,6 +524,10 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_slice_scatter, "slice_scatter"),
     *_rows(_select_scatter, "select_scatter"),
     *_rows(_diagonal_scatter, "diagonal_scatter"),
+    *_rows(_index_copy, "index_copy"),
+    *_rows(_index_add, "index_add"),
+    *_rows(_index_fill, "index_fill"),
+    *_rows(_index_put, "x[i] = y", "index_put"),
     *_rows(_unfold, "Tensor.unfold", "unfold"),
     *_rows(_copy, "copy_", "copy"),
     *_rows(_fill, "fill_", "fill"),

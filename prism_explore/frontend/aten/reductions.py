@@ -303,6 +303,7 @@ REDUCTION_ROWS: tuple[Row, ...] = (
     Row("linalg_vector_norm", "linalg.vector_norm", _vector_norm),
     Row("cosine_similarity", "nn.functional.cosine_similarity", _cosine_similarity),
     Row("cdist", "cdist", _distances),
+    Row("_cdist_forward", "cdist", _distances),
     Row("_pdist_forward", "nn.functional.pdist", _pairwise_distances),
     Row("any", "any", _some),
     Row("all", "all", partial(_some, every=True)),

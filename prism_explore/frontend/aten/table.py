@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import partial
+from functools import partial, wraps
 from math import prod
 from typing import Any
 
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.attention import ATTENTION_ROWS
+from prism_explore.frontend.aten.complex_numbers import COMPLEX_ROWS, ON_COMPLEX, is_complex
 from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
 from prism_explore.frontend.aten.convolution import CONVOLUTION_ROWS
 from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
@@ -22,7 +24,16 @@ from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS, steps_in
 from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduced, reduction
 from prism_explore.frontend.aten.resample import RESAMPLE_ROWS
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
-from prism_explore.frontend.lower_aten import INTEGER_RANGES, LARGEST, TORCH_DTYPES, Row, Translation, Unused, Value
+from prism_explore.frontend.lower_aten import (
+    INTEGER_RANGES,
+    LARGEST,
+    TORCH_DTYPES,
+    ComplexPair,
+    Row,
+    Translation,
+    Unused,
+    Value,
+)
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
 from prism_explore.ir.ops import Scalar, Unary
@@ -544,6 +555,8 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
         case _ if kind in TORCH_DTYPES:
             t.check_cast(x, named[0])
             return _as_number(t, value)
+        case _ if kind.startswith("complex"):
+            return ComplexPair(value, constants.constant((), Fraction(0)))
         case _:
             raise t.unsupported(f"a cast to {named[0]}")
 
@@ -571,7 +584,7 @@ def _dropout(t: Translation, x: Any, p: float, training: bool) -> Value:
 
 
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-ROWS: tuple[Row, ...] = (
+_REAL_ROWS: tuple[Row, ...] = (
     Row("linear", "nn.functional.linear", _linear),
     Row("matmul", "matmul", _matmul),
     Row("mm", "mm", _matmul),
@@ -642,4 +655,20 @@ ROWS: tuple[Row, ...] = (
     Row("prims::convert_element_type", "to", _to),
     Row("type_as", "type_as", _like),
 )
+
+
+def _by_operands(row: Row) -> Row:
+    """The row, with the lowering of complex operands where there is one."""
+    if row.aten not in ON_COMPLEX:
+        return row
+
+    @wraps(row.lower)
+    def lower(t: Translation, *args: Any, **kwargs: Any) -> Value:
+        chosen = ON_COMPLEX[row.aten] if is_complex(t, args) else row.lower
+        return chosen(t, *args, **kwargs)
+
+    return replace(row, lower=lower)
+
+
+ROWS: tuple[Row, ...] = (*map(_by_operands, _REAL_ROWS), *COMPLEX_ROWS)
 BY_NAME: dict[str, Row] = {r.aten: r for r in ROWS}

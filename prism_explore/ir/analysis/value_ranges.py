@@ -17,6 +17,7 @@ from prism_explore.ir.ops import (
     Concat,
     Expand,
     Input,
+    Lookup,
     MatMul,
     Node,
     Permute,
@@ -57,7 +58,7 @@ def _range(node: Node, of: Sequence[Range], operands: Sequence[TensorType], own:
             return WHOLE_NUMBERS.get(own.dtype, ANY)
         case Band(_, _, low, high):
             return (1.0, 1.0) if low is None and high is None else (0.0, 1.0)
-        case Permute() | Reshape() | Expand() | Slice():
+        case Permute() | Reshape() | Expand() | Slice() | Lookup():
             return of[0]
         case Concat() | Binary("max" | "min"):
             return _hull(of)
@@ -144,6 +145,8 @@ def are_whole(nodes: Sequence[Node], types: Sequence[TensorType]) -> list[bool]:
                 | MatMul()
             ):
                 found = all(whole[a] for a in node.args)
+            case Lookup():
+                found = whole[node.args[0]]
             case _:
                 found = False
         whole.append(found)

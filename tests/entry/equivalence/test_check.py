@@ -61,6 +61,29 @@ def over_windows(x, w):
     return (w.flatten(1) @ F.unfold(x, 3, padding=1)).unflatten(2, x.shape[2:])
 
 
+def rotated(x, angles):
+    """Neighbours as complex numbers, turned by angles."""
+    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+    return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+
+def rotated_in_parts(x, angles, sign=1):
+    """Written into memory, the even places and the odd ones each at once."""
+    even, odd, out = x[..., ::2], x[..., 1::2], torch.empty_like(x)
+    cos, sin = angles.cos(), angles.sin()
+    out[..., ::2], out[..., 1::2] = even * cos - odd * sin, odd * cos + sign * even * sin
+    return out
+
+
+def with_entries(cache, k, at=(3, 4)):
+    cache = cache.clone()
+    cache[:, torch.tensor(at)] = k
+    return cache
+
+
+TURNED = {"x": px.T("b", 4, 6), "angles": px.T(4, 3)}
+CACHED = {"cache": px.T("b", 8, 3), "k": px.T("b", 2, 3)}
+CLASSES = {"x": px.T("b", 5), "i": px.T("b", dtype="i64")}
 IMAGES = {"x": px.T("b", 2, 4, 4), "w": px.T(3, 2, 3, 3)}
 QKV = {"q": px.T("s", 64), "k": px.T("s", 64), "v": px.T("s", 64)}
 EQUAL = {
@@ -82,6 +105,17 @@ EQUAL = {
         {"x": px.T("b", 3, 8), "w": px.T(5, 3, 4)},
     ),
     "windows as a product": (lambda x, w: F.conv2d(x, w, padding=1), over_windows, IMAGES),
+    "a rotary embedding by complex numbers": (rotated, rotated_in_parts, TURNED),
+    "entries of a cache": (
+        with_entries,
+        lambda cache, k: torch.cat((cache[:, :3], k, cache[:, 5:]), 1),
+        CACHED,
+    ),
+    "an element by its class as bits": (
+        lambda x, i: (x * F.one_hot(i, 5)).sum(-1),
+        lambda x, i: torch.take_along_dim(x, i[:, None], 1)[:, 0],
+        CLASSES,
+    ),
     "read in two orders": (lambda x: (x @ x.T).sum(0), lambda x: (x @ x.T).sum(1), {"x": px.T("b", "n")}),
 }
 
@@ -114,6 +148,12 @@ DIFFERENT = {
         lambda x, w: F.conv1d(x, w.flip(2), padding=1),
         {"x": px.T("b", 3, 8), "w": px.T(4, 3, 3)},
     ),
+    "a rotary embedding that turns odd places back": (
+        rotated,
+        lambda x, angles: rotated_in_parts(x, angles, -1),
+        TURNED,
+    ),
+    "entries of a cache in the other order": (with_entries, lambda cache, k: with_entries(cache, k, (4, 3)), CACHED),
     "windows of a turned kernel": (lambda x, w: F.conv2d(x, w.mT, padding=1), over_windows, IMAGES),
     "no translation": (lambda x: torch.sort(x, -1).values, lambda x: x * 1, {"x": X}),
 }

@@ -23,7 +23,68 @@ POSITIONS = torch.arange(8).view(1, 8)
 """As models keep them, to take those of the tokens at hand."""
 
 
+def rotated(x, angles):
+    """Neighbours as complex numbers, turned by angles, as in Llama's first code."""
+    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(turned).flatten(-2).type_as(x)
+
+
+def complex_arithmetic(x, y):
+    a, b = torch.complex(x, y), torch.complex(y, x + 3)
+    c = (a * b - a / b + 2 * a.conj() - torch.conj_physical(b).square() * 1j) / 4 + (1 / b + -a * y + x) ** 2
+    return torch.view_as_real(c).sum(-1) + c.abs() * c.angle() + torch.exp(1j * x).imag + a.real.angle()
+
+
+def complex_products(x):
+    a = torch.complex(x, x * x - 1)
+    real = x.to(a.dtype)
+    b = torch.cat((a.mT @ a.transpose(1, 2).conj().mT, real.mT @ a, (a.mT @ real).to(a.dtype)), 1)[:, 2:].cumsum(-1)
+    c = torch.stack((b.flip(1).sum(1), b.roll(1, 1)[:, torch.tensor([1, 3])].mean(1).conj()), 1).diagonal(0, 1, 2)
+    parts = torch.view_as_real(c - a.mean(1)[:, None, :1].squeeze(1).conj().resolve_conj())
+    return parts @ parts.mT + b.index_select(1, torch.arange(2)).real[..., :2]
+
+
+def interleaved(x):
+    """Memory that is written in parts, none of which is all of it."""
+    runs, halves, rows = torch.empty_like(x), torch.empty_like(x), torch.empty(4, x.shape[0], 6, dtype=x.dtype)
+    runs[..., ::2], runs[..., 1::2] = x[..., 1::2] * 2, -x[..., ::2]
+    halves[:, 2:], halves[:, :1], halves[:, 1] = x[:, 1:3], x[:, 3:], x[:, 0] + 1
+    for n in range(4):
+        rows[n] = x[:, n] * n
+    return runs * halves + rows.transpose(0, 1)
+
+
+def written_at_positions(x):
+    cache, part = x.clone(), x[:, 1:3] * 2
+    cache[:, torch.tensor([2, 0])] = part
+    cache[..., torch.tensor([1, 3, 5])] += x[..., :3]
+    cache[x > 0.3] = 0.5
+    cache[cache.sum((1, 2)) > 0] = x[0, 0] + 1
+    cache[:, :, 1:5:3] = x[:, :, 4:]
+    rows = x.transpose(0, 1).index_put((torch.tensor([1]),), x[0, 0], accumulate=True)
+    put = rows.transpose(0, 1).index_copy(1, torch.tensor([3, 1]), part)
+    return cache + put.index_fill(2, torch.arange(0, 6, 2), 3.0) * x.index_add(2, torch.arange(2), x[..., 1:3], alpha=2)
+
+
 FURTHER_CASES = {
+    # functions that torch does not trace, or does with numbers for sizes only
+    "distances of a symbolic number of rows": (
+        lambda x, y: torch.cdist(x[:, 0], y[:, 1]) + torch.cdist(x, y).sum(),
+        XY,
+    ),
+    "likelihoods of normal numbers": (
+        lambda x, y: F.gaussian_nll_loss(x, y, x * x, full=True) + F.gaussian_nll_loss(x, y, y[..., 0] ** 2, eps=0.1),
+        XY,
+    ),
+    "a part without elements": (lambda x: torch.cat((x[:, :0], x * 2, torch.empty(0, dtype=x.dtype)), 1), X),
+    # writes
+    "memory written in parts": (interleaved, X),
+    "writes at known positions": (written_at_positions, X),
+    # complex tensors as pairs of real ones
+    "rotary embedding by complex numbers": (rotated, ("b 4 6", "4 3")),
+    "complex arithmetic": (complex_arithmetic, XY),
+    "complex products and views": (complex_products, X),
     # reads at known positions
     "embedding of positions": (
         lambda x: F.embedding(POSITIONS[:, 1:4], x[0]) + F.embedding(torch.arange(3), x[0]) * x[:, 1:],
@@ -37,6 +98,16 @@ FURTHER_CASES = {
     "index at known positions": (
         lambda x: x[:, torch.tensor([-1, -3])] + x[:, torch.arange(3, 0, -2)] * x[:, torch.tensor(2)][:, None],
         ("b 4 6",),
+    ),
+    "masks at known positions": (
+        lambda x, m: x * m[:, torch.tensor([1, 3])].any(1)[:, None, None] + x * (x > 0)[:, torch.arange(3, -1, -1)],
+        ("f32 b 4 6", "bool b 6"),
+    ),
+    "a bias by relative positions": (
+        lambda x, t: (
+            x * t[torch.arange(4)[:, None] - torch.arange(6) + 5, 1] + t[torch.arange(6)[:, None, None] * 0 + 2].sum()
+        ),
+        ("b 4 6", "9 2"),
     ),
     # reads at positions that are arguments
     "gather": (lambda x, i: x.gather(2, i) + torch.gather(x[..., :3], 1, i) * x[..., 3:], ("b 4 6", "i64 b 4 3")),
@@ -62,6 +133,30 @@ FURTHER_CASES = {
     "cross entropy": (
         lambda x, i, w: F.cross_entropy(x, i) * F.cross_entropy(x, i, w) + F.nll_loss(x, i, reduction="none").sum(),
         ("b 4", "i64 b", "4"),
+    ),
+    "classes as bits": (
+        lambda x, i: F.one_hot(i, 4).to(x.dtype) @ x + (F.one_hot(i, 6)[:, None] * x).sum(1) + F.one_hot(i, 3).sum(),
+        ("f32 4 6", "i64 4"),
+    ),
+    "elements along a dim, broadcast": (
+        lambda x, i: torch.take_along_dim(x, i[:, :, None], 1) * x + x.take_along_dim(i[..., None], 2),
+        ("b 4 6", "i64 b 4"),
+    ),
+    "bags of rows": (
+        lambda x, i, w: (
+            F.embedding_bag(i, x)
+            + F.embedding_bag(i, x, mode="sum", per_sample_weights=w)
+            - F.embedding_bag(i, x, mode="max")
+        ),
+        ("4 6", "i64 b 3", "b 3"),
+    ),
+    "a class that is ignored": (
+        lambda x, i, w: (
+            F.cross_entropy(x, i, ignore_index=1) * F.nll_loss(x, i, w, ignore_index=0)
+            + F.cross_entropy(x, i, reduction="none", ignore_index=2).sum()
+            - F.nll_loss(x, i, w, ignore_index=0, reduction="sum")
+        ),
+        ("f32 6 4", "i64 6", "f32 4"),
     ),
     "cross entropy of images": (lambda x, i: F.cross_entropy(x, i, reduction="sum"), ("b 4 3 2", "i64 b 3 2")),
     "a contrastive loss": (lambda x: F.cross_entropy(x @ x.t(), torch.arange(x.shape[0])), ("b 4",)),
@@ -192,7 +287,7 @@ FURTHER_CASES = {
     ),
     "a norm of all, and normalize": (lambda x: x.norm() * F.normalize(x, dim=-1) + F.normalize(x, 1.0, 1), X),
     "cosine similarity": (lambda x, y: F.cosine_similarity(x, y, -1) + F.cosine_similarity(x, y[:, :1], 2), XY),
-    "distances": (lambda x, y: torch.cdist(x, y) + torch.cdist(x, y, 1.0) + torch.dist(x, y), XY),
+    "distances": (lambda x, y: torch.cdist(x, y) + torch.ops.aten.cdist(x[0], y[0], 1.0, None) + torch.dist(x, y), XY),
     "distances within one set": (lambda x: F.pdist(x[0]) + F.pdist(x[1], 1.0), X),
     "products": (lambda x: torch.prod(x, -1) + x.prod(1, keepdim=True)[:, 0, :4], X),
     "prefixes": (

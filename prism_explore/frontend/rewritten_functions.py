@@ -1,0 +1,164 @@
+# pyright: basic
+# torch's function modes are untyped.
+"""Functions of torch that are traced as other code: what torch cannot trace, and what tables of numbers say better.
+
+The own code of some asks for a size as a number, or for an element of a tensor in a check of the arguments, or has no
+form for tensors without data. Others compare classes with each number: a table of these that is read at the classes
+is a lookup, which kernels do. What a function computes stays the same for all arguments that it accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def _take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
+    if dim is None:
+        return x.reshape(-1).gather(0, indices.reshape(-1))
+    if x.dim() != indices.dim():
+        return NotImplemented
+    along = dim % x.dim()
+    pairs = [(1, 1) if d == along else (a, b) for d, (a, b) in enumerate(zip(x.shape, indices.shape, strict=True))]
+    sizes = [-1 if (a, b) == (1, 1) else b if a == 1 else a for a, b in pairs]
+    return x.expand(sizes).gather(along, indices.expand(sizes))
+
+
+def _cdist(x: Any, y: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    """Without the choice of a way by the number of rows; all ways compute the same numbers, but for rounding."""
+    import torch
+
+    return torch.ops.aten._cdist_forward(x, y, float(p), None)
+
+
+def _gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """Without the check that the variances are not negative; torch's parameters have these names."""
+    if not hasattr(var, "clamp"):
+        return NotImplemented
+    if var.dim() < input.dim():
+        var = var.unsqueeze(-1)
+    var = var.clamp(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var) + (0.9189385332046727 if full else 0.0)
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def _fake_quantized(x: Any, scale: Any, zero_point: Any, least: int, most: int) -> Any:
+    """torch multiplies by the reciprocal of the scale."""
+    rounded = (x * (1.0 / scale)).round() + zero_point
+    return (rounded.clamp(least, most) - zero_point) * scale
+
+
+def _fake_quantized_per_channel(x: Any, scale: Any, zero_point: Any, axis: int, least: int, most: int) -> Any:
+    shape = [-1 if d == axis % x.dim() else 1 for d in range(x.dim())]
+    return _fake_quantized(x, scale.reshape(shape), zero_point.reshape(shape), least, most)
+
+
+MOST_CLASSES = 1024
+"""Of a table that has a row per class."""
+
+
+def _one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """Rows of the identity."""
+    import torch
+
+    if not isinstance(num_classes, int) or not 0 < num_classes <= MOST_CLASSES:
+        return NotImplemented
+    identity = torch.eye(num_classes, dtype=torch.bool, device=tensor.device)
+    return torch.nn.functional.embedding(tensor, identity).long()
+
+
+def _nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """Of classes some of which are ignored; torch's parameters have these names."""
+    import torch
+
+    functional, along = torch.nn.functional, 1 if input.dim() > 1 else 0
+    classes = input.shape[along]
+    if not isinstance(classes, int) or not 0 <= ignore_index < classes or (size_average, reduce) != (None, None):
+        return NotImplemented
+    kept = (torch.arange(classes, device=target.device) != ignore_index)[target]
+    losses = torch.where(kept, functional.nll_loss(input, target, weight, reduction="none"), 0.0)
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return losses.sum()
+    weights = kept.to(input.dtype) if weight is None else torch.where(kept, weight[target], 0.0)
+    return losses.sum() / weights.sum()
+
+
+def _cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """Of classes some of which are ignored, without smoothing; torch's parameters have these names."""
+    import torch
+
+    if ignore_index < 0 or target.is_floating_point() or label_smoothing:
+        return NotImplemented
+    scores = torch.nn.functional.log_softmax(input, 1 if input.dim() > 1 else 0)
+    return _nll_loss(scores, target, weight, size_average, ignore_index, reduce, reduction)
+
+
+def _embedding_bag(
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: Any = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: Any = None,
+) -> Any:
+    """Of bags of equal sizes; torch's parameters have these names."""
+    import torch
+
+    if input.dim() != 2 or (offsets, max_norm, padding_idx) != (None, None, None):
+        return NotImplemented
+    rows = torch.nn.functional.embedding(input, weight)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[..., None]
+    return {"sum": rows.sum, "mean": rows.mean, "max": rows.amax}[mode](1)
+
+
+def rewritten_functions() -> Any:
+    """A context in which calls of these functions run what they are rewritten to."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    rewritten: Mapping[Any, Callable[..., Any]] = {
+        torch.take_along_dim: _take_along_dim,
+        torch.Tensor.take_along_dim: _take_along_dim,
+        torch.cdist: _cdist,
+        torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
+        torch.nn.functional.one_hot: _one_hot,
+        torch.nn.functional.embedding_bag: _embedding_bag,
+        torch.nn.functional.nll_loss: _nll_loss,
+        torch.nn.functional.cross_entropy: _cross_entropy,
+        torch.fake_quantize_per_tensor_affine: _fake_quantized,
+        torch.fake_quantize_per_channel_affine: _fake_quantized_per_channel,
+    }
+
+    class RewrittenFunctions(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            found = rewritten[func](*args, **(kwargs or {})) if func in rewritten else NotImplemented
+            return func(*args, **(kwargs or {})) if found is NotImplemented else found
+
+    return RewrittenFunctions()
