@@ -119,14 +119,17 @@ def _translated(description: _Description) -> Translation:
                 found = dtype_name(description.module(*fakes).dtype)
             if found != description.dtype:
                 return Translation(f"its result is {description.dtype}, as under autocast, and alone it is {found}")
-            program = trace(_as_read(description.module, read), description.inputs).program
+            traced = trace(_as_read(description.module, read), description.inputs)
     except PrismError as error:
         return Translation(str(error).splitlines()[0].split(". Supported")[0])
     except RuntimeError as error:  # torch cannot run it on tensors without data
         return Translation(f"torch says {str(error).splitlines()[0]}")
-    if reason := why_no_single_kernel(program):
+    if traced.constants:
+        # It would be timed beside torch code that reads its own table, not the numbers drawn for it.
+        return Translation("its program reads a table that its code makes")
+    if reason := why_no_single_kernel(traced.program):
         return Translation(reason)
-    graph = program.graph
+    graph = traced.program.graph
     if len(set(read)) > 1 and any(isinstance(n.op, MatMul) for n in graph.nodes):
         return Translation("its operands have several dtypes, as under autocast")
     types = graph.types()

@@ -164,6 +164,18 @@ def test_integers_and_masks_stay_in_torch_and_the_mask_is_an_input():
     assert [torch.float32] * 3 + [torch.bool] == [n.meta["example_value"].dtype for n in only.tensors]
 
 
+def test_what_reads_a_table_that_its_code_makes_stays_in_torch():
+    x, i = torch.randn(4, 5), torch.zeros(4, dtype=torch.int64)
+    calls = [
+        n
+        for ignored in (-100, 1)
+        for n in graph_of(lambda x, i, at=ignored: nn.functional.nll_loss(x, i, ignore_index=at), x, i).nodes
+        if n.op == "call_function"
+    ]
+
+    assert ["", "it has a tensor of int64"] == [translation_of(n).obstacle for n in calls]
+
+
 def test_a_region_that_cannot_matter_is_not_searched():
     x, w, small = torch.randn(64, D), torch.randn(D, D), torch.randn(4)
     slow = H100.replace(peak_flops_per_s=1e9)
