@@ -61,12 +61,31 @@ MOST_CLASSES = 1024
 
 def _one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """Rows of the identity."""
-    import torch
-
     if not isinstance(num_classes, int) or not 0 < num_classes <= MOST_CLASSES:
         return NotImplemented
-    identity = torch.eye(num_classes, dtype=torch.bool, device=tensor.device)
-    return torch.nn.functional.embedding(tensor, identity).long()
+    return _bits(tensor, num_classes).long()
+
+
+def _bits(classes: Any, count: int) -> Any:
+    import torch
+
+    return torch.nn.functional.embedding(classes, torch.eye(count, dtype=torch.bool, device=classes.device))
+
+
+def _scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
+    """Of one position per row: a choice by the bits of the positions; torch's parameters have these names."""
+    import torch
+
+    if not input.is_floating_point() or reduce is not None or index.dim() != input.dim() or not index.dim():
+        return NotImplemented
+    along, written = dim % input.dim(), value if src is None else src
+    count, rest = input.shape[along], [d for d in range(input.dim()) if d != along]
+    is_one = index.shape[along] == 1 and all(input.shape[d] == index.shape[d] for d in rest)
+    if not is_one or not isinstance(count, int) or count > MOST_CLASSES:
+        return NotImplemented
+    if isinstance(written, torch.Tensor) and written.dim() and written.shape != index.shape:
+        return NotImplemented
+    return torch.where(_bits(index.squeeze(along), count).movedim(-1, along), written, input)
 
 
 def _nll_loss(
@@ -150,6 +169,8 @@ def rewritten_functions() -> Any:
         torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
         torch.nn.functional.one_hot: _one_hot,
         torch.nn.functional.embedding_bag: _embedding_bag,
+        torch.scatter: _scatter,
+        torch.Tensor.scatter: _scatter,
         torch.nn.functional.nll_loss: _nll_loss,
         torch.nn.functional.cross_entropy: _cross_entropy,
         torch.fake_quantize_per_tensor_affine: _fake_quantized,

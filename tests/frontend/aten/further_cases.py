@@ -142,6 +142,10 @@ FURTHER_CASES = {
         lambda x, i: torch.take_along_dim(x, i[:, :, None], 1) * x + x.take_along_dim(i[..., None], 2),
         ("b 4 6", "i64 b 4"),
     ),
+    "one write per row": (
+        lambda x, i: x.scatter(1, i[:, None], 0.9) * torch.scatter(x, -2, i[:, None], x[:, 1:2]),
+        ("f32 b 4 6", "i64 b 6"),
+    ),
     "bags of rows": (
         lambda x, i, w: (
             F.embedding_bag(i, x)
