@@ -229,6 +229,7 @@ class BlockScope:
         """The place of a product's operand, which gets memory here if it has none."""
         tile = self.tiles[position]
         if tile.place is None:
+            tile = replace(tile, hoisted=self.analysis.is_hoisted(position))  # a load's tile is not, nor is a band's
             self.tiles[position] = tile = self.store_in_scratch(tile, f"t{position}", self.analysis.dims[position])
         assert tile.place is not None, "it has memory now"
         return tile.place

@@ -176,7 +176,9 @@ def lower_matmul(
     c, r = scope.tile_names[0], scope.tile_names[1]
     k = Range(scope.k, left_dims[-1])
     left, right = scope.operand(left_at), scope.operand(right_at)
-    if scope.analysis.is_packable_left(left_at) and isinstance(scope.analysis.block.nodes[left_at].op, Load):
+    # A band has just been written in the order of its reads.
+    is_view = isinstance(scope.analysis.block.nodes[left_at].op, Load) and left.buffer.where != "scratch"
+    if is_view and scope.analysis.is_packable_left(left_at):
         left = _packed_once(scope, left_at, left)
     n = Range(scope.n, right_dims[-1])
     if right.stride(c) != 1 and n.extent > 1:
