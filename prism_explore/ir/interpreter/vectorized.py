@@ -242,7 +242,7 @@ def _assemble(tile: Array, omap: tuple[int | None, ...], grid: tuple[int, ...]) 
     # Blocks along the other grid dims write to the same elements.
     writers = tile.transpose((*(g for g in range(count) if omap[g] is None), *concatenated, *range(count, tile.ndim)))
     writers = writers.reshape((-1, *writers.shape[count - len(concatenated) :]))
-    tile = writers[-1]
+    tile = writers[-1, ...]  # of no dims, an array all the same
     if len(writers) > 1:
         tile = np.where(equal_elements(writers[:-1], writers[1:]).all(axis=0), tile, np.nan)
     extents = tile.shape[len(concatenated) :]
