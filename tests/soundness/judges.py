@@ -29,7 +29,15 @@ from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Cause, Parameters, Refuted, Unknown, Verified
 from prism_explore.verify.prover import Prover
 from tests.soundness.intervals import FLOAT32, FLOAT64, Intervals, Rounding, exact, widened
-from tests.soundness.numbers import NoValue, Rationals, Residue, Residues, has_logarithm, needs_order
+from tests.soundness.numbers import (
+    NoValue,
+    Rationals,
+    Residue,
+    Residues,
+    has_logarithm,
+    has_root_of_positive,
+    needs_order,
+)
 from tests.soundness.numbers import P as LARGE_PRIME
 from tests.soundness.numbers import Q as SMALL_PRIME
 from tests.soundness.plain_evaluator import Race, Values, as_it_is, evaluate, operators_of
@@ -127,7 +135,7 @@ def exactly(pair: Pair, seed: int, wanted: int = 2) -> Word:
     program, graph = pair.program.graph, pair.graph
     if graph.output_type.dtype in INTEGERS:  # a program's result is none: lookups give numbers
         return "different"
-    compares = needs_order(program) or needs_order(graph) or has_logarithm(program) or has_logarithm(graph)
+    compares = any(f(g) for f in (needs_order, has_logarithm, has_root_of_positive) for g in (program, graph))
     has_masks = any(node.op == Binary("mask") for node in (*operators_of(program), *operators_of(graph)))
     choices = small_sizes(graph, wanted)
     done = 0

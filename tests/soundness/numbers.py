@@ -41,10 +41,23 @@ NEEDS_ORDER = frozenset({"max", "min", "mask", "abs", "sign", "relu", "floor", "
 TURNS_AT_ZERO = frozenset({"is_zero", "nonzero", "to_bool", "keep", "drop"})
 """Functions that show only at a 0, which a random residue never is."""
 
+SQUARES = frozenset({"exp", "sqrt", "rsqrt", "square"})
+"""Positive functions whose residues are squares, so that the root of x*x is x."""
+
 
 def needs_order(graph: SGraph) -> bool:
     """Whether some operator compares numbers, so that residues say nothing."""
     return any(map(_compares, (node.op for node in operators_of(graph))))
+
+
+def has_root_of_positive(graph: SGraph) -> bool:
+    """Whether a root is taken beside a positive function that is no square: of x*x, residues may find the root -x."""
+    ops = [node.op for node in operators_of(graph)]
+    functions_used = [op.fn for op in ops if isinstance(op, Unary)]
+    takes_root = any(_spelled(fn) & {"sqrt", "rsqrt"} for fn in functions_used) or any(
+        isinstance(op, Reduce | Accumulate | Scalar) and op.fn in ("rms", "pow") for op in ops
+    )
+    return takes_root and any(fn not in SQUARES and UNARY[fn].range.low >= 0 for fn in functions_used)
 
 
 def has_logarithm(graph: SGraph) -> bool:
