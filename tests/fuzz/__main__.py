@@ -64,7 +64,7 @@ def main() -> int:
                 print(f"{name}: {keep(failure)}\n{failure.what}\n")
     for name in names:
         print(f"{name:<20} {args.files:>9,} files, {count[name]:,} failures")
-    return 1 if count else 0
+    return 1 if sum(count.values()) else 0
 
 
 if __name__ == "__main__":
