@@ -17,8 +17,8 @@ from prism_explore.errors import ShapeError
 from prism_explore.frontend.structure_text import structure_from_text, structure_to_text
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name
 
-SUBMODULE = "code"
-"""The name of the user's module within `rebuilt(...)`."""
+SUBMODULE = "user_code"
+"""The name of the user's module within `rebuilt(...)`; no attribute of torch's `GraphModule` may have it."""
 
 
 @dataclass(frozen=True, slots=True)

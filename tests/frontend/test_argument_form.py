@@ -52,6 +52,19 @@ class Scaled(torch.nn.Module):
         return torch.relu(x) * self.weight * factor + shift
 
 
+class InPlace(torch.nn.Module):
+    """torch rewrites what it calls: it has an operator without a row, and writes into what it made."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(4, 4)
+
+    def forward(self, x, factor):
+        y = torch.einsum("ij,kj->ik", self.inner(x), x) * factor
+        y.add_(1.0)
+        return y
+
+
 CALLS = [
     (scaled, (X, 0.5), {}),
     (scaled, (X, 3, None), {}),
@@ -62,6 +75,7 @@ CALLS = [
     (any_names, (X,), {"w": W}),
     (gap, (X,), {"w": W}),
     (Scaled(), (X, 2), {"shift": W}),
+    (InPlace(), (X, 2), {}),
 ]
 
 
