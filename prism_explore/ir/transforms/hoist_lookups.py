@@ -115,7 +115,7 @@ class _Hoist:
                     return None
                 args[side] = looked
                 return self._added.append(Node(node.op, tuple(args)), table)
-            case MatMul() if batch == along == len(dims) - 1:
+            case MatMul() if batch == along == len(dims) - 1 and not places:
                 return self._element_of_product(table)
             case Reduce() | Scan() | Concat() | Slice() as op if op.dim != along and op.dim >= batch:
                 return self._rebuilt(replace(op, dim=self._moved(op.dim, along, batch)), table, along, batch)

@@ -18,42 +18,46 @@ INPUTS = """program looked_up
   v = input f32[b, 6, 5]
   j = input i64[b, 4]
   k = input i64[2, 3]
+  m = input i64[b, 4, 2]
 """
 HOISTED = {
-    "softmax of rows": "%7 = exp(x)|%8 = sum(%7, dim=2)|%9 = div(%7, %8)|%10 = lookup(%9, k, dim=1)",
+    "softmax of rows": "%8 = exp(x)|%9 = sum(%8, dim=2)|%10 = div(%8, %9)|%11 = lookup(%10, k, dim=1)",
     "an element per row": (
-        "%7 = sum(x, dim=2)|%8 = reshape(%7, dims=[b, 4])|%9 = exp(%8)|%10 = sum(%9, dim=1)|%11 = log(%10)|"
-        "%12 = sub(%8, %11)|%13 = lookup(%12, i, dim=1, batch=1)"
+        "%8 = sum(x, dim=2)|%9 = reshape(%8, dims=[b, 4])|%10 = exp(%9)|%11 = sum(%10, dim=1)|%12 = log(%11)|"
+        "%13 = sub(%9, %12)|%14 = lookup(%13, i, dim=1, batch=1)"
     ),
-    "a dim that only one operand has": "%7 = add(x, g)|%8 = exp(%7)|%9 = lookup(%8, k, dim=2)",
+    "a dim that only one operand has": "%8 = add(x, g)|%9 = exp(%8)|%10 = lookup(%9, k, dim=2)",
     "rows and columns of a product": (
-        "%7 = matmul(x, w)|%8 = exp(%7)|%9 = lookup(%8, i, dim=2)|%10 = lookup(%9, i, dim=1)"
+        "%8 = matmul(x, w)|%9 = exp(%8)|%10 = lookup(%9, i, dim=2)|%11 = lookup(%10, i, dim=1)"
     ),
-    "an element per row of a product": "%7 = matmul(x, w)|%8 = exp(%7)|%9 = lookup(%8, j, dim=2, batch=2)",
-    "an element per row of products": "%7 = matmul(x, v)|%8 = neg(%7)|%9 = lookup(%8, j, dim=2, batch=2)",
-    "permuted": "%7 = exp(x)|%8 = permute(%7, order=[2, 0, 1])|%9 = neg(%8)|%10 = lookup(%9, k, dim=0)",
+    "an element per row of a product": "%8 = matmul(x, w)|%9 = exp(%8)|%10 = lookup(%9, j, dim=2, batch=2)",
+    "an element per row of products": "%8 = matmul(x, v)|%9 = neg(%8)|%10 = lookup(%9, j, dim=2, batch=2)",
+    "permuted": "%8 = exp(x)|%9 = permute(%8, order=[2, 0, 1])|%10 = neg(%9)|%11 = lookup(%10, k, dim=0)",
     "permuted, one position per row": (
-        "%7 = exp(x)|%8 = permute(%7, order=[0, 2, 1])|%9 = lookup(%8, i, dim=1, batch=1)"
+        "%8 = exp(x)|%9 = permute(%8, order=[0, 2, 1])|%10 = lookup(%9, i, dim=1, batch=1)"
     ),
-    "reshaped before the dim": "%7 = exp(x)|%8 = reshape(%7, dims=[1, b, 2, 2, 6])|%9 = lookup(%8, k, dim=4)",
-    "reshaped behind the dim": "%7 = exp(x)|%8 = reshape(%7, dims=[b, 24])|%9 = lookup(%8, i, dim=0)",
+    "reshaped before the dim": "%8 = exp(x)|%9 = reshape(%8, dims=[1, b, 2, 2, 6])|%10 = lookup(%9, k, dim=4)",
+    "reshaped behind the dim": "%8 = exp(x)|%9 = reshape(%8, dims=[b, 24])|%10 = lookup(%9, i, dim=0)",
     "a repeated dim": (
-        "%7 = sum(x, dim=1)|%8 = exp(%7)|%9 = expand(%8, dim=1, size=4)|%10 = mul(%9, x)|%11 = lookup(%10, k, dim=1)"
+        "%8 = sum(x, dim=1)|%9 = exp(%8)|%10 = expand(%9, dim=1, size=4)|%11 = mul(%10, x)|%12 = lookup(%11, k, dim=1)"
     ),
-    "only a repeated dim": "%7 = sum(x, dim=1)|%8 = expand(%7, dim=1, size=4)|%9 = lookup(%8, k, dim=1)",
-    "parts": "%7 = exp(x)|%8 = slice(%7, dim=2, start=1, stop=4)|%9 = concat(%8, %7, dim=2)|%10 = lookup(%9, k, dim=1)",
-    "running sums": "%7 = exp(x)|%8 = cumsum(%7, dim=2)|%9 = lookup(%8, i, dim=1, batch=1)",
+    "only a repeated dim": "%8 = sum(x, dim=1)|%9 = expand(%8, dim=1, size=4)|%10 = lookup(%9, k, dim=1)",
+    "parts": (
+        "%8 = exp(x)|%9 = slice(%8, dim=2, start=1, stop=4)|%10 = concat(%9, %8, dim=2)|%11 = lookup(%10, k, dim=1)"
+    ),
+    "running sums": "%8 = exp(x)|%9 = cumsum(%8, dim=2)|%10 = lookup(%9, i, dim=1, batch=1)",
 }
 KEPT = {
-    "running sums along the dim": "%7 = exp(x)|%8 = cumsum(%7, dim=1)|%9 = lookup(%8, k, dim=1)",
-    "a part of the dim": "%7 = exp(x)|%8 = slice(%7, dim=1, start=0, stop=3)|%9 = lookup(%8, k, dim=1)",
-    "a merged dim": "%7 = exp(x)|%8 = reshape(%7, dims=[b, 24])|%9 = lookup(%8, k, dim=1)",
-    "a product of shared rows": "%7 = matmul(x, w)|%8 = lookup(%7, i, dim=1, batch=1)",
+    "running sums along the dim": "%8 = exp(x)|%9 = cumsum(%8, dim=1)|%10 = lookup(%9, k, dim=1)",
+    "a part of the dim": "%8 = exp(x)|%9 = slice(%8, dim=1, start=0, stop=3)|%10 = lookup(%9, k, dim=1)",
+    "a merged dim": "%8 = exp(x)|%9 = reshape(%8, dims=[b, 24])|%10 = lookup(%9, k, dim=1)",
+    "several entries per row of products": "%8 = matmul(x, v)|%9 = lookup(%8, m, dim=2, batch=2)",
+    "a product of shared rows": "%8 = matmul(x, w)|%9 = lookup(%8, i, dim=1, batch=1)",
 }
 
 
 def program_of(lines):
-    last = lines.count("|") + 7
+    last = lines.count("|") + 8
     return parse_program(INPUTS + "".join(f"  {line}\n" for line in lines.split("|")) + f"  return %{last}")
 
 
@@ -65,6 +69,7 @@ def inputs():
         "i": np.array([1, 0, 2]),
         "j": draw.integers(4, size=(3, 4)),
         "k": np.array([[0, 3, 1], [2, 2, 0]]),
+        "m": draw.integers(4, size=(3, 4, 2)),
     }
 
 
