@@ -188,7 +188,7 @@ class _Reader(Translation):
         Raises:
             UnsupportedOperator: it may not.
         """
-        if why := why_not_opaque(node.target):
+        if why := why_not_opaque(node.target, node.args, node.kwargs):
             raise self._refused(node, why)
 
     def _declared(self, node: Any, value: Any) -> Value:

@@ -5,8 +5,9 @@
 What a proof assumes about an opaque call: the same operator with the same attributes, on equal tensors of equal dtypes,
 gives equal results. So an operator qualifies only if it is a function of its arguments. `why_not_opaque` refuses those
 that write in place, draw random numbers, read uninitialised memory, or whose result has a shape or a dtype that types
-cannot state. Calls are plain data. `called` looks an operator up in torch's own libraries and checks it again, so that
-no data can name other code.
+cannot state. Of an operator of another library than torch's own, such as a custom operator, its schema and tags say so.
+Calls are plain data. `called` looks an operator up in torch's registry and checks it again, so that no data can name
+other code.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from prism_explore.errors import ParseError, UnsupportedOperator
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.tensors import DTYPE_OF_NAME, TensorType, dtype_name
 
-LIBRARIES = ("aten", "prims")
-"""Of torch's operator libraries, those whose operators have a schema, a meta function, and no state."""
 _BY_STRIDES = ("as_strided", "as_strided_copy", "as_strided_scatter")
 _UNINITIALISED = ("empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided", "empty_permuted", "resize")
 
@@ -121,18 +120,26 @@ def assumption(operators: Sequence[str]) -> str:
 
 
 # ---------------------------------------------------------------- what qualifies
-def why_not_opaque(operator: Any) -> str:
-    """Why an operator is no function of its arguments, or one of unknown origin; empty if it qualifies."""
+def why_not_opaque(operator: Any, arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None) -> str:
+    """Why an operator is no function of its arguments, by its schema and tags; empty if it qualifies.
+
+    Args:
+        operator: of torch.
+        arguments: of the call, by position: without dropout, attention draws no random numbers.
+        keywords: its arguments by name.
+    """
     import torch
 
     schema = getattr(operator, "_schema", None)
     if schema is None or not isinstance(operator, torch._ops.OpOverload):
         return "it is no operator of torch's libraries"
-    if operator.namespace not in LIBRARIES:
-        return f"it is of the library {operator.namespace!r}, of which nothing is known; put it outside of the function"
+    if "c10d" in operator.namespace:
+        return "it exchanges data with other processes; put it outside of the function"
     if schema.is_mutable:
         return "it writes in place; compute a new tensor instead"
-    if torch.Tag.nondeterministic_seeded in operator.tags:
+    if torch.Tag.nondeterministic_seeded in operator.tags and not _is_without_dropout(
+        schema, arguments, keywords or {}
+    ):
         return "it draws random numbers, so no two calls are equal; call .eval(), or pass the numbers as an argument"
     if torch.Tag.data_dependent_output in operator.tags:
         return "it returns a number that depends on data; put it outside of the function"
@@ -142,6 +149,13 @@ def why_not_opaque(operator: Any) -> str:
     if name in _UNINITIALISED:
         return "it returns memory that was not written; use zeros instead"
     return ""
+
+
+def _is_without_dropout(schema: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    named = {a.name: a.default_value for a in schema.arguments} | {
+        a.name: x for a, x in zip(schema.arguments, arguments, strict=False)
+    }
+    return (named | dict(keywords)).get("dropout_p") == 0
 
 
 def result_type(value: Any, size_of: Callable[[Any], Dim]) -> TensorType:
@@ -200,7 +214,7 @@ def called(call: OpaqueCall, tensors: Mapping[str, Any], sizes: Mapping[str, int
     Raises:
         ParseError: it names no operator that qualifies.
     """
-    operator = find_operator(call.operator)
+    operator = find_operator(call.operator, call.arguments, dict(call.keywords))
 
     def value(argument: Argument) -> Any:
         match argument:
@@ -230,8 +244,13 @@ def _torch_constant(kind: str, name: str) -> Any:
     return found
 
 
-def find_operator(name: str) -> Any:
+def find_operator(name: str, arguments: Sequence[Any] = (), keywords: Mapping[str, Any] | None = None) -> Any:
     """The operator of torch with this library, name and overload.
+
+    Args:
+        name: with dots.
+        arguments: of its call, by position.
+        keywords: of its call.
 
     Raises:
         ParseError: there is none, or it is no function of its arguments.
@@ -240,10 +259,10 @@ def find_operator(name: str) -> Any:
 
     library, *rest = name.split(".")
     found = None
-    if library in LIBRARIES and len(rest) == 2:
-        packet = getattr(getattr(torch.ops, library), rest[0], None)
+    if len(rest) == 2:
+        packet = getattr(getattr(torch.ops, library, None), rest[0], None)
         found = getattr(packet, rest[1], None) if isinstance(packet, torch._ops.OpOverloadPacket) else None
-    reason = "there is none" if found is None else why_not_opaque(found)
+    reason = "there is none" if found is None else why_not_opaque(found, arguments, keywords)
     if reason:
         raise ParseError(f"{name!r} must be a functional operator of torch, such as aten.topk.default; {reason}")
     return found

@@ -168,6 +168,44 @@ def test_data_can_name_functional_operators_of_torch_only(name):
         find_operator(name)
 
 
+def test_a_custom_operator_that_writes_nowhere_is_an_opaque_call():
+    @torch.library.custom_op("prism_test::reversed", mutates_args=())
+    def reversed_(x: torch.Tensor) -> torch.Tensor:
+        return x.flip(-1)
+
+    @torch.library.custom_op("prism_test::clear", mutates_args=("x",))
+    def clear(x: torch.Tensor) -> None:
+        x.zero_()
+
+    def cleared(x):
+        y = x * 2
+        clear(y)
+        return y + x
+
+    reversed_.register_fake(torch.empty_like)
+    x = r(4, 8)
+    program = trace_mixed(lambda x: reversed_(x * 2).exp(), {"x": x})
+
+    assert ["prism_test.reversed.default"] == [c.operator for c in program.calls]
+    torch.testing.assert_close(run_mixed(program, program.bind(x)), (x * 2).flip(-1).exp())
+    with pytest.raises(px.UnsupportedOperator, match=r"clear.*|writes in place"):
+        trace_mixed(cleared, {"x": x})
+
+
+def test_attention_without_a_translation_is_an_opaque_call_unless_it_has_dropout():
+    def attention(dropout_p):
+        """A mask per query head, which no row takes together with shared key heads."""
+        return lambda q, k, mask: F.scaled_dot_product_attention(q, k, k, mask, dropout_p, enable_gqa=True) * 2
+
+    given = {"q": r(2, 4, 3, 8), "k": r(2, 2, 3, 8), "mask": r(2, 4, 3, 3)}
+    program = trace_mixed(attention(0.0), given)
+
+    assert ["aten.scaled_dot_product_attention.default"] == [c.operator for c in program.calls]
+    torch.testing.assert_close(run_mixed(program, program.bind(**given)), attention(0.0)(**given))
+    with pytest.raises(px.UnsupportedOperator, match="random numbers"):
+        trace_mixed(attention(0.5), given)
+
+
 def test_calls_with_other_attributes_or_operands_have_other_keys():
     def key(*arguments, operator="aten.f.default", **keywords):
         return OpaqueCall(operator, arguments, tuple(keywords.items()), ()).key({"x": "x", "y": "y"})
