@@ -86,17 +86,17 @@ def traced_in_parts(
         try:
             steps = cut.steps()
         except _NotAlone as failure:
-            left[failure.node] = failure.reason
+            left |= failure.reasons
             continue
         return reader.program(steps)
 
 
 class _NotAlone(Exception):
-    """An operator that a row translates only together with its readers."""
+    """Operators that rows translate only together with their readers, each with the reason."""
 
-    def __init__(self, node: Any, reason: str) -> None:
-        super().__init__(reason)
-        self.node, self.reason = node, reason
+    def __init__(self, reasons: Mapping[Any, str]) -> None:
+        super().__init__(*reasons.values())
+        self.reasons = reasons
 
 
 class _Reader(Translation):
@@ -152,6 +152,11 @@ class _Reader(Translation):
     def value_of(self, node: Any) -> Value:
         """The value of a node; `Unused` where nothing reads it."""
         return self._values.get(node, Unused("what nothing reads"))
+
+    def computes(self, node: Any) -> bool:
+        """Whether the value of a node is a tensor of the program, and not that of a tensor which it reads."""
+        value = self.value_of(node)
+        return isinstance(value, int) and all(self.value_of(n) != value for n in node.all_input_nodes)
 
     def integers(self, value: Value) -> Integers | None:
         """As for any translation; None also for constants that no lookup can read."""
@@ -297,10 +302,10 @@ class _Cut:
 
     def __init__(self, reader: _Reader, fits: Callable[[TensorProgram], bool]) -> None:
         self.reader, self.fits = reader, fits
+        self.stuck: set[Any] = set()
+        """Computed nodes that are in no part."""
         self.computed = {
-            n
-            for n in reader.nodes
-            if n.op == "call_function" and n not in reader.opaque and isinstance(reader.value_of(n), int)
+            n for n in reader.nodes if n.op == "call_function" and n not in reader.opaque and reader.computes(n)
         }
         self.returned = [r for r in reader.output.args[0] if hasattr(r, "op")]
         self.results: dict[Any, list[Any]] = {n: [] for n in reader.opaque}
@@ -385,7 +390,7 @@ class _Cut:
         """The steps in order.
 
         Raises:
-            _NotAlone: an operator cannot be translated alone.
+            _NotAlone: operators cannot be translated alone.
         """
         stage, calls = self._stages()
         found: list[Step] = []
@@ -394,6 +399,9 @@ class _Cut:
             nodes = [n for n in self.reader.nodes if stage.get(n) == number]
             for group in self._connected(nodes):
                 found += self._parts(group)
+        if self.stuck:
+            first = (n for n in self.reader.nodes if n in self.stuck and self.stuck.isdisjoint(self.reads[n]))
+            raise _NotAlone({_called_node(n): "its result is no tensor that a kernel can store" for n in first})
         return found
 
     def _connected(self, nodes: Sequence[Any]) -> list[list[Any]]:
@@ -414,31 +422,73 @@ class _Cut:
         if (whole := self._part(nodes, several=True)) is not None:
             return [whole]
         best: list[tuple[Computation, ...] | None] = [()]
-        for end in range(1, len(nodes) + 1):
-            fewest: tuple[Computation, ...] | None = None
-            for start in range(max(0, end - LONGEST), end):
-                before = best[start]
-                if before is None or (fewest is not None and len(before) + 1 >= len(fewest)):
-                    continue
-                if (part := self._part(nodes[start:end])) is not None:
-                    fewest = (*before, part)
-            best.append(fewest)
-        if best[-1] is None:
-            stuck = nodes[best.index(None) - 1]
-            raise _NotAlone(_called_node(stuck), "its result is no tensor that a kernel can store")
-        return list(best[-1])
+        while len(best) <= len(nodes):
+            best += [None] * (len(nodes) + 1 - len(best))
+            reached = max(n for n, parts in enumerate(best) if parts is not None)
+            for end in range(reached + 1, len(nodes) + 1):
+                best[end] = self._fewest(nodes, end, best)
+            if best[-1] is None:  # the node behind the last cut is in no part: the others are cut without it
+                reached = max(n for n, parts in enumerate(best) if parts is not None)
+                self.stuck.add(nodes[reached])
+                best[reached + 1 :] = [best[reached]]
+        return list(best[-1] or ())
+
+    def _fewest(
+        self, nodes: Sequence[Any], end: int, best: Sequence[tuple[Computation, ...] | None]
+    ) -> tuple[Computation, ...] | None:
+        """The fewest parts that compute the nodes before `end`, and of these the longest last one.
+
+        A run that contains one with the same result which does not fit is larger, and does not fit either. So the
+        starts are bisected: a translation of each takes minutes for a model.
+
+        Args:
+            nodes: in order.
+            end: a position in them.
+            best: the fewest parts up to each earlier position; None where there are none.
+        """
+        starts = dict[int, list[int]]()
+        for start in range(max(0, end - LONGEST), end):
+            before = best[start]
+            if before is not None and len(self._results(nodes[start:end])) == 1:
+                starts.setdefault(len(before), []).append(start)
+        too_long = -1
+        for count in sorted(starts):
+            group = [start for start in starts[count] if start > too_long]
+            found: tuple[Computation, ...] | None = None
+            while group:
+                middle = len(group) // 2
+                run = nodes[group[middle] : end]
+                part = self._translation(run)
+                if part is None:
+                    del group[middle]
+                elif len(run) > 1 and not self.fits(part.traced.program):
+                    too_long, group = group[middle], group[middle + 1 :]
+                else:
+                    found, group = (*(best[group[middle]] or ()), part), group[:middle]
+            if found is not None:
+                return found
+        return None
 
     def _part(self, nodes: Sequence[Any], several: bool = False) -> Computation | None:
         """These nodes as a part; None where they have no translation or do not fit, or unwanted further results."""
+        if len(self._results(nodes)) > 1 and not several:
+            return None
+        part = self._translation(nodes)
+        return None if part is None or (len(nodes) > 1 and not self.fits(part.traced.program)) else part
+
+    def _results(self, nodes: Sequence[Any]) -> list[Any]:
+        """Those that something outside of these nodes reads."""
         members = set(nodes)
-        results = [n for n in nodes if n in self.returned or any(not self._is_inside(u, members) for u in n.users)]
-        if not results or (len(results) > 1 and not several):
+        return [n for n in nodes if n in self.returned or any(not self._is_inside(u, members) for u in n.users)]
+
+    def _translation(self, nodes: Sequence[Any]) -> Computation | None:
+        """These nodes as a part of any size; None where they have no translation."""
+        results = self._results(nodes)
+        if not results:
             return None
         try:
             made = _translated(self.reader, nodes, results, self.computed | self.given)
         except (UnsupportedOperator, ShapeError):
-            return None
-        if len(nodes) > 1 and not self.fits(made.program):
             return None
         return Computation(tuple((r.name, self.reader.type_of(r)) for r in results), made)
 

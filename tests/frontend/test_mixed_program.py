@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch.utils._pytree import tree_leaves
 
 import prism_explore as px
+from prism_explore.frontend import mixed_trace
 from prism_explore.frontend.mixed_program import Computation, evaluate_mixed, run_mixed
 from prism_explore.frontend.mixed_trace import trace_mixed
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef, find_operator
@@ -168,6 +169,35 @@ def test_data_can_name_functional_operators_of_torch_only(name):
         find_operator(name)
 
 
+@pytest.mark.parametrize("largest", [3, 5, 8])
+def test_a_stage_is_cut_into_the_fewest_parts(largest):
+    """The starts of a part are bisected; the plain truth tries all."""
+
+    def layers(x, w):
+        for _ in range(3):
+            h = torch.relu(x @ w)
+            x = x + h * torch.sigmoid(h)
+        return x
+
+    class Plain(mixed_trace._Cut):
+        def _fewest(self, nodes, end, best):
+            made = ((best[s], self._part(nodes[s:end])) for s in range(end) if best[s] is not None)
+            found = [(*before, part) for before, part in made if part is not None]
+            return min(found, key=len, default=None)
+
+    def parts():
+        given = {"x": r(4, 8), "w": r(8, 8)}
+        program = trace_mixed(layers, given, fits=lambda part: len(part.graph.nodes) - len(part.inputs) <= largest)
+        torch.testing.assert_close(run_mixed(program, program.bind(**given)), layers(**given))
+        return [c.names for c in program.computations]
+
+    found = parts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mixed_trace, "_Cut", Plain)
+        assert found == parts()
+    assert len(found) > 1
+
+
 def test_a_custom_operator_that_writes_nowhere_is_an_opaque_call():
     @torch.library.custom_op("prism_test::reversed", mutates_args=())
     def reversed_(x: torch.Tensor) -> torch.Tensor:
@@ -190,6 +220,17 @@ def test_a_custom_operator_that_writes_nowhere_is_an_opaque_call():
     torch.testing.assert_close(run_mixed(program, program.bind(x)), (x * 2).flip(-1).exp())
     with pytest.raises(px.UnsupportedOperator, match=r"clear.*|writes in place"):
         trace_mixed(cleared, {"x": x})
+
+
+def test_a_cast_to_the_same_dtype_is_no_step_of_its_own():
+    def two_readers(x):
+        y = torch.cos(x).to(x.dtype)
+        return torch.exp(y) + torch.sin(y)
+
+    program = trace_mixed(two_readers, {"x": r(4, 8)}, fits=lambda part: len(part.graph.nodes) <= 2)
+
+    assert not program.calls
+    assert 4 == len(program.computations)
 
 
 def test_attention_without_a_translation_is_an_opaque_call_unless_it_has_dropout():
