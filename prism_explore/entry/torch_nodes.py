@@ -9,14 +9,14 @@ Nodes of equal functions, arguments and tensors are translated once.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from prism_explore.cost.work import flops_of
-from prism_explore.errors import PrismError
-from prism_explore.frontend import trace
+from prism_explore.errors import PrismError, UnsupportedOperator
+from prism_explore.frontend import Traced, trace
 from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Permute, Reduce, Reshape, Scalar, Slice, Unary
 from prism_explore.ir.tensors import dtype_name
 from prism_explore.pipeline.search_space import why_no_single_kernel
@@ -44,6 +44,8 @@ class Translation:
     products: int = 0
     reduces: bool = False
     """Whether an element of its result reads a whole dim of its input, as products and norms do."""
+    is_masked: bool = False
+    """Whether its result may be minus infinity, which no kernel stores: it is in the region of what reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def _translated(description: _Description) -> Translation:
                 found = dtype_name(description.module(*fakes).dtype)
             if found != description.dtype:
                 return Translation(f"its result is {description.dtype}, as under autocast, and alone it is {found}")
-            traced = trace(_as_read(description.module, read), description.inputs)
+            traced, is_masked = _traced_alone(description, read)
     except PrismError as error:
         return Translation(str(error).splitlines()[0].split(". Supported")[0])
     except RuntimeError as error:  # torch cannot run it on tensors without data
@@ -133,7 +135,7 @@ def _translated(description: _Description) -> Translation:
     if len(set(read)) > 1 and any(isinstance(n.op, MatMul) for n in graph.nodes):
         return Translation("its operands have several dtypes, as under autocast")
     types = graph.types()
-    computed = [p for p, n in enumerate(graph.nodes) if not isinstance(n.op, Input | Band)][:-1]  # without the negation
+    computed = [p for p, n in enumerate(graph.nodes) if not isinstance(n.op, Input | Band)][:-1]  # without the reader
     flops = sum(
         float(flops_of(op, tuple(types[a].dims for a in n.args), types[p].dims).rational({}))
         for p in computed
@@ -147,21 +149,35 @@ def _translated(description: _Description) -> Translation:
         operators=moving.count(False),
         products=sum(isinstance(op, MatMul) for op in ops),
         reduces=any(isinstance(op, MatMul | Reduce) for op in ops),
+        is_masked=is_masked,
     )
 
 
-def _as_read(module: Any, dtypes: Sequence[Any]) -> Any:
-    """The module, its result negated, in the dtype of what it reads.
+def _traced_alone(description: _Description, read: Sequence[Any]) -> tuple[Traced, bool]:
+    """The program of a node and of an operator that reads it, and whether only an exponential may read it."""
+    import torch
 
-    The negation makes a program also of a node that computes nothing, and with the cast a cast has a program: inside a
+    try:
+        return trace(_as_read(description.module, read, operator.neg), description.inputs), False
+    except UnsupportedOperator as refused:
+        try:
+            return trace(_as_read(description.module, read, torch.exp), description.inputs), True
+        except PrismError:
+            raise refused from None
+
+
+def _as_read(module: Any, dtypes: Sequence[Any], reader: Callable[[Any], Any]) -> Any:
+    """The module, its result read by an operator, in the dtype of what it reads.
+
+    The operator makes a program also of a node that computes nothing, and with the cast a cast has a program: inside a
     region it is none, and what the region returns is checked for the whole region.
     """
     import torch
 
     widest = torch.float32 if len(set(dtypes)) != 1 else dtypes[0]
     graph = torch.fx.Graph()
-    negated = graph.call_function(operator.neg, (graph.graph_copy(module.graph, {}),))
-    graph.output(graph.call_method("to", (negated, widest)))
+    result = graph.call_function(reader, (graph.graph_copy(module.graph, {}),))
+    graph.output(graph.call_method("to", (result, widest)))
     return torch.fx.GraphModule(torch.nn.Module(), graph)
 
 

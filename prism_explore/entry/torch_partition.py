@@ -352,6 +352,8 @@ class _Partitioner:
     def _new_cost(self, core: frozenset[Any]) -> Cost:
         region = Region.of(core)
         obstacle = region.obstacle or _found_within(core, self.refusals)
+        if self.found[region.result].translation.is_masked:
+            obstacle = obstacle or "its result may be infinite where a mask covers it; kernels store finite numbers"
         if self.measured and (seconds := self.measured.get(region.text)) is not None:
             return Cost(seconds, True, obstacle=obstacle)
         seconds, least = self._modelled(region)

@@ -72,6 +72,20 @@ def test_attention_that_is_written_out_is_one_region():
     assert 2 == functions(only).count("matmul")
 
 
+def test_masked_scores_are_in_the_region_of_the_softmax_that_reads_them():
+    q, k, v, keep = *(torch.randn(2, HEADS, 128, 64) for _ in range(3)), torch.ones(128, 128).tril() == 0
+
+    def attention(q, k, v, keep):
+        return torch.softmax((q @ k.mT * 0.125).masked_fill(keep, float("-inf")), -1) @ v
+
+    (only,) = cut(attention, q, k, v, keep).regions
+    assert "masked_fill" in functions(only)
+
+    found = cut(lambda x, keep: (x * 2).masked_fill(keep, float("-inf")), q[0, :, :, :], keep[:, :64])
+    assert ["masked_fill"] == [n.target for n in found.left]
+    assert "may be infinite" in str(list(found.left.values()))
+
+
 def test_a_rotary_embedding_is_cut_from_its_product_which_it_would_compute_twice():
     x, w, cos, sin = torch.randn(16, D), torch.randn(D, D), torch.randn(16, D), torch.randn(16, D)
 
