@@ -38,6 +38,7 @@ def known_tensors(name: str, graph: Any, constants: Mapping[str, Any]) -> tuple[
     Returns:
         The graph and the constants; both as given where there is nothing to compute.
     """
+    graph = _without_empty_parts(_with_zeros_for_memory(graph))
     known = _values(graph, constants)
     has_structure = _structured(name, known)
     found = [node for node in known if _is_read(node, known) and not has_structure(node)]
@@ -87,6 +88,68 @@ def _complex_of(graph: Any, node: Any, placeholder: Any, first: Any) -> Any:
         pair = graph.call_function(torch.ops.aten.view_as_complex.default, (placeholder,))
     pair.meta = dict(node.meta)
     return pair
+
+
+_WRITES = frozenset({"index_put", "index_copy", "scatter", "masked_scatter"})
+"""Operators that write at positions or where a mask is true, which both may be arguments."""
+
+
+def _with_zeros_for_memory(graph: Any) -> Any:
+    """The graph with zeros in place of memory without a value that is only read by writes into it.
+
+    Whether they fill all of it depends on data, such as on whether positions are a permutation. What they leave out has
+    no value in torch, so that 0 is as good as any.
+    """
+    import torch
+
+    aten = torch.ops.aten
+    zeros = {
+        aten.empty.memory_format: aten.zeros.default,
+        aten.empty_like.default: aten.zeros_like.default,
+        aten.new_empty.default: aten.new_zeros.default,
+    }
+
+    def is_filled(node: Any) -> bool:
+        writes = (operator_name(u.target) in _WRITES and u.args[0] is node for u in node.users)
+        return node.op == "call_function" and node.target in zeros and bool(node.users) and all(writes)
+
+    if not any(map(is_filled, graph.nodes)):
+        return graph
+    graph = copy.deepcopy(graph)
+    for node in filter(is_filled, graph.nodes):
+        node.target = zeros[node.target]
+        node.kwargs = {name: x for name, x in node.kwargs.items() if name != "memory_format"}
+    return graph
+
+
+def _without_empty_parts(graph: Any) -> Any:
+    """The graph with concatenations of tensors that have elements: a cache begins as a tensor without any."""
+
+    def has_elements(node: Any) -> bool:
+        return all(not isinstance(n, int) or n for n in node.meta["val"].shape)
+
+    def kept(node: Any) -> list[Any]:
+        """The parts that make a concatenation what it is; empty where none can be left out."""
+        if operator_name(node.target) != "cat":
+            return []
+        parts = [n for n in node.args[0] if has_elements(n)]
+        are_same = all(n.meta["val"].dtype == node.meta["val"].dtype for n in parts)
+        return parts if are_same and len(parts) < len(node.args[0]) else []
+
+    if not any(map(kept, graph.nodes)):
+        return graph
+    graph = copy.deepcopy(graph)
+    for node in list(graph.nodes):
+        match kept(node):
+            case []:
+                pass
+            case [only]:
+                node.replace_all_uses_with(only)
+                graph.erase_node(node)
+            case parts:
+                node.args = (parts, *node.args[1:])
+    graph.eliminate_dead_code()
+    return graph
 
 
 def _are_same(a: Any, b: Any) -> bool:

@@ -92,3 +92,30 @@ def test_an_index_by_an_integer_argument_is_a_lookup():
 
 def test_a_comparison_of_two_functions_reads_formulas():
     px.assert_equivalent(lambda x: x * torch.arange(4) * 2, lambda x: torch.arange(0, 8, 2) * x, x=T("b", 4))
+
+
+def inverse(p):
+    """As routers of experts undo a permutation."""
+    found = torch.empty_like(p)
+    found[p] = torch.arange(p.shape[0])
+    return found
+
+
+def test_memory_that_is_filled_at_positions_is_zeros_before():
+    x, p = torch.randn(5, 4), torch.tensor([3, 1, 4, 0, 2])
+    program = trace_mixed(lambda x, p: torch.exp(x[p])[inverse(p)], {"x": x, "p": p})
+
+    torch.testing.assert_close(run_mixed(program, program.bind(x, p)), torch.exp(x))
+
+
+def test_a_cache_may_begin_without_elements():
+    def grown(x):
+        cache = torch.tensor([], dtype=x.dtype)
+        keys = torch.cat((cache, x.exp()), -2)
+        return keys @ torch.cat((x, x.new_zeros(2, 0, 4), keys), 1).mT
+
+    x = torch.randn(2, 3, 4)
+    program = trace_mixed(grown, {"x": x})
+
+    assert not program.calls
+    torch.testing.assert_close(run_mixed(program, program.bind(x)), grown(x))

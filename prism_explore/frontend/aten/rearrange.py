@@ -496,6 +496,10 @@ def _empty(t: Translation, sizes: Any, *_: Any, **__: Any) -> Value:
     return Unwritten(tuple(t.size(s) for s in sizes))
 
 
+def _new_empty(t: Translation, x: Any, sizes: Any, *_: Any, **__: Any) -> Value:
+    return _empty(t, sizes)
+
+
 def _empty_like(t: Translation, x: Any, *_: Any, **__: Any) -> Value:
     return Unwritten(t.dims(x))
 
@@ -521,6 +525,7 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_cross, "linalg.cross", "linalg_cross"),
     *_rows(_empty, "empty"),
     *_rows(_empty_like, "empty_like"),
+    *_rows(_new_empty, "new_empty"),
     *_rows(_slice_scatter, "slice_scatter"),
     *_rows(_select_scatter, "select_scatter"),
     *_rows(_diagonal_scatter, "diagonal_scatter"),

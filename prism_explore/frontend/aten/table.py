@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial, wraps
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from prism_explore.frontend.aten import constants
@@ -279,8 +279,8 @@ def _power_of_number(t: Translation, base: Fraction, exponent: int) -> Value:
 
 def _clamp(t: Translation, x: Any, least: Any = None, most: Any = None) -> Value:
     out = t.tensor(x)
-    for fn, bound in (("max", least), ("min", most)):
-        if bound is not None:
+    for fn, bound, none in (("max", least, -inf), ("min", most, inf)):
+        if bound is not None and bound != none:
             number = t.number(bound)
             if number is not None:
                 out = t.build.scalar(fn, out, number, t.line)

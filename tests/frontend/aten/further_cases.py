@@ -19,6 +19,14 @@ def in_place(x):
     return (x * 2).relu_().add_(y)
 
 
+def memory_in_parts(x):
+    """Memory like that of a tensor, written in rows."""
+    y = x.new_empty(x.shape)
+    y[:, 3] = x[:, 0]
+    y[:, :3] = x[:, 1:] * 2
+    return y * x
+
+
 POSITIONS = torch.arange(8).view(1, 8)
 """As models keep them, to take those of the tokens at hand."""
 
@@ -373,6 +381,11 @@ FURTHER_CASES = {
         lambda x, y: x.slice_scatter(y[:, 1:3], 1, 1, 3) + x.select_scatter(y[:, 0], 1, -1),
         XY,
     ),
+    "bounds without an effect": (
+        lambda x: torch.clamp(x, 0.0, float("inf")) - torch.clamp(x, float("-inf"), 0.5) * x.clamp_min(float("-inf")),
+        X,
+    ),
+    "memory of a tensor's dtype written in parts": (memory_in_parts, X),
     "constants as tensors": (
         lambda x: torch.eye(4, dtype=x.dtype) @ x + torch.cat((x, x.new_ones(1, 4, 6).expand_as(x)), 1)[:, 2:6],
         X,
