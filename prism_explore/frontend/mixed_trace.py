@@ -115,6 +115,8 @@ class _Reader(Translation):
             known = known_constant(tensor)
             if known is not None:
                 fixed[placeholder] = known
+            elif tensor is not None and not tensor.numel():
+                fixed[placeholder] = Unused(f"the constant {placeholder!r} of the code, which has no elements,")
             elif tensor is not None and not bool(tensor.isfinite().all()):
                 infinite.add(placeholder)
                 fixed[placeholder] = Unused(f"the constant {placeholder!r} of the code, which is not finite,")
@@ -127,8 +129,8 @@ class _Reader(Translation):
             self.own_tensors[placeholder] = tensor
         super().__init__(given.name, sources, BY_NAME, fixed)
         self.tensors, self.fixed = sources, fixed
-        self.nodes = [n for n in given.graph.nodes if n.op != "output"]
         (self.output,) = (n for n in given.graph.nodes if n.op == "output")
+        self.nodes = _read_nodes(given.graph)
         self.left = left
         self.opaque: dict[Any, str] = {}
         """Calls of operators, each with the reason why torch computes it."""
@@ -284,6 +286,15 @@ class _Reader(Translation):
             {source: x for source, x in self.own_tensors.items() if source in used},
             given.call,
         )
+
+
+def _read_nodes(graph: Any) -> list[Any]:
+    """The nodes before the output without those that nothing reads; what writes in place is read."""
+    read: set[Any] = set()
+    for node in reversed(graph.nodes):
+        if node in read or node.op != "call_function" or operator_name(node.target).endswith("_"):
+            read |= {node, *node.all_input_nodes}
+    return [n for n in graph.nodes if n in read and n.op != "output"]
 
 
 def _symbols_of(given: Exported) -> dict[str, Dim]:

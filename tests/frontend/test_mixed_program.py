@@ -233,6 +233,17 @@ def test_a_cast_to_the_same_dtype_is_no_step_of_its_own():
     assert 4 == len(program.computations)
 
 
+def test_what_nothing_reads_is_no_step():
+    def with_dead_code(x):
+        x[:2, :3].unsqueeze(0)
+        return torch.sort(torch.exp(x))[0] * 2
+
+    program = trace_mixed(with_dead_code, {"x": r(4, 8)}, fits=lambda part: len(part.graph.nodes) <= 2)
+
+    assert ["aten.sort.default"] == [c.operator for c in program.calls]
+    assert 2 == len(program.computations)
+
+
 def test_attention_without_a_translation_is_an_opaque_call_unless_it_has_dropout():
     def attention(dropout_p):
         """A mask per query head, which no row takes together with shared key heads."""
