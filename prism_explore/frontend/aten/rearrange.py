@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import reduce
+from functools import reduce, wraps
 from math import prod
 from typing import Any, cast
 
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
-from prism_explore.frontend.lower_aten import Flipped, Row, Translation, Unwritten, Value, operator_name
+from prism_explore.frontend.lower_aten import Flipped, Operand, Row, Translation, Unwritten, Value, operator_name
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.tensors import broadcast
 
@@ -376,6 +376,18 @@ def _write_at(t: Translation, x: Value, along: int, index: Any, part: Value) -> 
     return written(t, x, part, along, offset, step)
 
 
+def _also_of_a_number(lower: Callable[..., Value]) -> Callable[..., Value]:
+    """The row, which treats a tensor without dims as one of a dim of size 1."""
+
+    @wraps(lower)
+    def row(t: Translation, x: Any, d: Any, *args: Any, **kwargs: Any) -> Value:
+        if t.dims(x):
+            return lower(t, x, d, *args, **kwargs)
+        return t.reshaped(lower(t, Operand(t.reshaped(t.value(x), (ONE,))), 0, *args, **kwargs), ())
+
+    return row
+
+
 def _index_copy(t: Translation, x: Any, d: Any, index: Any, source: Any) -> Value:
     along, dims = t.axis(x, d), t.dims(x)
     return _write_at(t, t.value(x), along, index, t.reshaped(t.value(source), _part_dims(t, dims, along, index)))
@@ -529,9 +541,9 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_slice_scatter, "slice_scatter"),
     *_rows(_select_scatter, "select_scatter"),
     *_rows(_diagonal_scatter, "diagonal_scatter"),
-    *_rows(_index_copy, "index_copy"),
-    *_rows(_index_add, "index_add"),
-    *_rows(_index_fill, "index_fill"),
+    *_rows(_also_of_a_number(_index_copy), "index_copy"),
+    *_rows(_also_of_a_number(_index_add), "index_add"),
+    *_rows(_also_of_a_number(_index_fill), "index_fill"),
     *_rows(_index_put, "x[i] = y", "index_put"),
     *_rows(_unfold, "Tensor.unfold", "unfold"),
     *_rows(_copy, "copy_", "copy"),

@@ -72,7 +72,12 @@ def written_at_positions(x):
     cache[:, :, 1:5:3] = x[:, :, 4:]
     rows = x.transpose(0, 1).index_put((torch.tensor([1]),), x[0, 0], accumulate=True)
     put = rows.transpose(0, 1).index_copy(1, torch.tensor([3, 1]), part)
-    return cache + put.index_fill(2, torch.arange(0, 6, 2), 3.0) * x.index_add(2, torch.arange(2), x[..., 1:3], alpha=2)
+    number = x.sum().index_add(0, torch.tensor([0]), x[0, 0, 0]).index_fill(0, torch.tensor(0), 2.0)
+    return (
+        cache
+        + number.index_copy(0, torch.tensor([0]), x[0, 0, 1])
+        + put.index_fill(2, torch.arange(0, 6, 2), 3.0) * x.index_add(2, torch.arange(2), x[..., 1:3], alpha=2)
+    )
 
 
 FURTHER_CASES = {
