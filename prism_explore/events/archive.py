@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import lzma
+import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -19,11 +20,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from prism_explore.errors import JournalVersionError
+from prism_explore.errors import JournalVersionError, ShapeError
 from prism_explore.support.whole_files import write_whole
 
 LARGEST_BYTES = 1 << 30
-"""A file that would unpack to more bytes is refused: it is damaged or hostile."""
+"""A file that would unpack to more bytes is refused: it is damaged or hostile, or a search of millions of events."""
+LARGEST_VARIABLE = "PRISM_EXPLORE_LARGEST_BYTES"
+"""The environment variable that states another number."""
 
 LZMA_CHARACTERS = 4_000_000
 """Longer texts are not compressed by LZMA, which takes more than a second for them."""
@@ -49,6 +52,26 @@ _DAMAGED = (
     RuntimeError,
 )
 """What reading a damaged zip can raise; the last two are for unknown compressions, passwords and deep nesting."""
+
+
+def largest_bytes() -> int:
+    """How many bytes a file may unpack to.
+
+    Raises:
+        ShapeError: the environment variable is no number from 1 on.
+    """
+    stated = os.environ.get(LARGEST_VARIABLE, "")
+    if stated and (not stated.isdecimal() or not int(stated)):
+        raise ShapeError(f"{LARGEST_VARIABLE} is a number of bytes, such as {LARGEST_BYTES}; found {stated!r}")
+    return int(stated) if stated else LARGEST_BYTES
+
+
+def too_large(path: str | Path) -> JournalVersionError:
+    """The error for a file that would unpack to more than `largest_bytes`."""
+    return JournalVersionError(
+        f"{path} would unpack to more than {largest_bytes()} bytes; refused. If it is a long search of yours, set "
+        f"{LARGEST_VARIABLE} to a larger number"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +184,8 @@ def read_archive(
     try:
         content = BytesIO(_archive_in(stored))
         with zipfile.ZipFile(content) as archive:
-            if sum(i.file_size for i in archive.infolist()) > LARGEST_BYTES:
-                raise JournalVersionError(f"{path} would unpack to more than {LARGEST_BYTES} bytes; refused")
+            if sum(i.file_size for i in archive.infolist()) > largest_bytes():
+                raise too_large(path)
             head = json.loads(_member(archive, "manifest.json"))
             for name in members:
                 archive.getinfo(name)

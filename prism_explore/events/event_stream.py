@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from prism_explore.errors import JournalVersionError
-from prism_explore.events.archive import LARGEST_BYTES, FileFormat
+from prism_explore.events.archive import FileFormat, largest_bytes, too_large
 from prism_explore.support.file_lock import system_has_locks, try_lock
 
 MAGIC = b"prism-autosave 1\n"
@@ -105,17 +105,17 @@ def read_event_stream(path: str | Path, file_format: FileFormat) -> StreamConten
         JournalVersionError: another format or version, or damaged before its end.
         OSError: the file cannot be read.
     """
-    reader = zlib.decompressobj()
+    reader, limit = zlib.decompressobj(), largest_bytes()
     try:
         with Path(path).open("rb") as file:
-            packed = file.read(LARGEST_BYTES)[len(MAGIC) :]
-        content = reader.decompress(packed, LARGEST_BYTES)
+            packed = file.read(limit)[len(MAGIC) :]
+        content = reader.decompress(packed, limit)
         *lines, rest = content.decode("utf-8", "strict" if reader.unconsumed_tail else "ignore").split("\n")
         head = json.loads(lines[0]) if lines else None
     except (zlib.error, ValueError, RecursionError, MemoryError) as error:
         raise JournalVersionError(f"{path} is damaged: {error}; expected an autosaved search") from None
     if reader.unconsumed_tail:
-        raise JournalVersionError(f"{path} would unpack to more than {LARGEST_BYTES} bytes; refused")
+        raise too_large(path)
     manifest = cast("dict[str, Any]", head if isinstance(head, dict) else {})
     if manifest.get("format") != file_format.name:
         raise JournalVersionError(f"{path} is no {file_format.description}: it has no manifest that states the format")

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import prism_explore as px
-from prism_explore.errors import JournalVersionError, PrismError
+from prism_explore.errors import JournalVersionError, PrismError, ShapeError
 from prism_explore.events import archive
 from prism_explore.events.event_stream import MAGIC
 from prism_explore.session.record import Record
@@ -160,8 +160,7 @@ def test_whatever_is_read_continues_or_is_refused(tmp_path: Path, content: dict[
 def test_a_bomb_is_refused_before_it_is_unpacked(
     tmp_path: Path, as_stream: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "LARGEST_BYTES", 1 << 20)
-    monkeypatch.setattr("prism_explore.events.event_stream.LARGEST_BYTES", 1 << 20)
+    monkeypatch.setenv(archive.LARGEST_VARIABLE, str(1 << 20))
     path = tmp_path / "bomb.prism"
     packer = zlib.compressobj(9)
     zeros = bytes(1 << 20)
@@ -176,9 +175,32 @@ def test_a_bomb_is_refused_before_it_is_unpacked(
                     member.write(zeros)
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    with pytest.raises(JournalVersionError, match="more than"):
+    with pytest.raises(JournalVersionError, match=r"more than 1048576 bytes; refused.*PRISM_EXPLORE_LARGEST_BYTES"):
         px.load(path)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kb < 100 * 1024
+
+
+@pytest.mark.parametrize("content", (ZIPPED, STREAMED))
+def test_a_search_beyond_the_limit_is_read_where_the_environment_raises_it(
+    tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.prism"
+    path.write_bytes(content)
+    monkeypatch.setenv(archive.LARGEST_VARIABLE, "1000")
+    with pytest.raises(JournalVersionError, match="more than 1000 bytes"):
+        px.load(path)
+
+    monkeypatch.setenv(archive.LARGEST_VARIABLE, str(10 << 20))
+
+    assert px.load(path).journal.events == px.load(SAVED).journal.events
+
+
+@pytest.mark.parametrize("stated", ("0", "-1", "1e9", "large"))
+def test_a_limit_that_is_no_number_of_bytes_is_refused(stated: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(archive.LARGEST_VARIABLE, stated)
+
+    with pytest.raises(ShapeError, match=f"is a number of bytes, such as 1073741824; found '{stated}'"):
+        px.load(SAVED)
 
 
 @pytest.mark.parametrize("compression", (zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA))
