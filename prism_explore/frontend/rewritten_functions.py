@@ -4,7 +4,8 @@
 
 The own code of some asks for a size as a number, or for an element of a tensor in a check of the arguments, or has no
 form for tensors without data. Others compare classes with each number: a table of these that is read at the classes
-is a lookup, which kernels do. What a function computes stays the same for all arguments that it accepts.
+is a lookup, which kernels do. What a function computes stays the same for all arguments that it accepts. Parameters
+have torch's names, by which they may be passed.
 """
 
 from __future__ import annotations
@@ -13,29 +14,29 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def _take_along_dim(x: Any, indices: Any, dim: int | None = None) -> Any:
+def _take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     if dim is None:
-        return x.reshape(-1).gather(0, indices.reshape(-1))
-    if x.dim() != indices.dim():
+        return input.reshape(-1).gather(0, indices.reshape(-1))
+    if input.dim() != indices.dim():
         return NotImplemented
-    along = dim % x.dim()
-    pairs = [(1, 1) if d == along else (a, b) for d, (a, b) in enumerate(zip(x.shape, indices.shape, strict=True))]
+    along = dim % input.dim()
+    pairs = [(1, 1) if d == along else (a, b) for d, (a, b) in enumerate(zip(input.shape, indices.shape, strict=True))]
     sizes = [-1 if (a, b) == (1, 1) else b if a == 1 else a for a, b in pairs]
-    return x.expand(sizes).gather(along, indices.expand(sizes))
+    return input.expand(sizes).gather(along, indices.expand(sizes))
 
 
-def _cdist(x: Any, y: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
     """Without the choice of a way by the number of rows; all ways compute the same numbers, but for rounding."""
     import torch
 
-    return torch.ops.aten._cdist_forward(x, y, float(p), None)
+    return torch.ops.aten._cdist_forward(x1, x2, float(p), None)
 
 
 def _gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """Without the check that the variances are not negative; torch's parameters have these names."""
-    if not hasattr(var, "clamp"):
+    """Without the check that the variances are not negative."""
+    if not hasattr(var, "clamp") or reduction not in ("none", "mean", "sum"):
         return NotImplemented
     if var.dim() < input.dim():
         var = var.unsqueeze(-1)
@@ -44,15 +45,21 @@ def _gaussian_nll_loss(
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-def _fake_quantized(x: Any, scale: Any, zero_point: Any, least: int, most: int) -> Any:
+def _fake_quantized(input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
     """torch multiplies by the reciprocal of the scale."""
-    rounded = (x * (1.0 / scale)).round() + zero_point
-    return (rounded.clamp(least, most) - zero_point) * scale
+    rounded = (input * (1.0 / scale)).round() + zero_point
+    return (rounded.clamp(quant_min, quant_max) - zero_point) * scale
 
 
-def _fake_quantized_per_channel(x: Any, scale: Any, zero_point: Any, axis: int, least: int, most: int) -> Any:
-    shape = [-1 if d == axis % x.dim() else 1 for d in range(x.dim())]
-    return _fake_quantized(x, scale.reshape(shape), zero_point.reshape(shape), least, most)
+def _fake_quantized_per_channel(
+    input: Any, scale: Any, zero_point: Any, axis: int, quant_min: int, quant_max: int
+) -> Any:
+    import torch
+
+    shape = [-1 if d == axis else 1 for d in range(input.dim())]
+    dtype = torch.promote_types(input.dtype, scale.dtype)
+    scale, zero_point = (x.to(dtype).reshape(shape) for x in (scale, zero_point))
+    return _fake_quantized(input.to(dtype), scale, zero_point, quant_min, quant_max).to(input.dtype)
 
 
 MOST_CLASSES = 1024
@@ -73,7 +80,7 @@ def _bits(classes: Any, count: int) -> Any:
 
 
 def _scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, reduce: Any = None) -> Any:
-    """Of one position per row: a choice by the bits of the positions; torch's parameters have these names."""
+    """Of one position per row: a choice by the bits of the positions."""
     import torch
 
     if not input.is_floating_point() or reduce is not None or index.dim() != input.dim() or not index.dim():
@@ -97,7 +104,7 @@ def _nll_loss(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """Of classes some of which are ignored; torch's parameters have these names."""
+    """Of classes some of which are ignored."""
     import torch
 
     functional, along = torch.nn.functional, 1 if input.dim() > 1 else 0
@@ -124,7 +131,7 @@ def _cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Of classes some of which are ignored, without smoothing; torch's parameters have these names."""
+    """Of classes some of which are ignored, without smoothing."""
     import torch
 
     if ignore_index < 0 or target.is_floating_point() or label_smoothing:
@@ -146,7 +153,7 @@ def _embedding_bag(
     include_last_offset: bool = False,
     padding_idx: Any = None,
 ) -> Any:
-    """Of bags of equal sizes; torch's parameters have these names."""
+    """Of bags of equal sizes."""
     import torch
 
     if input.dim() != 2 or (offsets, max_norm, padding_idx) != (None, None, None):

@@ -27,6 +27,7 @@ def memory_in_parts(x):
     return y * x
 
 
+SCALES, ZERO_POINTS = torch.arange(1, 7) / 8, torch.arange(6, dtype=torch.int32) % 2
 POSITIONS = torch.arange(8).view(1, 8)
 """As models keep them, to take those of the tokens at hand."""
 
@@ -90,6 +91,13 @@ FURTHER_CASES = {
         lambda x, y: F.gaussian_nll_loss(x, y, x * x, full=True) + F.gaussian_nll_loss(x, y, y[..., 0] ** 2, eps=0.1),
         XY,
     ),
+    "numbers as a quantized tensor would have them": (
+        lambda x: (
+            torch.fake_quantize_per_tensor_affine(x, scale=0.125, zero_point=3, quant_min=-8, quant_max=7)
+            + torch.fake_quantize_per_channel_affine(x, SCALES, ZERO_POINTS, axis=2, quant_min=0, quant_max=9)
+        ),
+        X,
+    ),
     "a part without elements": (lambda x: torch.cat((x[:, :0], x * 2, torch.empty(0, dtype=x.dtype)), 1), X),
     # writes
     "memory written in parts": (interleaved, X),
@@ -152,7 +160,7 @@ FURTHER_CASES = {
         ("f32 4 6", "i64 4"),
     ),
     "elements along a dim, broadcast": (
-        lambda x, i: torch.take_along_dim(x, i[:, :, None], 1) * x + x.take_along_dim(i[..., None], 2),
+        lambda x, i: torch.take_along_dim(input=x, indices=i[..., None], dim=1) * x + x.take_along_dim(i[..., None], 2),
         ("b 4 6", "i64 b 4"),
     ),
     "one write per row": (
