@@ -31,7 +31,7 @@ from rich.text import Text
 
 from prism_explore.errors import PrismError
 from prism_explore.events.format import seconds_text
-from prism_explore.events.ledger import Ledger, best_first, ledger, outcome
+from prism_explore.events.ledger import Ledger, best_first, outcome
 from prism_explore.events.phases import phase_of, seconds_per_stage
 from prism_explore.frontend.workloads import WORKLOADS, workload
 from prism_explore.support.gc_pause import gc_paused
@@ -286,8 +286,9 @@ def _search_with_progress(session: Session, *, quiet: bool) -> None:
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
         while not job.wait(0.2):
-            book = ledger(session.journal.events)
-            phases = [p for p in map(phase_of, session.journal.events[-20:]) if p]
+            book = session.index.ledger
+            latest = session.journal.since(max(0, len(session.journal) - 20))
+            phases = [phase for entry in latest if (phase := phase_of(entry.event))]
             tuned = book.funnel.measured + book.funnel.failed
             bar.update(
                 task,
@@ -307,7 +308,7 @@ def _console() -> Console:
 
 def _print_report(session: Session, best: Best | None) -> None:
     out = _console()
-    book = ledger(session.journal.events)
+    book = session.index.ledger
     at = ", ".join(f"{k}={v}" for k, v in session.task.shapes.items())
     out.print(
         f"[bold]{escape(session.program.name)}[/bold] on {session.task.target.name}" + (f" at {at}" if at else "")
@@ -423,7 +424,7 @@ def _baselines_table(best: Best) -> Table:
 
 
 def _as_data(session: Session, best: Best | None) -> Mapping[str, Any]:
-    book = ledger(session.journal.events)
+    book = session.index.ledger
     found: dict[str, Any] = {
         "program": session.program.name,
         "target": session.task.target.name,

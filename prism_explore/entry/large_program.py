@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from prism_explore.events.ledger import ledger
 from prism_explore.frontend import trace
 from prism_explore.generate.abstract_expr.size_estimate import fits
 from prism_explore.ir.graph import SGraph
@@ -152,7 +151,7 @@ class LargeProgram:
             if s.session is None:
                 lines.append(f"  {number}. {where}: {ops}; predefined")
                 continue
-            found = ledger(s.session.journal.events).funnel
+            found = s.session.index.ledger.funnel
             proved = s.proved
             kernel = f"kernel {proved.candidate.id}" if proved is not None else "no proved kernel"
             counted = f"{found.families} families, {found.proved} candidates proved, {found.unknown} unknown"
