@@ -20,7 +20,6 @@ from prism_explore.diagnose.check import Checker
 from prism_explore.entry.equivalence.sides import Code
 from prism_explore.errors import PrismError
 from prism_explore.frontend.export import Exported
-from prism_explore.frontend.lower_aten import valid_name
 from prism_explore.frontend.mixed_program import MixedProgram
 from prism_explore.frontend.mixed_trace import traced_in_parts
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef
@@ -135,7 +134,7 @@ class Congruence:
     # ------------------------------------------------------------ one side
     def _flat(self, side: Code, given: Exported) -> _Flat:
         program = traced_in_parts(given)
-        flat = _Flat(valid_name(side.name), program)
+        flat = _Flat(given.name, program)
         for i in program.inputs:
             variable = side.variable_of.get(i.source)
             label = f"variable {variable}" if variable is not None else _content(program.parameters[i.source])

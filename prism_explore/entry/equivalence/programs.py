@@ -14,7 +14,6 @@ from prism_explore.entry.equivalence.opaque import Congruence
 from prism_explore.entry.equivalence.sides import Code
 from prism_explore.errors import PrismError
 from prism_explore.frontend.export import Exported, TracedResults, exported, traced_results
-from prism_explore.frontend.lower_aten import valid_name
 from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
@@ -67,8 +66,8 @@ class TracedSide:
         Raises:
             PrismError: the side is not translated.
         """
-        found = self.results
-        if found is None:
+        found, given = self.results, self.exported
+        if found is None or given is None:
             raise PrismError(self.failure)
         chosen = range(len(found.positions)) if numbers is None else numbers
         outputs = dict.fromkeys(found.positions[n] for n in chosen)
@@ -89,7 +88,7 @@ class TracedSide:
             nodes.append(Node(op, args))
             lines.append(found.lines[n])
         first, *further = (moved[n] for n in outputs)
-        return TensorProgram(valid_name(self.side.name), SGraph(tuple(nodes), first, tuple(further)), tuple(lines))
+        return TensorProgram(given.name, SGraph(tuple(nodes), first, tuple(further)), tuple(lines))
 
 
 class TracedSides:
