@@ -72,7 +72,7 @@ class Signature:
         Raises:
             ShapeError: see `in_order`.
         """
-        given = dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))
+        given = self._given(args, kwargs)
         # A module may have thousands of parameters, so those are looked up one by one.
         sources = [given[b.source] if b.source in given else parameters[b.source] for b in self.bindings]
         return tuple([_permuted_tensor(x, b) if b.permute else x for x, b in zip(sources, self.bindings, strict=True)])
@@ -88,8 +88,10 @@ class Signature:
         """
         if self.form is None:
             return computed
-        given = dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))
-        return self.form.filled(computed, {**own, **given})
+        return self.form.filled(computed, {**own, **self._given(args, kwargs)})
+
+    def _given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(zip(self.arguments, self.in_order(args, kwargs), strict=True))
 
 
 def bind_inputs(
