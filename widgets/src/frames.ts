@@ -7,7 +7,7 @@ import { isPressable, isTyping, keepKeys, leaveKeysWithShift, nameOf } from "./l
 import PICTURE_CSS from "./lib/picture.css";
 import { Stage } from "./lib/stage.ts";
 import { followTheme } from "./lib/theme.ts";
-import { tool } from "./panels/panel.ts";
+import { tool, zoomTools } from "./panels/panel.ts";
 import { type Item, SCENE_CSS, type Scene } from "./scene.ts";
 
 interface Slider {
@@ -59,8 +59,7 @@ export function showFrames(place: HTMLElement, frames: Frames): void {
       h(
         "span",
         {},
-        tool("minus", "zoom out (Ctrl + wheel)", () => stage.zoom(1 / 1.25)),
-        tool("plus", "zoom in (Ctrl + wheel)", () => stage.zoom(1.25)),
+        ...zoomTools((factor) => stage.zoom(factor)),
         tool("fit", "fit into the frame, then back to readable texts (0)", () => stage.overview()),
         tool("table", "show as a table (t)", turnTable),
       ),

@@ -11,7 +11,7 @@ import type { Item } from "../scene.ts";
 import type { CompareKind, CompareSection, Table } from "../sections.ts";
 import type { CompareLook } from "../wire.ts";
 import { InspectorPanel } from "./inspector.ts";
-import { Frame, type Host, type Panel, tool } from "./panel.ts";
+import { Frame, type Host, type Panel, tool, zoomTools } from "./panel.ts";
 
 const TABLES = [
   ["steps", "Differences"],
@@ -83,8 +83,7 @@ export class ComparePanel implements Panel<CompareSection> {
     chooses = true,
   ) {
     this.frame = new Frame("compare", "Compare", host, [
-      tool("minus", "zoom out (Ctrl + wheel)", () => this.map.zoom(1 / 1.25)),
-      tool("plus", "zoom in (Ctrl + wheel)", () => this.map.zoom(1.25)),
+      ...zoomTools((factor) => this.map.zoom(factor)),
       tool("fit", "fit into the panel, then back to readable texts", () => this.map.overview()),
     ]);
     this.map = new Stage("merged", "listbox", {

@@ -68,6 +68,14 @@ export function tool(name: Icon, label: string, act: () => void): HTMLButtonElem
   return button;
 }
 
+/** The buttons that zoom a stage out and in. */
+export function zoomTools(zoom: (factor: number) => void): HTMLButtonElement[] {
+  return [
+    tool("minus", "zoom out (Ctrl + wheel)", () => zoom(1 / 1.25)),
+    tool("plus", "zoom in (Ctrl + wheel)", () => zoom(1.25)),
+  ];
+}
+
 /** Panels whose tables can be copied. */
 const CSV_PANELS: ReadonlySet<PanelName> = new Set(["families", "eclasses", "tuning", "ledger", "questions"]);
 

@@ -2,7 +2,7 @@
 
 import { h, refill } from "../lib/dom.ts";
 import { Stage, type StageEvents } from "../lib/stage.ts";
-import { Frame, type Host, type PanelName, tool } from "./panel.ts";
+import { Frame, type Host, type PanelName, tool, zoomTools } from "./panel.ts";
 
 /** A stage with its tools, and the same content as a table. */
 export class Picture {
@@ -26,8 +26,7 @@ export class Picture {
     });
     this.frame = new Frame(name, title, host, [
       ...tools,
-      tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
-      tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
+      ...zoomTools((factor) => this.stage.zoom(factor)),
       tool("fit", "fit into the panel, then back to readable texts (0)", () => this.stage.overview()),
       tool("table", "show as a table (t)", () => this.toggleTable()),
     ]);

@@ -4,7 +4,7 @@ import { h, mark } from "../lib/dom.ts";
 import { Stage } from "../lib/stage.ts";
 import { TableView } from "../lib/table.ts";
 import type { Table } from "../sections.ts";
-import { Frame, type Host, tool } from "./panel.ts";
+import { Frame, type Host, tool, zoomTools } from "./panel.ts";
 
 /** A picture with a table next to it. */
 export class SplitPanel {
@@ -35,8 +35,7 @@ export class SplitPanel {
     this.stage.scroll = true;
     this.table = new TableView(label, events);
     this.frame = new Frame(name, title, host, [
-      tool("minus", "zoom out (Ctrl + wheel)", () => this.stage.zoom(1 / 1.25)),
-      tool("plus", "zoom in (Ctrl + wheel)", () => this.stage.zoom(1.25)),
+      ...zoomTools((factor) => this.stage.zoom(factor)),
       tool("fit", "fit into the panel, then back to readable texts (0)", () => this.stage.overview()),
     ]);
     this.left = h("div", { class: "pe-left" }, this.stage.element, this.empty);
