@@ -8,6 +8,7 @@ shorter and keeps what the decomposition loses: norms, for example, end in `var_
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
@@ -38,6 +39,40 @@ def decomposed(exported: Any, known: Collection[str]) -> Any:
                 return _with_whole_operators(exported, frozenset(known), names, is_wide)
             return found
     return exported
+
+
+def without_empty_parts(graph: Any) -> Any:
+    """The graph with concatenations of tensors that have elements: a cache begins as a tensor without any.
+
+    Args:
+        graph: torch's, with an example value at each node; it is not changed.
+    """
+
+    def has_elements(node: Any) -> bool:
+        return all(not isinstance(n, int) or n for n in node.meta["val"].shape)
+
+    def kept(node: Any) -> list[Any]:
+        """The parts that make a concatenation what it is; empty where none can be left out."""
+        if operator_name(node.target) != "cat":
+            return []
+        parts = [n for n in node.args[0] if has_elements(n)]
+        are_same = all(n.meta["val"].dtype == node.meta["val"].dtype for n in parts)
+        return parts if are_same and len(parts) < len(node.args[0]) else []
+
+    if not any(map(kept, graph.nodes)):
+        return graph
+    graph = copy.deepcopy(graph)
+    for node in list(graph.nodes):
+        match kept(node):
+            case []:
+                pass
+            case [only]:
+                node.replace_all_uses_with(only)
+                graph.erase_node(node)
+            case parts:
+                node.args = (parts, *node.args[1:])
+    graph.eliminate_dead_code()
+    return graph
 
 
 def _with_whole_operators(exported: Any, known: frozenset[str], names: Collection[str], is_wide: bool) -> Any:

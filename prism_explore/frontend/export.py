@@ -16,7 +16,7 @@ from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm, argument_form
 from prism_explore.frontend.aten.constants import known_constant
 from prism_explore.frontend.aten.table import BY_NAME
-from prism_explore.frontend.decompose import decomposed, is_known
+from prism_explore.frontend.decompose import decomposed, is_known, without_empty_parts
 from prism_explore.frontend.known_tensors import known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
@@ -241,7 +241,7 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
     return Exported(
         program_name,
         tuple(arguments),
-        program.graph,
+        without_empty_parts(program.graph),
         sources,
         parameters,
         constants,

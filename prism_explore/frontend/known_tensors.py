@@ -38,7 +38,7 @@ def known_tensors(name: str, graph: Any, constants: Mapping[str, Any]) -> tuple[
     Returns:
         The graph and the constants; both as given where there is nothing to compute.
     """
-    graph = _without_empty_parts(_with_zeros_for_memory(graph))
+    graph = _with_zeros_for_memory(graph)
     known = _values(graph, constants)
     has_structure = _structured(name, known)
     found = [node for node in known if _is_read(node, known) and not has_structure(node)]
@@ -119,36 +119,6 @@ def _with_zeros_for_memory(graph: Any) -> Any:
     for node in filter(is_filled, graph.nodes):
         node.target = zeros[node.target]
         node.kwargs = {name: x for name, x in node.kwargs.items() if name != "memory_format"}
-    return graph
-
-
-def _without_empty_parts(graph: Any) -> Any:
-    """The graph with concatenations of tensors that have elements: a cache begins as a tensor without any."""
-
-    def has_elements(node: Any) -> bool:
-        return all(not isinstance(n, int) or n for n in node.meta["val"].shape)
-
-    def kept(node: Any) -> list[Any]:
-        """The parts that make a concatenation what it is; empty where none can be left out."""
-        if operator_name(node.target) != "cat":
-            return []
-        parts = [n for n in node.args[0] if has_elements(n)]
-        are_same = all(n.meta["val"].dtype == node.meta["val"].dtype for n in parts)
-        return parts if are_same and len(parts) < len(node.args[0]) else []
-
-    if not any(map(kept, graph.nodes)):
-        return graph
-    graph = copy.deepcopy(graph)
-    for node in list(graph.nodes):
-        match kept(node):
-            case []:
-                pass
-            case [only]:
-                node.replace_all_uses_with(only)
-                graph.erase_node(node)
-            case parts:
-                node.args = (parts, *node.args[1:])
-    graph.eliminate_dead_code()
     return graph
 
 

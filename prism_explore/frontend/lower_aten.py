@@ -584,8 +584,7 @@ class Translation:
         if start == ZERO and stop == self.dims_of(value)[along]:
             return value
         if start == stop:
-            dims = self.dims_of(value)
-            return constants.constant((*dims[:along], ZERO, *dims[along + 1 :]), Fraction(0))
+            raise self.unsupported("an empty slice", "sizes start at 1")
         match value:
             case ComplexPair():
                 return self._both_seen(value, lambda part: self.sliced(part, along, start, stop))
@@ -668,8 +667,6 @@ class Translation:
         """A constant as a tensor of the program: a band that holds everywhere or in part, scaled and shifted."""
         if c.if_true is None or c.if_false is None or not isinstance(c.condition, DiagonalBand):
             raise self.unsupported("a constant tensor used here", "pass it as an argument")
-        if ZERO in c.dims:
-            raise self.unsupported("a tensor without elements", "sizes start at 1")
         rows, columns = (ONE, ONE) if c.is_uniform else c.dims[-2:]
         dtypes: list[DType] = [t.dtype for _, t in self._sources.values() if t.dtype in FLOATS]
         band = c.condition if not c.is_uniform else DiagonalBand(None, None)

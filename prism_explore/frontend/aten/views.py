@@ -173,10 +173,7 @@ def _chunk(t: Translation, x: Any, count: Any, d: Any = 0) -> Value:
 
 
 def _cat(t: Translation, parts: Any, d: Any = 0) -> Value:
-    filled = [p for p in parts if ZERO not in t.dims(p)]
-    if not filled:
-        raise t.unsupported("a tensor without elements", "sizes start at 1")
-    return t.concatenated([t.tensor(p) for p in filled], t.axis(filled[0], d))
+    return t.concatenated([t.tensor(p) for p in parts], t.axis(parts[0], d))
 
 
 def _stack(t: Translation, parts: Any, d: Any = 0) -> Value:

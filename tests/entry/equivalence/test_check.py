@@ -111,6 +111,11 @@ EQUAL = {
         lambda cache, k: torch.cat((cache[:, :3], k, cache[:, 5:]), 1),
         CACHED,
     ),
+    "a cache that begins without elements": (
+        lambda x: torch.cat((x[:, :0], x * 2, torch.empty(0)), 1),
+        lambda x: x + x,
+        {"x": X},
+    ),
     "a smoothed label": (
         lambda x, i: -(torch.full_like(x, 0.02).scatter(1, i[:, None], 0.92) * x).sum(1),
         lambda x, i: -0.02 * x.sum(1) - 0.9 * x.gather(1, i[:, None])[:, 0],
