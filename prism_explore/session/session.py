@@ -57,6 +57,7 @@ from prism_explore.session.stepping import Grain, StepLog, after_steps, replay_s
 from prism_explore.session.stored_answer import answer_of
 from prism_explore.session.trace_cache import TraceCache
 from prism_explore.support.caches import lease_for
+from prism_explore.support.listeners import Listeners
 from prism_explore.support.live_objects import register
 from prism_explore.support.terminal_text import terminal_text
 from prism_explore.targets import Target
@@ -191,7 +192,7 @@ class Session(Record):
         """A short id of this session in this process, such as s1; `compare` takes it."""
         self.selection: str | None = None
         self._own_progress = Progress()
-        self._listeners: dict[str, list[Callable[[Any], None]]] = {}
+        self._listeners = Listeners()
         self._engine = Engine(self._steps, self._state_changed, lambda: self._own_progress.rest())
         self._steering_log: SteeringLog | None = None
         self.questions = Questions(lambda: self._notify("state", self.state), self._is_timing)
@@ -526,7 +527,7 @@ class Session(Record):
     def _is_shown(self) -> bool:
         from prism_explore.widgets.jupyter.display import display_mode  # a search without pictures does not import it
 
-        return self._widget is not None and display_mode() == "widget"
+        return self._widget is not None and not self._widget.is_closed and display_mode() == "widget"
 
     def _await(self, done: Future[None]) -> None:
         try:
@@ -990,19 +991,22 @@ class Session(Record):
         given |= {"find": find, "sizes": sizes, "brush": brush, "families": families}
         self.widget.look(panel, mode, given)
 
-    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:
+    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> Callable[[], None]:
         """Call a function whenever the selection or the state changes, or the search is forked.
 
         Args:
             what: `select`, `state` or `fork`.
             fn: called with the new selection or state, or with the fork, on the thread that changed it.
 
+        Returns:
+            A function that ends this.
+
         Raises:
             ShapeError: `what` is none of them.
         """
         if what not in ("select", "state", "fork"):
             raise ShapeError(f"there is no event {what!r} to listen to; there are 'select', 'state' and 'fork'")
-        self._listeners.setdefault(what, []).append(fn)
+        return self._listeners.add(what, fn)
 
     def submit(self, command: str, **args: Any) -> None:
         """Run a command of the explorer without waiting for its result; see `session.commands`.
@@ -1028,9 +1032,10 @@ class Session(Record):
     def widget(self) -> Any:
         """The explorer of this session; every display of it shows the same state.
 
-        ipywidgets keeps each widget, and with it the search in memory, until `sess.widget.close()`.
+        ipywidgets keeps each widget, and with it the search in memory, until `sess.widget.close()`. The explorer that a
+        cell shows is closed when the cell has run again and shows another one. After that, this is a new explorer.
         """
-        if self._widget is None:
+        if self._widget is None or self._widget.is_closed:
             self._widget = super().widget
         return self._widget
 
@@ -1047,8 +1052,7 @@ class Session(Record):
         return any(phase_of(e.event) == "tune" for e in last)
 
     def _notify(self, what: str, value: Any) -> None:
-        for fn in tuple(self._listeners.get(what, ())):
-            fn(value)
+        self._listeners.call(what, value)
 
     def _state_changed(self) -> None:
         if self.state == "cancelled":

@@ -79,8 +79,9 @@ class Explorer(PublishedWidget):
     def _follow(self, session: SessionLike) -> None:
         """Send commands to a search, and report its changes."""
         if id(session) not in self._bridges:
-            self._bridges[id(session)] = Bridge(session, self._publisher.notify, self._publisher.notify_awaited)
-            session.on("fork", self._on_fork)
+            self._bridges[id(session)] = Bridge(
+                session, self._publisher.notify, self._publisher.notify_awaited, self._on_fork
+            )
         self._bridge = self._bridges[id(session)]
 
     def _on_fork(self, fork: SessionLike) -> None:

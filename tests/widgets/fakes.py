@@ -18,6 +18,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Event, NodeExpanded, Reason, RegionPruned
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.support.listeners import Listeners
 from prism_explore.targets import GPUS
 from prism_explore.widgets.jupyter.live import InterruptedLike, State
 from prism_explore.widgets.panels.compare import ComparedSearches, CompareView
@@ -61,7 +62,7 @@ class FakeSession:
         self.selection: str | None = None
         self.questions = Questions(lambda: None)
         self.submitted: list[tuple[str, dict[str, Any]]] = []
-        self.listeners: dict[str, list[Callable[[Any], None]]] = {}
+        self.listeners = Listeners()
         for event in events:
             self.journal.append(event)
 
@@ -72,8 +73,8 @@ class FakeSession:
         if command == "select":
             self.selection = args["id"]
 
-    def on(self, what: str, fn: Callable[[Any], None]) -> None:
-        self.listeners.setdefault(what, []).append(fn)
+    def on(self, what: str, fn: Callable[[Any], None]) -> Callable[[], None]:
+        return self.listeners.add(what, fn)
 
     def __repr__(self) -> str:
         return f"<search of {self.program.name}: {self.state}>"

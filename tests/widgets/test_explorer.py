@@ -162,7 +162,7 @@ def test_a_closed_widget_follows_no_more(shown: Shown) -> None:
     until(lambda: len(shown.sent) > 0)
     shown.close()
 
-    assert shown._session.journal.listeners == []
+    assert shown._session.journal.listeners == [] and len(shown._session.listeners) == 0
 
 
 # ---------------------------------------------------------------- where no widget can be shown

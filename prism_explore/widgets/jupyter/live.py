@@ -110,8 +110,12 @@ class SessionLike(Protocol):
         """
         ...
 
-    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:
-        """Call `fn` when the selection or the state changes or the search is forked, on the thread that did it."""
+    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> Callable[[], None]:
+        """Call `fn` when the selection or the state changes or the search is forked, on the thread that did it.
+
+        Returns:
+            A function that ends this.
+        """
         ...
 
 
@@ -139,18 +143,24 @@ class Bridge:
         session: the search.
         changed: called on any thread when the panels can have changed; it must return at once.
         awaited: called instead of `changed` when the state changed, because a user waits for a pause.
+        forked: called with each fork of the search.
     """
 
     def __init__(
-        self, session: SessionLike, changed: Callable[[], None], awaited: Callable[[], None] | None = None
+        self,
+        session: SessionLike,
+        changed: Callable[[], None],
+        awaited: Callable[[], None] | None = None,
+        forked: Callable[[Any], None] | None = None,
     ) -> None:
         self.session = session
         self._changed, self._awaited = changed, awaited or changed
         self._recent = RecentIds()
         self._lock = threading.Lock()
         session.journal.listeners.append(self._on_entry)
-        session.on("state", self._on_state)
-        session.on("select", self._on_change)
+        self._ends = [session.on("state", self._on_state), session.on("select", self._on_change)]
+        if forked is not None:
+            self._ends.append(session.on("fork", forked))
 
     def _on_entry(self, _: Entry) -> None:
         self._changed()
@@ -178,9 +188,11 @@ class Bridge:
         return {"event_id": call.event_id, "ok": True, "python": call.python}
 
     def close(self) -> None:
-        """Stop listening to the journal."""
+        """Stop listening to the session, which then does not keep what listened in memory."""
         if self._on_entry in self.session.journal.listeners:
             self.session.journal.listeners.remove(self._on_entry)
+        while self._ends:
+            self._ends.pop()()
 
 
 def _refusal(event_id: str, error: Exception) -> dict[str, Any]:

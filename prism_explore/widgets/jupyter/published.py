@@ -19,6 +19,7 @@ import anywidget
 import traitlets
 
 from prism_explore.widgets.jupyter.display import display_mode, frame, picture_html
+from prism_explore.widgets.jupyter.shown import SHOWN
 from prism_explore.widgets.jupyter.wire import Message, Publisher, RenderRequest
 
 COMING = {"seq": 0}
@@ -84,14 +85,18 @@ class PublishedWidget(anywidget.AnyWidget):
     def _ipython_display_(self) -> None:
         """Show the widget and its picture as two outputs; IPython calls this before `_repr_mimebundle_`.
 
+        It is closed when the cell has run again and shows another one.
+
         Raises:
             NotImplementedError: this is not the place or the mode for a widget; IPython shows the bundle instead.
         """
         from IPython.core.getipython import get_ipython
         from IPython.display import display
 
-        if display_mode() != "widget" or not hasattr(get_ipython(), "kernel"):
+        shell = get_ipython()
+        if display_mode() != "widget" or not hasattr(shell, "kernel"):
             raise NotImplementedError
+        SHOWN.add(self, shell)
         # The widget is shown before anything is computed, so that the browser loads the module meanwhile.
         if not self.snapshot:
             self._save_snapshot(COMING)
@@ -111,6 +116,11 @@ class PublishedWidget(anywidget.AnyWidget):
 
     def _save_snapshot(self, snapshot: dict[str, Any]) -> None:
         self._browser_context.copy().run(setattr, self, "snapshot", snapshot)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it cannot be shown any more."""
+        return self.comm is None
 
     def close(self) -> None:
         """Stop publishing, and close the connection to the browser."""

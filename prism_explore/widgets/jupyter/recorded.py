@@ -17,6 +17,7 @@ from prism_explore.events.kinds import ExplorationFinished, ExplorationStarted, 
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import parse_program
 from prism_explore.pipeline.search_space import Space
+from prism_explore.support.listeners import Listeners
 from prism_explore.widgets.jupyter.live import State
 
 
@@ -105,7 +106,7 @@ class RecordedSession:
         self.origin = next((e for e in reversed(events) if isinstance(e, SearchForked)), None)
         self.name = self.origin.fork if self.origin is not None else self.program.name
         self.forks: tuple[Any, ...] = ()
-        self._listeners: dict[str, list[Callable[[Any], None]]] = {}
+        self._listeners = Listeners()
 
     def submit(self, command: str, **args: Any) -> None:
         """Run a command that needs only the journal.
@@ -153,13 +154,16 @@ class RecordedSession:
         self._notify("fork", fork)
         return fork
 
-    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> None:
-        """Call `fn` when the selection or the state of a question changes, or the search is forked."""
-        self._listeners.setdefault(what, []).append(fn)
+    def on(self, what: Literal["select", "state", "fork"], fn: Callable[[Any], None]) -> Callable[[], None]:
+        """Call `fn` when the selection or the state of a question changes, or the search is forked.
+
+        Returns:
+            A function that ends this.
+        """
+        return self._listeners.add(what, fn)
 
     def _notify(self, what: str, value: Any) -> None:
-        for fn in tuple(self._listeners.get(what, ())):
-            fn(value)
+        self._listeners.call(what, value)
 
     def __repr__(self) -> str:
         return f"<saved search of {self.program.name}: {len(self.journal):,} events>"

@@ -35,12 +35,12 @@ print(ipykernel.__version__, sess.widget.model_id)
 SLEEP_S = 2
 
 
-@pytest.fixture(params=PACKAGES)
+@pytest.fixture(params=PACKAGES, scope="module")
 def version(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def client(version: str) -> Iterator[BlockingKernelClient]:
     """A client of a kernel with this version of ipykernel, which is installed once, beside the environment."""
     folder = Path(sys.prefix) / f"ipykernel-{version}"
@@ -144,3 +144,47 @@ def test_the_explorer_answers_and_a_click_during_a_cell_is_not_lost(client: Bloc
 
     # Without subshells, the kernel reads the click when the cell has ended.
     assert order == (["end of the cell", "reply"] if shell is None else ["reply", "end of the cell"])
+
+
+# ---------------------------------------------------------------- cells that run again
+DOUBLE = """
+import prism_explore as px
+builder = px.ProgramBuilder("double")
+x = builder.input("x", "b", 16)
+def session():
+    return px.Session(builder.build(builder.unary("relu", x)), at={"b": 4}, target="h100")
+"""
+
+EXPRESSIONS = {
+    "open": "[s._widget is not None and not s._widget.is_closed for s in made]",
+    "threads": "sum(t.name == 'prism-publisher' for t in __import__('threading').enumerate())",
+}
+
+
+def run(client: BlockingKernelClient, code: str, cell: str) -> dict[str, str]:
+    """Run a cell as JupyterLab does, and give the values of `EXPRESSIONS` after it."""
+    content = {"code": code, "silent": False, "store_history": True, "user_expressions": EXPRESSIONS}
+    request = client.session.msg("execute_request", content, metadata={"cellId": cell})
+    client.shell_channel.send(request)
+    while True:
+        reply = client.get_shell_msg(timeout=60)
+        if reply["parent_header"].get("msg_id") == request["header"]["msg_id"]:
+            assert reply["content"]["status"] == "ok", reply["content"]
+            found = reply["content"]["user_expressions"]
+            return {name: found[name]["data"]["text/plain"] for name in EXPRESSIONS if found[name]["status"] == "ok"}
+
+
+def test_a_cell_that_runs_again_closes_the_explorer_that_it_showed(client: BlockingKernelClient) -> None:
+    run(client, f"{DOUBLE}made = []", "first")
+    first = run(client, "made.append(session()); made[-1]", "cell")
+    assert first["open"] == "[True]"
+    again = run(client, "made.append(session()); made[-1]", "cell")
+    assert again["open"] == "[False, True]" and again["threads"] == first["threads"]
+    # The same search, shown again: its explorer stays.
+    assert run(client, "made[-1]", "cell")["open"] == "[False, True]"
+    # Another cell shows it too, so it is still seen when the first one shows nothing.
+    run(client, "made[-1]", "other")
+    assert run(client, "None", "cell")["open"] == "[False, True]"
+    # A search whose explorer was closed has a new one.
+    assert run(client, "made[0]", "cell")["open"] == "[True, True]"
+    assert run(client, "None", "other")["open"] == "[True, False]"

@@ -87,13 +87,13 @@ def test_facts_and_changes_of_state_and_selection_are_marked() -> None:
     session, marks = FakeSession(), []
     bridge = Bridge(session, lambda: marks.append(1))
     session.journal.append(NodeExpanded("n1", "", "", "kernel"))
-    for fns in session.listeners.values():
-        fns[0]("anything")
+    for what in ("state", "select"):
+        session.listeners.call(what, "anything")
 
     assert len(marks) == 3
     bridge.close()
     session.journal.append(NodeExpanded("n2", "n1", "", "kernel"))
-    assert len(marks) == 3
+    assert len(marks) == 3 and len(session.listeners) == 0
 
 
 def test_only_the_last_clicks_are_remembered() -> None:
