@@ -146,21 +146,22 @@ def _strike(pid: int, ending: str, folder: Path, draw: random.Random) -> bool:
 
 # ---------------------------------------------------------------- in the process that is ended
 def _work(workload: Workload, folder: Path, counted: mmap.mmap | None) -> None:
-    sess: Session | None = None
-    while True:
+    sess, has_ended = None, False
+    while True:  # as in a notebook: an interrupted cell ends, and is run again
         try:
             if sess is None:
                 sess = workload.start(folder)
-            if sess.autosave is None:
+            if sess.autosave is None and not has_ended:
                 sess.journal.listeners[:] = [partial(_count, counted)]
                 sess.autosave = folder / SAVED
             while sess.state not in ("finished", "cancelled"):
                 workload.work(sess, folder)
+            has_ended = True
+            sess.close()
+            sess.autosave = False
             break
-        except KeyboardInterrupt:  # as in a notebook: the cell ends, and is run again
+        except KeyboardInterrupt:
             continue
-    sess.close()
-    sess.autosave = False
 
 
 def _count(counted: mmap.mmap | None, entry: Entry) -> None:
