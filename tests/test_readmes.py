@@ -37,6 +37,15 @@ def test_every_path_that_a_readme_names_exists(readme: Path) -> None:
     assert missing == []
 
 
+def test_each_claim_names_a_test() -> None:
+    text = (ROOT / "prism_explore" / "README.md").read_text(encoding="utf-8")
+    rows = text.partition("\n## Claims\n")[2].partition("\n## ")[0].strip().splitlines()[2:]
+    cells = [row.strip("| ").split(" | ") for row in rows]
+
+    assert rows and all(len(row) == 2 for row in cells)
+    assert [claim for claim, shown_by in cells if "`tests/" not in shown_by] == []
+
+
 def test_the_front_page_is_at_most_two_screens() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 80
 
