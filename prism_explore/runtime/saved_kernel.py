@@ -32,6 +32,7 @@ from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
 from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows, call_torch
+from prism_explore.support.terminal_text import terminal_text
 from prism_explore.targets import target
 from prism_explore.tune.runner.backend import CPU_LOADER
 from prism_explore.tune.runner.bench import CheckPassed, Failure
@@ -189,7 +190,7 @@ class SavedKernel:
             lines.append(f"  {EXCLUDED}; a call with one runs torch")
         if faster := self.measured.get("outrun"):
             lines.append(f"  {faster}; this runs the kernel")
-        return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
+        return terminal_text("\n".join([*lines, *([f"  {self.note}"] if self.note else [])]))
 
 
 def load_kernel(path: str | Path, module: Any = None, *, seed: int = 0) -> SavedKernel:
@@ -272,7 +273,7 @@ def _expect_passed(path: str | Path, checked: CheckPassed | Failure) -> None:
 
 
 def _check_signature(path: str | Path, signature: Signature | None, saved: Kernel) -> None:
-    """Check that the arguments are the program's inputs in their order, and that the code generator is known.
+    """Check that different arguments bind the program's inputs in their order, and that the code generator is known.
 
     Raises:
         JournalVersionError: they are not.
@@ -284,6 +285,11 @@ def _check_signature(path: str | Path, signature: Signature | None, saved: Kerne
             raise JournalVersionError(
                 f"{path} is damaged: its signature binds {', '.join(bound) or 'nothing'}; its program has the inputs "
                 f"{', '.join(names)}, in this order"
+            )
+        if len(set(signature.arguments)) < len(signature.arguments):
+            raise JournalVersionError(
+                f"{path} is damaged: its signature has the arguments {', '.join(signature.arguments)}; expected each "
+                "once"
             )
         for binding, given in zip(signature.bindings, inputs, strict=True):
             if binding.permute and sorted(binding.permute) != list(range(given.type.rank)):

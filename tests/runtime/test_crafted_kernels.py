@@ -110,6 +110,19 @@ CRAFTED = (
     Crafted("rows that the blocks do not divide", kernel(shapes=[["b", 5]]), "b/gx is 5/2, not a positive integer"),
     Crafted("more memory than there is", kernel(shapes=[["b", 2**40]]), "the limit is 256"),
     Crafted("a shape that is left out", kernel(shapes=[]), "needs a number for 'b'"),
+    Crafted("two numbers of blocks", kernel(sizes=[["gx", 2], ["gx", 3]]), "one number, found several for gx"),
+    Crafted("two numbers of rows", kernel(shapes=[["b", 4], ["b", 8]]), "one number, found several for b"),
+    Crafted(
+        "conditions checked for other rows than are compiled",
+        kernel(sizes=[["gx", 2], ["b", 1000]]),
+        "one number, found several for b",
+    ),
+    Crafted(
+        "conditions checked for other blocks than are compiled",
+        kernel(shapes=[["b", 6], ["gx", 3]]),
+        "one number, found several for gx",
+    ),
+    Crafted("two numbers of threads", kernel(schedule=[["threads", 1], ["threads", 9]]), "found several for threads"),
     Crafted(
         "blocks that all write to the same rows",
         graph("omap=[0]", "omap=[-]"),
@@ -160,6 +173,11 @@ CRAFTED = (
         signature(["x", "w"], ["w", "w", []], ["x", "x", []]),
         "its signature binds w, x;",
     ),
+    Crafted(
+        "one argument twice, so that the second one is read as the first",
+        signature(["x", "x"], ["x", "x", []], ["w", "x", []]),
+        "its signature has the arguments x, x",
+    ),
     Crafted("a turned input", signature(["x", "w"], ["x", "x", [1, 1]], ["w", "w", []]), "reorders the dims of x"),
     # another machine
     Crafted("a GPU's kernel", kernel(backend="triton"), "needs a GPU"),
@@ -187,6 +205,27 @@ def test_what_a_file_says_about_its_proof_and_source_is_not_repeated(made: Path,
     assert "nothing to see" not in opened.source
     x, w = np.ones((4, 8), np.float32), np.ones((8, 4), np.float32)
     np.testing.assert_allclose(opened(x, w), 4 / (1 + np.exp(-8)), rtol=1e-6)
+
+
+def test_no_text_of_a_file_controls_the_terminal(made: Path, tmp_path: Path) -> None:
+    def lie(data: dict[str, Any]) -> None:
+        data["kernel"].update(candidate=["f1\x1b[2J", GRAPH])
+        data["measured"].update(time_s=1.0, machine="\x1b]0;gone\x07", outrun="\x1b[31mcall 555")
+
+    assert "\x1b" not in repr(px.load_kernel(craft(made, tmp_path / "liar.kernel", lie)))
+
+
+SCHEDULES = {"unknown": [["magic", 3]], "negative": [["threads", -1]], "too many": [["threads", 10**6]]}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_a_schedule_that_is_no_choice_here_is_replaced_by_the_default_and_said(
+    made: Path, tmp_path: Path, schedule: object
+) -> None:
+    opened = px.load_kernel(craft(made, tmp_path / "stranger.kernel", kernel(schedule=schedule)))
+
+    assert opened.kernel.parameters.schedule == ()
+    assert "not possible here" in opened.note
 
 
 # ---------------------------------------------------------------- code that fails where it runs

@@ -6,7 +6,8 @@ proof, so only the proof's method and claim are sent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -59,10 +60,13 @@ def kernel_from_plain(data: Mapping[str, Any]) -> Kernel:
     conditions = tuple(dim(text) for text in data["conditions"])
     candidate = Candidate(data["candidate"][0], family, parse(data["candidate"][1]), uses, conditions)
     method, claim, needs = data["proof"]
+    sizes, shapes, schedule = _sizes(data["sizes"]), _sizes(data["shapes"]), named_numbers(data["schedule"])
+    _check_once("a symbol of the sizes and shapes", (*sizes, *shapes))
+    _check_once("a choice of the schedule", schedule)
     return Kernel(
         Verified(candidate, Proof(method, claim, tuple(needs)), ()),
-        Parameters(_sizes(data["sizes"]), named_numbers(data["schedule"])),
-        _sizes(data["shapes"]),
+        Parameters(sizes, schedule),
+        shapes,
         data["backend"],
         data["source"],
     )
@@ -73,3 +77,9 @@ def _sizes(data: Any) -> tuple[tuple[str, int], ...]:
     if wrong := [f"{symbol}={number}" for symbol, number in sizes if number < 1]:
         raise ValueError(f"sizes are 1 or more, found {', '.join(wrong)}")
     return sizes
+
+
+def _check_once(what: str, numbers: Sequence[tuple[str, int]]) -> None:
+    """Check that each name has one number: conditions of a proof must be checked at the numbers that are compiled."""
+    if twice := [name for name, count in Counter(name for name, _ in numbers).items() if count > 1]:
+        raise ValueError(f"{what} has one number, found several for {', '.join(twice)}")
