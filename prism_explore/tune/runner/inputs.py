@@ -86,7 +86,7 @@ class InputRing:
         """The first copy, by the names of the inputs."""
         self._set_canaries(0)
         self._inputs: list[tuple[Any, ...]] = []
-        self._filling: tuple[Future[list[tuple[Array, ...]]], ...] = ()
+        self._filling: tuple[Future[None], ...] = ()
         self._position = 0
         self._unchecked = 0
         """Copies that were read since their canaries were last compared."""
@@ -96,9 +96,9 @@ class InputRing:
         if self._filling or self._inputs:
             return
         self._await_touching()
-        threads = min(self.slots, cores())
-        pool = ThreadPoolExecutor(threads)
-        self._filling = tuple(pool.submit(self._copies, range(n, self.slots, threads)) for n in range(threads))
+        first, others = self._slots[0], np.array_split(self._slots[1:], cores())
+        pool = ThreadPoolExecutor(len(others))
+        self._filling = tuple(pool.submit(np.copyto, own, first) for own in others)  # with its canaries
         pool.shutdown(wait=False)
 
     @property
@@ -111,19 +111,6 @@ class InputRing:
         """Wait until the other thread does not write the memory of the copies any more."""
         if self._touching is not None:
             self._touching.result()
-
-    def _copies(self, slots: range) -> list[tuple[Array, ...]]:
-        return [self._copy(slot) for slot in slots]
-
-    def _copy(self, slot: int) -> tuple[Array, ...]:
-        first = tuple(self.drawn.values())
-        if slot == 0:
-            return first
-        found = self._slot(slot)
-        for copy, array in zip(found, first, strict=True):
-            copy[...] = array
-        self._set_canaries(slot)
-        return found
 
     def _slot(self, slot: int) -> tuple[Array, ...]:
         """The arrays of a copy, as they are in the memory."""
@@ -176,8 +163,10 @@ class InputRing:
         """Every copy."""
         if not self._inputs:
             self.start_filling()
-            filled = [filling.result() for filling in self._filling]
-            self._inputs = [filled[slot % len(filled)][slot // len(filled)] for slot in range(self.slots)]
+            for filling in self._filling:
+                filling.result()
+            copies = [layout.views(self._slots[:, at:]) for layout, at in zip(self._layouts, self._starts, strict=True)]
+            self._inputs = [tuple(of_input[slot, ...] for of_input in copies) for slot in range(self.slots)]
             self._filling = ()
         return self._inputs
 
@@ -224,6 +213,11 @@ class _Layout:
         """The beginning of the memory as an array in this layout."""
         own = memory[: self.span_bytes].view(self.dtype)
         return as_strided(own, self.shape, [s * self.dtype.itemsize for s in self.strides])
+
+    def views(self, rows: npt.NDArray[np.uint8]) -> Array:
+        """`view` of each row, as one array: to make thousands of views one by one takes a second."""
+        first = self.view(rows[0])
+        return as_strided(first, (len(rows), *first.shape), (rows.strides[0], *first.strides))
 
 
 def laid_out(
