@@ -51,6 +51,10 @@ REUSING_MALLOC = {
 _TORCH_CACHE = "TORCHINDUCTOR_CACHE_DIR"
 """The environment variable with the folder in which torch keeps compiled code; torch sets it where it is missing."""
 
+_OF_THIS_PROCESS = frozenset({"PYTEST_CURRENT_TEST", "PRISM_EXPLORE_CACHE"})
+"""Environment variables that workers do without: the phase of a test, and the folder of searches that are stored. Only
+workers of one environment share fork servers, and where it changes with each test, each imports torch again."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
@@ -332,7 +336,8 @@ def _environment(threads: Mapping[str, str]) -> dict[str, str]:
     """
     torch: Any = sys.modules.get("torch._inductor.runtime.cache_dir_utils")
     is_default = torch is not None and os.environ.get(_TORCH_CACHE) == torch.default_cache_dir()
-    own = {k: v for k, v in os.environ.items() if not (is_default and k == _TORCH_CACHE)}
+    left_out = {*_OF_THIS_PROCESS, *((_TORCH_CACHE,) if is_default else ())}
+    own = {k: v for k, v in os.environ.items() if k not in left_out}
     return {
         **{k: v for k, v in {**own, **environment_changes(threads)}.items() if v is not None},
         **REUSING_MALLOC,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from torch._inductor.runtime import cache_dir_utils
 
+from prism_explore.session.search_cache import FOLDER_VARIABLE
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.worker import Worker, start_fork_servers
@@ -43,6 +44,20 @@ def test_a_worker_of_another_environment_has_another_parent(monkeypatch: pytest.
 
         assert before != parent_of(second)
         assert isinstance(first.check("u2", GOOD), CheckPassed)  # it outlives its parent
+
+
+def test_the_phase_of_a_test_and_the_folder_of_stored_searches_are_not_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    parents: set[int] = set()
+    for name in ("first", "second"):
+        monkeypatch.setenv("PYTEST_CURRENT_TEST", name)
+        monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / name))
+        with make() as worker:
+            worker.check("u1", GOOD)
+            parents.add(parent_of(worker))
+
+    assert 1 == len(parents)
 
 
 def test_where_the_parent_was_killed_there_is_another_one() -> None:
