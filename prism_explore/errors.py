@@ -28,7 +28,10 @@ class ShapeError(PrismError):
 
 
 class PositionError(ShapeError):
-    """An integer is no position in the dim that a kernel looks up; calls with torch code run that instead."""
+    """An integer is no position in the dim that a kernel looks up, or too large a number for it.
+
+    Calls with torch code run that instead.
+    """
 
 
 class ParseError(PrismError):

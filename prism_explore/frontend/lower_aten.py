@@ -31,8 +31,10 @@ from prism_explore.ir.ops import (
     Expand,
     Input,
     KernelOp,
+    MatMul,
     Node,
     Permute,
+    Reduce,
     Reshape,
     Scan,
     Slice,
@@ -44,6 +46,7 @@ from prism_explore.ir.tensors import (
     FLOATS,
     INTEGERS,
     NAMES,
+    READ_AS_NUMBERS,
     WHOLE_NUMBERS,
     DType,
     TensorType,
@@ -51,7 +54,7 @@ from prism_explore.ir.tensors import (
     dtype_name,
 )
 
-TORCH_DTYPES: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items() if dtype not in INTEGERS}
+TORCH_DTYPES: Mapping[str, DType] = {name: dtype for name, dtype in DTYPE_OF_NAME.items() if dtype not in INTEGERS}
 """The dtypes that kernels read, by their names in torch."""
 STORED = tuple(name for name in TORCH_DTYPES if name != "float64")
 INTEGER_RANGES: Mapping[str, tuple[int, int]] = {
@@ -59,6 +62,8 @@ INTEGER_RANGES: Mapping[str, tuple[int, int]] = {
     **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64)},
 }
 """The smallest and the largest number of torch's integer dtypes."""
+LARGEST_EXACT = 2**24
+"""Up to here, whole numbers are exact in float32."""
 LARGEST: Mapping[DType, float] = {
     **{"f64": 1.797e308, "f32": 3.402e38, "bf16": 3.389e38, "f16": 65504.0},
     **dict.fromkeys(WHOLE_NUMBERS, 3.402e38),
@@ -72,6 +77,8 @@ class View:
 
     placeholder: str
     order: tuple[int, ...]
+    is_number: bool = False
+    """Whether it is an integer that is read as a number, and not as a position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +111,13 @@ class Flipped:
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """An integer argument with its dims merged, permuted or repeated; only lookups read it."""
+    """An integer argument with its dims merged, permuted or repeated, plus a number."""
 
     placeholder: str
     groups: tuple[tuple[int, ...], ...]
     """Per dim, the argument's dims that it merges; none for a dim along which nothing changes."""
     dims: tuple[Dim, ...]
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +266,8 @@ class Translation:
         for r in returned:
             value = self._values[r] if hasattr(r, "op") else None
             unchanged = next((view for view, at in self._inputs.items() if at == value), value)
+            if isinstance(unchanged, View) and not self._is_of_dtype(r, unchanged):
+                unchanged = self.at(unchanged)
             match unchanged:
                 case None:
                     self.results += (Constant(r),)
@@ -273,11 +283,16 @@ class Translation:
             raise UnsupportedOperator(f"{self.build.name} returns nothing that it computes; there is nothing to search")
         return computed
 
+    def _is_of_dtype(self, returned: Any, view: View) -> bool:
+        """Whether a result that has the elements of an input also has its dtype."""
+        return dtype_name(returned.meta["val"].dtype) == NAMES[self._sources[view.placeholder][1].dtype]
+
     def _declare(self, view: View) -> int:
         source, t = self._sources[view.placeholder]
         taken = {b.name for b in self.bindings}
         bare = valid_name(source)
         name = next(n for n in (bare, f"{bare}_t", *(f"{bare}_t{k}" for k in range(2, 99))) if n not in taken)
+        t = replace(t, dtype=READ_AS_NUMBERS[t.dtype]) if view.is_number else t
         seen = t.permuted(view.order)
         self._inputs[view] = self.build.input(name, *seen.dims, dtype=t.dtype, order=seen.order, strides=seen.strides)
         self.bindings.append(Binding(name, source, () if view.order == tuple(range(t.rank)) else view.order))
@@ -328,12 +343,39 @@ class Translation:
             return
         (low, high), (least, most) = INTEGER_RANGES[kind], self.range_of(found)
         is_known = isfinite(least) and isfinite(most)
+        if not self._is_exact(found):
+            raise self.unsupported(
+                f"{operator_name(node.target)} of {kind}, whose results may be beyond {LARGEST_EXACT}",
+                "convert to float32 first",
+            )
         if not low <= least <= most <= high and (is_known or kind not in ("int32", "int64")):
             shown = f"from {least:.0f} to {most:.0f}" if is_known else "of any size"
             raise self.unsupported(
                 f"{operator_name(node.target)} of {kind}, whose results are {shown} and may wrap around",
                 "convert to float32 first",
             )
+
+    def _is_exact(self, tensor: int) -> bool:
+        """Whether float32 has what is computed from integers of 32 or 64 bits; True for what reads none of them."""
+        seen, left, is_sum = {tensor}, [tensor], False
+        reads_integers = False
+        while left:
+            at = left.pop()
+            node, t = self.build.nodes[at], self.build.type_of(at)
+            if self._is_bit(at):
+                continue
+            reads_integers |= t.dtype in READ_AS_NUMBERS.values()
+            match node.op:
+                case Reduce("sum" | "mean", along):
+                    is_sum |= self.build.type_of(node.args[0]).dims[along].constant is None
+                case MatMul():
+                    is_sum |= self.build.type_of(node.args[0]).dims[-1].constant is None
+                case _:
+                    pass
+            left += [a for a in node.args if a not in seen]
+            seen.update(node.args)
+        least, most = self.range_of(tensor)
+        return not reads_integers or (not is_sum and -LARGEST_EXACT <= least <= most <= LARGEST_EXACT)
 
     def range_of(self, tensor: int) -> tuple[float, float]:
         """The smallest and the largest number that a tensor of the program can have."""
@@ -522,8 +564,9 @@ class Translation:
         match value:
             case View(placeholder, before):
                 return View(placeholder, tuple(before[d] for d in new_order))
-            case Integers(placeholder, groups, dims):
-                return Integers(placeholder, tuple(groups[d] for d in new_order), tuple(dims[d] for d in new_order))
+            case Integers(_, groups, dims):
+                groups, dims = (tuple(x[d] for d in new_order) for x in (groups, dims))
+                return replace(value, groups=groups, dims=dims)
             case ComplexPair():
                 return self._both_seen(value, lambda part: self.permuted(part, new_order))
             case Unwritten(dims):
@@ -573,7 +616,7 @@ class Translation:
                 if integers is not None:
                     same = (b == d for b, d in zip(integers.dims, dims, strict=True))
                     groups = (g if is_same else () for g, is_same in zip(integers.groups, same, strict=True))
-                    return Integers(integers.placeholder, tuple(groups), tuple(dims))
+                    return replace(integers, groups=tuple(groups), dims=tuple(dims))
                 for d, size in enumerate(dims):
                     if self.dims_of(out)[d] != size:
                         out = self.build.add(Expand(d, size), self.at(out), line=self.line)
@@ -612,10 +655,10 @@ class Translation:
     def at(self, value: Value) -> int:
         """The position of a value in the program."""
         if isinstance(value, View | Integers):
-            source, t = self._sources[value.placeholder]
-            if t.dtype in INTEGERS or isinstance(value, Integers):
-                raise self.unsupported(f"{source!r}, a tensor of dtype {NAMES[t.dtype]}", "kernels compute with floats")
-            return self._position_of(value)
+            integers = self.integers(value)
+            if integers is not None:
+                return self._number(integers)
+            return self._position_of(cast("View", value))
         if isinstance(value, int):
             return value
         return self.tensor_of(value)
@@ -627,6 +670,18 @@ class Translation:
         if not isinstance(value, View) or self._sources[value.placeholder][1].dtype not in INTEGERS:
             return None
         return Integers(value.placeholder, tuple((d,) for d in value.order), self.dims_of(value))
+
+    def _number(self, x: Integers) -> int:
+        """The position of integers as numbers."""
+        whole = self._position_of(View(x.placeholder, tuple(range(self._sources[x.placeholder][1].rank)), True))
+        order = [d for group in x.groups for d in group]
+        rest = [d for d in range(self._sources[x.placeholder][1].rank) if d not in order]
+        for d in rest:
+            if not self.integer_dims(x, (d,))[0].is_one:
+                raise self.unsupported("a number of integers of which some are left out")
+        dims = tuple(size if group else ONE for group, size in zip(x.groups, x.dims, strict=True))
+        found = self.expanded(self.reshaped(self.permuted(whole, (*order, *rest)), dims), x.dims)
+        return self.build.scalar("add", self.at(found), x.offset, self.line) if x.offset else self.at(found)
 
     def integer_input(self, integers: Integers, order: Sequence[int]) -> int:
         """The position of an integer argument with its dims in another order; those that `order` lacks are last."""
@@ -653,7 +708,7 @@ class Translation:
             groups.append(group)
         if left or len(groups) < len(dims):
             raise self.unsupported("integers in other dims", "dims of integers can be merged, not split")
-        return Integers(x.placeholder, tuple(groups), dims)
+        return replace(x, groups=tuple(groups), dims=dims)
 
     def _position_of(self, view: View) -> int:
         return self._inputs[view] if view in self._inputs else self._declare(view)

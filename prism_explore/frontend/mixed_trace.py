@@ -19,6 +19,7 @@ from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.constants import known_constant
+from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
 from prism_explore.frontend.lower_aten import Integers, Translation, Unused, Value, View, operator_name, valid_name
@@ -36,7 +37,7 @@ from prism_explore.frontend.result_form import Computed, ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import DTYPE_OF_NAME, TensorType, dtype_name
+from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, TensorType, dtype_name
 from prism_explore.support.union_find import UnionFind
 
 LONGEST = 48
@@ -78,6 +79,9 @@ def traced_in_parts(
     while True:
         reader = _Reader(given, left)
         reader.read()
+        if reader.positions:
+            left |= reader.positions
+            continue
         cut = _Cut(reader, fits)
         if not left:
             left = cut.left(why_left)
@@ -137,6 +141,8 @@ class _Reader(Translation):
         self.lines: dict[Any, str] = {}
         self.made: dict[Any, int] = {}
         """Per node, how many nodes of the program its row made."""
+        self.positions: dict[Any, str] = {}
+        """Integers that are computed and that a lookup reads, each with the reason why torch computes it."""
         self._infinite = {n for n in self.nodes if n.name in infinite}
         """Nodes whose elements may be infinite: rows are formulas over real numbers."""
 
@@ -177,6 +183,8 @@ class _Reader(Translation):
                 return super()._call(node)
             except (UnsupportedOperator, ShapeError) as failure:
                 reason = short_reason(failure)
+            if name in LOOKUPS:
+                self.positions |= {n: "a lookup reads it" for n in node.all_input_nodes if self._is_computed_integer(n)}
         found = node.meta.get("val")
         several = isinstance(found, tuple | list)
         if not several and not hasattr(found, "dtype"):
@@ -188,6 +196,10 @@ class _Reader(Translation):
         if (reads_infinite or any(map(isinf, constants))) and (several or found.is_floating_point()):
             self._infinite.add(node)
         return Unused("several results") if several else self._declared(node, found)
+
+    def _is_computed_integer(self, node: Any) -> bool:
+        is_call = node.op == "call_function" and hasattr(node.target, "_schema") and node not in self.opaque
+        return is_call and is_integer(node) and isinstance(self.value_of(node), int)
 
     def check_is_function(self, node: Any) -> None:
         """Check that torch may compute a node as an opaque call.
@@ -495,7 +507,7 @@ class _Cut:
     def _translation(self, nodes: Sequence[Any]) -> Computation | None:
         """These nodes as a part of any size; None where they have no translation."""
         results = self._results(nodes)
-        if not results:
+        if not results or any(map(is_integer, results)):
             return None
         try:
             made = _translated(self.reader, nodes, results, self.computed | self.given)
@@ -510,6 +522,11 @@ class _Cut:
         if user.op == "output" or user in self.computed or user in self.results:
             return False
         return all(self._is_inside(u, members) for u in user.users)
+
+
+def is_integer(node: Any) -> bool:
+    """Whether a node is a tensor of integers that no kernel stores."""
+    return DTYPE_OF_NAME.get(dtype_name(getattr(node.meta.get("val"), "dtype", ""))) in INTEGERS
 
 
 def _called_node(node: Any) -> Any:

@@ -11,22 +11,33 @@ from typing import Any, Literal, TypeAlias, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import ONE, ZERO, Dim, DimLike, dim
 
-DType: TypeAlias = Literal["f64", "f32", "bf16", "f16", "bool", "i8", "u8", "i64", "i32"]
+DType: TypeAlias = Literal["f64", "f32", "bf16", "f16", "bool", "i8", "u8", "w64", "w32", "i64", "i32"]
 """How elements are stored. What is computed is a float; only inputs and their views are whole numbers. Kernels read
-`bool`, a byte that is 0 or 1, `i8`, and `u8` as numbers, and `i64` and `i32` as positions."""
+`bool`, a byte that is 0 or 1, `i8`, and `u8` as numbers, and `i64` and `i32` as positions. `w64` and `w32` are stored
+as these two, and read as numbers."""
 DTYPES: tuple[str, ...] = get_args(DType)
-BYTES: dict[str, int] = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "bool": 1, "i8": 1, "u8": 1, "i64": 8, "i32": 4}
+BYTES: dict[str, int] = {
+    **{"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "bool": 1, "i8": 1, "u8": 1},
+    **{"w64": 8, "w32": 4, "i64": 8, "i32": 4},
+}
 NAMES: dict[DType, str] = {
     **{"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"},
-    **{"bool": "bool", "i8": "int8", "u8": "uint8", "i64": "int64", "i32": "int32"},
+    **{"bool": "bool", "i8": "int8", "u8": "uint8", "w64": "int64", "w32": "int32", "i64": "int64", "i32": "int32"},
 }
 """Their names in torch and NumPy."""
 FLOATS: frozenset[DType] = frozenset({"f64", "f32", "bf16", "f16"})
 INTEGERS: frozenset[DType] = frozenset({"i64", "i32"})
 """Positions: only lookups read them."""
-WHOLE_NUMBERS: Mapping[DType, tuple[int, int]] = {"bool": (0, 1), "i8": (-128, 127), "u8": (0, 255)}
-"""Dtypes that are read as numbers, each with its smallest and its largest number."""
-DTYPE_OF_NAME: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items()}
+LARGEST_READ = 2**20
+"""Of the integers of 32 and 64 bits that are read as numbers, so that float32 is exact for small multiples of them."""
+WHOLE_NUMBERS: Mapping[DType, tuple[int, int]] = {
+    **{"bool": (0, 1), "i8": (-128, 127), "u8": (0, 255)},
+    **{"w64": (-LARGEST_READ, LARGEST_READ), "w32": (-LARGEST_READ, LARGEST_READ)},
+}
+"""Dtypes that are read as numbers, each with its smallest and its largest number; a call with others is refused."""
+READ_AS_NUMBERS: Mapping[DType, DType] = {"i64": "w64", "i32": "w32"}
+"""The dtype of integers that are numbers, by that of positions which are stored alike."""
+DTYPE_OF_NAME: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items() if dtype not in ("w64", "w32")}
 
 
 @dataclass(frozen=True, slots=True)

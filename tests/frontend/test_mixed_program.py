@@ -272,8 +272,6 @@ def test_calls_with_other_attributes_or_operands_have_other_keys():
     assert key(x, n=1, m=2) == key(x, m=2, n=1)
 
 
-def test_integers_are_no_inputs_of_a_tensor_program():
+def test_only_lookups_read_positions():
     with pytest.raises(px.ShapeError, match=r"add reads 'i', of dtype i64; only lookups read integers"):
         px.parse_program("program f\n  i = input i64[4]\n  %1 = add(i, i)\n  return %1")
-    with pytest.raises(px.UnsupportedOperator, match=r"'i', a tensor of dtype int64"):
-        px.Session(lambda i: i * 2, i=px.T("b", dtype="i64"))

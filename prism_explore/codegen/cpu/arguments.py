@@ -17,7 +17,7 @@ import numpy as np
 
 from prism_explore.codegen.cpu.loop_ir import Buffer
 from prism_explore.errors import PositionError, ShapeError
-from prism_explore.ir.tensors import NAMES, dtype_name, numpy_dtype
+from prism_explore.ir.tensors import NAMES, READ_AS_NUMBERS, WHOLE_NUMBERS, dtype_name, numpy_dtype
 
 Array: TypeAlias = Any
 """A torch.Tensor or a numpy.ndarray."""
@@ -30,28 +30,33 @@ class ExpectedArgument:
     buffer: Buffer
     strides_bytes: tuple[int, ...]
     dtype: np.dtype[Any]
-    positions: int | None = None
-    """Of an integer argument: its elements are from 0 to this number - 1."""
+    bounds: tuple[int, int] | None = None
+    """Of an integer argument: its smallest and its largest element that may be."""
 
     @classmethod
     def for_buffer(cls, b: Buffer, positions: int | None = None) -> ExpectedArgument:
-        """What a buffer expects."""
+        """What a buffer expects; `positions` is the size of the dim that its elements look up."""
         dtype = numpy_dtype(b.dtype)
-        return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype, positions)
+        bounds = WHOLE_NUMBERS[b.dtype] if b.dtype in READ_AS_NUMBERS.values() else None
+        bounds = bounds if positions is None else (0, positions - 1)
+        return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype, bounds)
 
     def checked_address(self, x: Array) -> int:
         """The address of the first element of an argument with this shape, strides and dtype.
 
         Raises:
-            ShapeError: it has others; a PositionError where an integer is no position in the dim that it looks up.
+            ShapeError: it has others; a PositionError where an integer is no position in the dim that it looks up, or
+                larger than those that kernels read as numbers.
         """
         address = self._address(x)
-        if self.positions is not None:
-            least, most = int(x.min()), int(x.max())
-            if least < 0 or most >= self.positions:
+        if self.bounds is not None:
+            (low, high), least, most = self.bounds, int(x.min()), int(x.max())
+            if least < low or most > high:
+                found, name = least if least < low else most, self.buffer.name
                 raise PositionError(
-                    f"{self.buffer.name!r} has the position {least if least < 0 else most}; the dim that it looks up "
-                    f"has positions 0 to {self.positions - 1}"
+                    f"{name!r} has the number {found}; kernels read integers from {low} to {high}"
+                    if low
+                    else f"{name!r} has the position {found}; the dim that it looks up has positions 0 to {high}"
                 )
         return address
 

@@ -38,7 +38,7 @@ ENVIRONMENT = {"TRITON_INTERPRET": None, "TRITON_ALWAYS_COMPILE": "1", "TRITON_D
 
 POINTER: dict[DType, str] = {
     **{"f64": "*fp64", "f32": "*fp32", "bf16": "*bf16", "f16": "*fp16"},
-    **{"bool": "*i1", "i8": "*i8", "u8": "*u8"},
+    **{"bool": "*i1", "i8": "*i8", "u8": "*u8", "w64": "*i64", "w32": "*i32"},
 }
 
 

@@ -15,6 +15,8 @@ TRITON_DTYPE: dict[DType, str] = {
     "bool": "tl.int1",
     "i8": "tl.int8",
     "u8": "tl.uint8",
+    "w64": "tl.int64",
+    "w32": "tl.int32",
 }
 
 LARGEST_POWER = 8

@@ -40,6 +40,8 @@ NUMPY_DTYPE: dict[DType, str] = {
     "bool": "bool",
     "i8": "int8",
     "u8": "uint8",
+    "w64": "int64",
+    "w32": "int32",
 }
 ARITHMETIC: dict[DType, str] = {"f64": "longdouble", "f32": "float32", "f16": "float32", "bf16": "float32"}
 """The dtype of a second evaluation of the reference: the kernel's arithmetic, or better for float64."""

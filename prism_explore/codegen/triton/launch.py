@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from prism_explore.codegen.triton.emit import TritonModule, load_triton, triton_module
-from prism_explore.errors import ShapeError, TargetUnavailable
-from prism_explore.ir.tensors import NAMES
+from prism_explore.errors import PositionError, ShapeError, TargetUnavailable
+from prism_explore.ir.tensors import LARGEST_READ, NAMES, READ_AS_NUMBERS
 from prism_explore.pipeline.stages import Kernel
 
 NARROW_OFFSETS = 1 << 31
@@ -104,6 +104,8 @@ class LoadedTriton:
             raise ShapeError(f"{name!r} must have shape {shape}, found {tuple(x.shape)}")
         if x.dtype != getattr(torch, NAMES[expected.dtype]):
             raise ShapeError(f"{name!r} must be {NAMES[expected.dtype]}, found {str(x.dtype).removeprefix('torch.')}")
+        if expected.dtype in READ_AS_NUMBERS.values() and int(x.abs().max()) > LARGEST_READ:
+            raise PositionError(f"{name!r} has a number beyond {LARGEST_READ}, the largest that kernels read")
         if x.device.type != self.device:
             raise ShapeError(f"{name!r} must be on {self.device}, found it on {x.device.type}; move it there first")
         last = sum((n - 1) * s for n, s in zip(x.shape, x.stride(), strict=True))

@@ -35,6 +35,8 @@ TORCH_DTYPE: dict[DType, str] = {
     "bool": "torch.bool",
     "i8": "torch.int8",
     "u8": "torch.uint8",
+    "w64": "torch.int64",
+    "w32": "torch.int32",
     "i64": "torch.int64",
     "i32": "torch.int32",
 }

@@ -27,7 +27,7 @@ from prism_explore.ir.axes import axes_of
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import NAMES, WHOLE_NUMBERS, DType, TensorType
+from prism_explore.ir.tensors import INTEGERS, NAMES, WHOLE_NUMBERS, DType, TensorType
 from prism_explore.pipeline.stages import Cause, Counterexample, Refuted, Unknown, Verified
 from prism_explore.verify.counterexample.float_errors import UNBOUNDED, contains, is_mask
 from prism_explore.verify.counterexample.high_precision import NotReal, run_both
@@ -154,12 +154,13 @@ def _proved(
 
 def _torch_agrees_with_programs(programs: Programs, sides: Sides, witness: Witness, place: str) -> bool:
     """Whether each side gives what the interpreter computes from its program, on the inputs of the witness."""
-    if programs.opaque:
+    inputs = programs.inputs_from(witness.inputs)
+    if programs.opaque or inputs is None:
         return False  # the interpreter has no numbers for the results of opaque operators
     for side, program in ((sides.left, programs.left), (sides.right, programs.right)):
         if isinstance(side, Graph) or isinstance(program, str):
             continue
-        ran, meant = run_side(side, witness.inputs), run_side(Graph("", program), witness.inputs)
+        ran, meant = run_side(side, witness.inputs), run_side(Graph("", program), inputs)
         if not isinstance(ran, Ran) or not isinstance(meant, Ran):
             return False
         found = next((leaf.value for leaf in ran.leaves if leaf.place == place), None)
@@ -251,7 +252,8 @@ def _in_torch(sides: Sides, witness: Witness, place: str) -> Witness | None:
     if sizes is None:
         return None
     given = {k: x for k, x in witness.inputs.items() if k in sides.variables}
-    whole: dict[str, DType] = {k: t.dtype for k, t in sides.variables.items() if t.dtype in WHOLE_NUMBERS}
+    kinds = {*WHOLE_NUMBERS, *INTEGERS}
+    whole: dict[str, DType] = {k: t.dtype for k, t in sides.variables.items() if t.dtype in kinds}
     inputs = {k: x.astype(NAMES[whole[k]]) if k in whole else x for k, x in given.items()}
     both = [run_side(side, inputs) for side in (sides.left, sides.right)]
     values = [leaf.value for ran in both if isinstance(ran, Ran) for leaf in ran.leaves if leaf.place == place]
@@ -280,8 +282,10 @@ def _declared_sizes(variables: Mapping[str, TensorType], inputs: Mapping[str, Ar
 def _is_rounding(programs: Programs, difference: Difference) -> bool:
     """Whether 60 digits show that the two programs agree on the inputs of a difference in torch."""
     left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
-    inputs = {name: np.asarray(x, float) for name, x in difference.witness.inputs.items()}
     if isinstance(left, str) or isinstance(right, str) or difference.kind != "value" or programs.opaque:
+        return False
+    inputs = programs.inputs_from(difference.witness.inputs)
+    if inputs is None:
         return False
     if sum(x.size for x in inputs.values()) > MAX_PRECISE_ELEMENTS:
         return False

@@ -20,7 +20,7 @@ import numpy as np
 from prism_explore.entry.equivalence.sides import Code, Graph, Side
 from prism_explore.errors import PrismError
 from prism_explore.ir.interpreter.reference import Array, evaluate_results
-from prism_explore.ir.tensors import NAMES, DType, dtype_name
+from prism_explore.ir.tensors import INTEGERS, NAMES, DType, dtype_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,11 @@ def run_side(
 def _run_graph(side: Graph, inputs: Mapping[str, Array]) -> Ran | Raised:
     try:
         with np.errstate(all="ignore"):
-            values = evaluate_results(
-                side.graph, {i.name: np.asarray(inputs[i.name], float) for i in side.sgraph.inputs}
-            )
+            given = {
+                i.name: np.asarray(inputs[i.name], None if i.type.dtype in INTEGERS else float)
+                for i in side.sgraph.inputs
+            }
+            values = evaluate_results(side.graph, given)
     except (PrismError, ValueError) as error:
         return Raised(f"{type(error).__name__}: {error}")
     places = [f"[{n}]" for n in range(len(values))] if len(values) > 1 else [""]

@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from prism_explore.entry.equivalence.opaque import Congruence
 from prism_explore.entry.equivalence.sides import Code
 from prism_explore.errors import PrismError
 from prism_explore.frontend.export import Exported, TracedResults, exported, traced_results
-from prism_explore.ir.graph import SGraph, needed_by
+from prism_explore.ir.graph import SGraph, fresh_name, needed_by
+from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import TensorType
+from prism_explore.ir.tensors import INTEGERS, DType, TensorType
+
+AS_NUMBER = "_as_number"
+"""The end of the name of the second input for integers that are read as positions and as numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,17 @@ class Programs:
     """Operators whose results are free inputs of both graphs."""
     opaque_conditions: tuple[str, ...] = ()
     """Conditions under which the operands of these operators were proved equal."""
+
+    def inputs_from(self, variables: Mapping[str, Array]) -> dict[str, Array] | None:
+        """Both graphs' inputs from the variables; None where they have further ones, as opaque operators do."""
+        graphs = [p.graph if isinstance(p, TensorProgram) else p for p in (self.left, self.right)]
+        wanted = {i.name: i for graph in graphs if isinstance(graph, SGraph) for i in graph.inputs}
+        source = {name: name.removesuffix(AS_NUMBER) if name not in variables else name for name in wanted}
+        if any(variable not in variables for variable in source.values()):
+            return None
+        kept = {name for name, i in wanted.items() if i.type.dtype in INTEGERS}
+        given = ((name, variables[variable]) for name, variable in source.items())
+        return {name: x if name in kept else np.asarray(x, float) for name, x in given}
 
 
 class TracedSide:
@@ -57,11 +74,23 @@ class TracedSide:
         except PrismError as failure:
             self.failure = str(failure)
 
-    def program(self, numbers: Iterable[int] | None = None) -> TensorProgram:
+    @property
+    def inputs(self) -> frozenset[tuple[str, DType]]:
+        """The variables that are read, each with a dtype that it is read in."""
+        if self.results is None:
+            return frozenset()
+        source = {b.name: self.side.variable_of[b.source] for b in self.results.bindings}
+        ops = (n.op for n in self.results.nodes if isinstance(n.op, Input))
+        return frozenset((source[op.name], op.type.dtype) for op in ops)
+
+    def program(
+        self, numbers: Iterable[int] | None = None, inputs: frozenset[tuple[str, DType]] | None = None
+    ) -> TensorProgram:
         """Some results as a program over all variables, without what they do not depend on.
 
         Args:
             numbers: positions among the results that are tensors or numbers; by default all.
+            inputs: what both sides read; by default what this one does.
 
         Raises:
             PrismError: the side is not translated.
@@ -71,9 +100,8 @@ class TracedSide:
             raise PrismError(self.failure)
         chosen = range(len(found.positions)) if numbers is None else numbers
         outputs = dict.fromkeys(found.positions[n] for n in chosen)
-        nodes = [Node(Input(name, TensorType(t.dims, t.dtype))) for name, t in self._variables.items()]
+        place, nodes = self._inputs_of(self.inputs if inputs is None else inputs)
         lines = [""] * len(nodes)
-        place = {name: n for n, name in enumerate(self._variables)}
         source = {b.name: (self.side.variable_of[b.source], b.permute) for b in found.bindings}
         moved: dict[int, int] = {}
         for n in sorted(needed_by(found.nodes, outputs)):
@@ -81,14 +109,29 @@ class TracedSide:
             if isinstance(op, Input):
                 variable, order = source[op.name]
                 if not order:
-                    moved[n] = place[variable]
+                    moved[n] = place[variable, op.type.dtype]
                     continue
-                op, args = Permute(order), (place[variable],)
+                op, args = Permute(order), (place[variable, op.type.dtype],)
             moved[n] = len(nodes)
             nodes.append(Node(op, args))
             lines.append(found.lines[n])
         first, *further = (moved[n] for n in outputs)
         return TensorProgram(given.name, SGraph(tuple(nodes), first, tuple(further)), tuple(lines))
+
+    def _inputs_of(self, read: frozenset[tuple[str, DType]]) -> tuple[dict[tuple[str, DType], int], list[Node]]:
+        """An input per variable, and a further one for integers that are read as positions and as numbers."""
+        place: dict[tuple[str, DType], int] = {}
+        nodes: list[Node] = []
+        taken = set(self._variables)
+        for variable, t in self._variables.items():
+            given: list[DType] = [dtype for name, dtype in read if name == variable]
+            given.sort()
+            ways = given or [t.dtype]
+            for way, dtype in enumerate(ways):
+                place[variable, dtype] = len(nodes)
+                name = variable if not way else fresh_name(f"{variable}{AS_NUMBER}", taken)
+                nodes.append(Node(Input(name, TensorType(t.dims, dtype))))
+        return place, nodes
 
 
 class TracedSides:
@@ -113,7 +156,8 @@ class TracedSides:
             number: the position among the results that are tensors or numbers.
         """
         if all(side.results is not None for side in self.each):
-            left, right = (side.program((number,)) for side in self.each)
+            read = frozenset[tuple[str, DType]]().union(*(side.inputs for side in self.each))
+            left, right = (side.program((number,), read) for side in self.each)
             return Programs(left, right, (left.lines, right.lines))
         if self._congruence is None:
             self._congruence = self._unknown_functions()

@@ -69,6 +69,9 @@ def _looked_up(t: Translation, table: _Named, along: Name, integers: Integers, n
     rest = [n for n in left if n not in shared]
     new = [n for n in given if n not in shared]
     value = t.permuted(value, [left.index(n) for n in (*shared, *rest)])
+    if integers.offset:  # the table without what is before it
+        value = t.sliced(value, len(shared) + rest.index(along), ZERO + integers.offset, sizes[along])
+        sizes[along] -= integers.offset
     batch = [d for n in shared for d in given[n][0]]
     others = [d for n in new for d in given[n][0]]
     value = t.reshaped(value, (*t.integer_dims(integers, batch), *(sizes[n] for n in rest)))

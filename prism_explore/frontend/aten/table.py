@@ -29,6 +29,7 @@ from prism_explore.frontend.lower_aten import (
     LARGEST,
     TORCH_DTYPES,
     ComplexPair,
+    Integers,
     Row,
     Translation,
     Unused,
@@ -61,7 +62,7 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
             return _scaled_sum(t, fn, x, y, alpha)
         if rounding_mode is not None:
             return t.build.unary(str(rounding_mode), _quotient(t, x, y), t.line)
-        ramp = _positions(t, fn, x, y)
+        ramp = _positions(t, fn, x, y) or _shifted_positions(t, fn, x, y)
         if ramp is not None:
             return ramp
         left, right = t.value(x), t.value(y)
@@ -159,6 +160,15 @@ def _positions(t: Translation, fn: BinaryFn, x: Any, y: Any) -> Ramp | None:
             return constants.ramp_product(a, b, dims)
         case _:
             return None
+
+
+def _shifted_positions(t: Translation, fn: BinaryFn, x: Any, y: Any) -> Integers | None:
+    """An integer argument plus a whole number that is positive; None for all else."""
+    for value, other in ((x, y), (y, x)):
+        integers, number = t.integers(t.value(value)), t.number(other)
+        if fn == "add" and integers is not None and number is not None and number > 0 and number.denominator == 1:
+            return replace(integers, offset=integers.offset + int(number))
+    return None
 
 
 def _as_ramp(t: Translation, x: Any) -> Ramp | None:

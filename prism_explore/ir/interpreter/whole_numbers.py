@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prism_explore.ir.tensors import WHOLE_NUMBERS, DType, numpy_dtype
+from prism_explore.ir.tensors import READ_AS_NUMBERS, WHOLE_NUMBERS, DType, numpy_dtype
 
 _SMALL = 3
 _SHARE_OF_SMALL = 0.75
@@ -27,6 +27,8 @@ def draw_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[n
 def draw_whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> npt.NDArray[Any]:
     """Random numbers of a dtype, all equally likely; truth values as `draw_bits` gives them.
 
+    Those of 32 and 64 bits are positions, classes and flags in models, and small here.
+
     Args:
         rng: the source of randomness.
         shape: of the result.
@@ -37,7 +39,7 @@ def draw_whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: 
     """
     if dtype == "bool":
         return draw_bits(rng, shape)
-    low, high = WHOLE_NUMBERS[dtype]
+    low, high = (0, _SMALL) if dtype in READ_AS_NUMBERS.values() else WHOLE_NUMBERS[dtype]
     return rng.integers(low, high, shape, numpy_dtype(dtype), endpoint=True)
 
 
@@ -52,4 +54,4 @@ def draw_for_trial(rng: np.random.Generator, shape: tuple[int, ...], dtype: DTyp
     if dtype != "bool" and rng.random() < _SHARE_OF_SMALL:
         low, high = WHOLE_NUMBERS[dtype]
         return rng.integers(max(low, -_SMALL), min(high, _SMALL), shape, endpoint=True).astype(np.float64)
-    return draw_whole_numbers(rng, shape, dtype).astype(np.float64)
+    return draw_whole_numbers(rng, shape, "i8" if dtype in READ_AS_NUMBERS.values() else dtype).astype(np.float64)

@@ -21,7 +21,10 @@ from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
 from prism_explore.tune.runner.inputs import ALIGNMENT, InputRing, laid_out, random_inputs
 
-TOLERANCE = {"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7, "bool": 0.0, "i8": 2.0**-6, "u8": 2.0**-7}
+TOLERANCE = {
+    **{"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7, "bool": 0.0},
+    **{"i8": 2.0**-6, "u8": 2.0**-7, "w64": 0.0, "w32": 0.0},
+}
 """Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
 
 RANDOM = "random"

@@ -22,7 +22,7 @@ from tests.codegen.cpu.llvm.test_builder import call
 from tests.codegen.wider import WIDER
 from tests.session.test_session import QUICK, machine
 
-BYTES = ("i8", "u8")
+BYTES = ("i8", "u8", "w64", "w32")
 
 
 @pytest.mark.parametrize("dtype", BYTES)

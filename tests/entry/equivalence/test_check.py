@@ -464,3 +464,48 @@ def test_lookups_of_example_tensors_are_compared_for_all_sizes():
 
     assert found.outcome == "proved"
     assert px.check(lambda i, w: w[i] * 2, lambda i, w: w[i] * 3, inputs=given).outcome == "refuted"
+
+
+COUNTED = {"i": px.T("b", "n", dtype="i64"), "x": px.T("b", "n")}
+ROWS = {"i": px.T("b", "n", dtype="i32"), "w": px.T(10, 4)}
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "inputs", "outcome"),
+    [
+        (lambda i, x: torch.where(i == 0, 0.0, x), lambda i, x: x * (i != 0), COUNTED, "proved"),
+        (lambda i, x: torch.where(i == 0, 0.0, x), lambda i, x: x * (i != 1), COUNTED, "refuted"),
+        (lambda i, x: x * (i + 2), lambda i, x: x * i + 2 * x, COUNTED, "proved"),
+        (lambda i, x: x * (i + 2), lambda i, x: x * i + x, COUNTED, "refuted"),
+        (lambda i, x: x * i.T.float().T, lambda i, x: i * x, COUNTED, "proved"),
+        (lambda i, x: x + 0 * i, lambda i, x: 1 * x, COUNTED, "proved"),
+        (lambda i, w: w[i + 2] * 2, lambda i, w: (2 * w)[i + 2], ROWS, "proved"),
+        (lambda i, w: w[i + 2] * 2, lambda i, w: (2 * w)[i + 1], ROWS, "refuted"),
+        (
+            lambda i, w: w[i] * (i == 0)[..., None],
+            lambda i, w: torch.where((i != 0)[..., None], 0.0, w[i]),
+            ROWS,
+            "proved",
+        ),
+        (
+            lambda i, w: w[i] * (i == 0)[..., None],
+            lambda i, w: torch.where((i == 0)[..., None], 0.0, w[i]),
+            ROWS,
+            "refuted",
+        ),
+        (
+            lambda i, w: torch.sort(w, -1)[0][i] * (i == 0)[..., None],
+            lambda i, w: torch.where((i == 0)[..., None], torch.sort(w, -1)[0][i], 0.0),
+            ROWS,
+            "proved",
+        ),
+        # equal, but only because the position and the number are one integer, which proofs do not know
+        (lambda i, w: torch.where((i == 0)[..., None], w[0], w[i]), lambda i, w: w[i], ROWS, "unknown"),
+    ],
+)
+def test_integers_are_positions_and_numbers(f, g, inputs, outcome):
+    found = px.check(f, g, inputs=inputs)
+
+    assert found.outcome == outcome
+    if outcome == "proved" and inputs is COUNTED:
+        assert "each integer that is read as a number is between -1048576 and 1048576" in " ".join(str(found).split())

@@ -69,6 +69,8 @@ STORED: dict[DType, ir.Type] = {
     "bool": I8,
     "i8": I8,
     "u8": I8,
+    "w64": I64,
+    "w32": I32,
     "i64": I64,
     "i32": I32,
 }
@@ -296,7 +298,7 @@ class FunctionBuilder:
                 return self.llvm.bitcast(self.llvm.shl(bits, _constant_like(bits, 16)), _with_element(value, F32))
             case "bool" | "u8":
                 return self.llvm.uitofp(value, _with_element(value, F32))
-            case "i8":
+            case "i8" | "w64" | "w32":
                 return self.llvm.sitofp(value, _with_element(value, F32))
             case _:
                 return value
@@ -316,8 +318,8 @@ class FunctionBuilder:
                 return self.llvm.trunc(upper, _with_element(value, I16))
             case "bool" | "u8":
                 return self.llvm.fptoui(value, _with_element(value, I8))
-            case "i8":
-                return self.llvm.fptosi(value, _with_element(value, I8))
+            case "i8" | "w64" | "w32":
+                return self.llvm.fptosi(value, _with_element(value, STORED[dtype]))
             case _:
                 return value
 
