@@ -61,7 +61,7 @@ from prism_explore.support.huge_pages import move_to_huge_pages
 from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.database import machine_name
-from prism_explore.tune.runner.torch_code import torch_compiled
+from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, torch_compiled
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
 
@@ -374,7 +374,10 @@ class TorchCompiler:
         question = race_question(graph_text(original.graph), kernels, self._machine, package_versions())
         race = files.find_race(question, tuple(ways))
         if race is None:
-            race = race_whole(original, examples, {name: way() for name, way in ways.items()}, seed=self.seed)
+            race = compiled_for_this_cpu(
+                lambda: race_whole(original, examples, {name: way() for name, way in ways.items()}, seed=self.seed),
+                lambda race: race.note,
+            )
             if not isinstance(compiled(), _FailedCompiler):  # it may be there at the next build
                 files.store_race(question, race)
         return _at_these_sizes(ways[race.winner](), lambda: _working(compiled(), original), original.graph), race
@@ -476,6 +479,12 @@ class _FailedCompiler:
 
 def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
     """The graph compiled by the default compiler, or a function that raises why it is not."""
+    return compiled_for_this_cpu(
+        lambda: _tried_inductor(module, examples), lambda f: str(f.failure) if isinstance(f, _FailedCompiler) else ""
+    )
+
+
+def _tried_inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
     from torch._dynamo import lookup_backend
 
     try:

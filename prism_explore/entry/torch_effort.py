@@ -50,11 +50,12 @@ class Effort:
         Args:
             full: that of the largest regions.
         """
+        full = replace(full, early_trial=False)
         if self.scale == 1.0:
             return full
         trials, patience = (round(n * self.scale) for n in (full.trials, full.patience))
-        seconds = max(full.seconds * self.scale, min(1.0, full.seconds))
-        return replace(full, trials=max(min(2, full.trials), trials), patience=max(1, patience), seconds=seconds)
+        trials, seconds = max(min(1, full.trials), trials), full.seconds * self.scale
+        return replace(full, trials=trials, patience=max(1, patience), seconds=seconds)
 
     def space(self, program: TensorProgram) -> Space:
         """The search space: that of the program, with fewer partial sGraphs and less time.

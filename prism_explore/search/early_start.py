@@ -3,6 +3,8 @@
 A search that runs to its end will need both, and each takes seconds to start. They do not touch the journal, so the
 events are the same without them. While a kernel is timed, the worker with the baselines is stopped. With two cores it
 starts after the first timing: before that, the search and the first worker need both.
+
+Where no baseline is compiled, preparing them takes a tenth of a second, and one worker does both.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ class EarlyStart:
     bench: Worker
     """Times kernels."""
     baselines: BaselineWorker | None
-    """None where there is no torch code."""
+    """None where there is no torch code. Its worker is the bench where no baseline is compiled."""
     waits: bool
     """Whether the baselines start after the first timing."""
     rests: bool = True
@@ -45,13 +47,18 @@ class EarlyStart:
             return
         self.rests = False
         self.bench.start()
-        if self.baselines is not None and self.waits:
+        if self._other is not None and self.waits:
             fork_server.hold()
-        elif self.baselines is not None:
-            self.baselines.start()
+        elif self._other is not None:
+            self._other.start()
+
+    @property
+    def _other(self) -> BaselineWorker | None:
+        """The worker with the baselines, where it is another one."""
+        return self.baselines if self.baselines is not None and self.baselines.worker is not self.bench else None
 
     def _release(self) -> None:
-        if self.baselines is not None and self.waits:
+        if self._other is not None and self.waits:
             fork_server.release()
 
     def rest(self) -> None:
@@ -63,13 +70,14 @@ class EarlyStart:
             self.baselines.rest()
 
     def before_the_race(self) -> BaselineWorker | None:
-        """The worker with the baselines; the process of the bench ends.
+        """The worker with the baselines; if the bench is another process, it ends.
 
         Both fill memory with copies of the inputs, the second one in the race.
         """
         self.rests = False
         self._release()
-        self.bench.close()
+        if self._other is not None:
+            self.bench.close()
         return self.baselines
 
     def close(self) -> None:
@@ -126,6 +134,10 @@ def start_early(
     rivals = None
     if reference is not None:
         rivals = baseline_worker(reference, program, shapes, target, baselines=baselines, seed=seed, stop=stop)
+        if not rivals.compiles:
+            early = EarlyStart(rivals.worker, rivals, waits=False)
+            early.start()
+            return early
 
     @contextlib.contextmanager
     def without_rivals() -> Generator[None]:

@@ -319,6 +319,8 @@ def _is_first_trial_due(task: Task, journal: Journal, progress: Progress) -> boo
     if journal.next_saved is not None:
         is_tuning = isinstance(journal.next_saved, FloatsAssessed | CandidateBounded | ParametersProposed)
         return is_tuning and not _is_enumerated(journal)
+    if not task.budget.early_trial:
+        return False
     is_long = len(journal) >= FIRST_TRIAL_AT and len(progress.proved) > progress.proved_at_first_trial
     if not is_long or sum(phase_of(event) is not None for event in journal.events) < FIRST_TRIAL_AT:
         return False

@@ -50,7 +50,7 @@ class Budget:
     """
 
     trials: int = 60
-    """Largest number of kernels that are tried. A long search times one more, before its end."""
+    """Largest number of kernels that are tried. A long search times one more before its end; see `early_trial`."""
     seconds: float = 60.0
     """For trials; the play-off after them takes about 3 s more."""
     patience: int = 6
@@ -66,6 +66,8 @@ class Budget:
     """Trials that are proposed before the outcome of any of them is known, so that an executor's workers can run them
     in parallel. Such a batch is completed even if `seconds` are over. With more at once, each proposal uses fewer
     outcomes."""
+    early_trial: bool = True
+    """Whether a long search times its first kernel before it has ended, so that there is an answer to look at."""
 
     def __post_init__(self) -> None:
         strategy_of(self.strategy, 0)

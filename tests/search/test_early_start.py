@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import prism_explore as px
-from prism_explore.events.fastest import COMPILED, EAGER, NOT_WAITED_FOR, OURS
+from prism_explore.events.fastest import COMPILED, EAGER, NOT_WAITED_FOR, OURS, ROOFLINE
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, TrialMeasured, TuningEnded
 from prism_explore.frontend import trace
@@ -32,7 +32,7 @@ INPUTS = {"x": px.T("b", 64), "g": px.T(64), "w": px.T(64, 32)}
 
 def session(code: Any = rmsnorm_linear, **more: Any) -> Session:
     options: dict[str, Any] = {"target": machine(), "at": {"b": 4}, "budget": px.Budget(trials=3, seconds=8.0)}
-    return px.Session(code, inputs=INPUTS, baselines=(EAGER, COMPILED), **{**options, **more})
+    return px.Session(code, inputs=INPUTS, **{"baselines": (EAGER, COMPILED), **options, **more})
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_on_two_cores_the_rivals_start_after_the_first_timing_and_import_nothing
         {"b": 4},
         machine().replace(cores=cores),
         traced,
-        baselines=(EAGER,),
+        baselines=(EAGER, COMPILED),
         seed=0,
         stop=lambda: False,
     )
@@ -119,6 +119,23 @@ def test_on_two_cores_the_rivals_start_after_the_first_timing_and_import_nothing
         assert ["bench", "rivals", "time", "rivals"] == calls  # a second start does nothing
     else:
         assert ["bench", "hold", "time", "rivals", "release"] == calls
+
+
+def test_one_process_times_kernels_and_the_baselines_where_none_of_these_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[int | None, str]] = []
+    exchange = Worker._exchange
+    monkeypatch.setattr(
+        Worker, "_exchange", lambda self, m, limit: asked.append((self.pid, str(m["do"]))) or exchange(self, m, limit)
+    )
+    with session(cache=False, baselines=(EAGER,), budget=px.Budget(trials=1)) as sess:
+        sess.run()
+        rows = [e for e in sess.journal.events if isinstance(e, BaselineMeasured)]
+
+    assert 1 == len({pid for pid, _ in asked})
+    assert ["start", "check", "time"] == list(dict.fromkeys(did for _, did in asked))[:3]
+    assert {OURS, EAGER, ROOFLINE} == {row.name for row in rows if row.samples}
 
 
 def test_what_workers_need_is_imported_while_the_program_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:

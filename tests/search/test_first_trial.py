@@ -79,6 +79,13 @@ def test_a_search_that_ends_before_times_none(monkeypatch: pytest.MonkeyPatch) -
     assert places(sess, SpaceCounted)[-1] < places(sess, TrialMeasured)[0]
 
 
+def test_a_search_that_nobody_watches_times_none_before_its_end() -> None:
+    with session(budget=px.Budget(trials=1, early_trial=False)) as sess:
+        sess.run()
+    assert 1 == len(places(sess, TrialMeasured))
+    assert places(sess, SpaceCounted)[-1] < places(sess, TrialMeasured)[0]
+
+
 def test_a_search_that_may_try_nothing_times_none() -> None:
     with session(budget=px.Budget(trials=0)) as sess:
         sess.run()

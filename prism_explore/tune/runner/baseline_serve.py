@@ -9,8 +9,8 @@ arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from math import ceil
 from pathlib import Path
 from types import FunctionType
@@ -26,7 +26,7 @@ from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner.backend import import_named
 from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
-from prism_explore.tune.runner.torch_code import torch_compiled
+from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, torch_compiled
 
 MOST_FROZEN = 48
 """Freezing compiles once per copy of the weights, about a second each. A longer ring uses these copies in turn."""
@@ -37,9 +37,6 @@ FROZEN_COLD_SHARE = 0.5
 CEILING_PREFIX = "ceiling: "
 FMA_KEY = f"{CEILING_PREFIX}multiply-add"
 """The key of the arithmetic ceiling; the others are read patterns."""
-
-_COMPILER_FAILED = "CppCompileError"
-"""Torch's error where the C++ compiler fails."""
 
 _DEVICE_READ = "a sum over all bytes"
 
@@ -66,42 +63,7 @@ def prepare_baseline(bench: LocalBench, request: Mapping[str, Any]) -> CheckPass
     if maker or key in (EAGER, LIBRARY):
         return prepare()
     with _without_precompiled_headers() if key == COMPILED else nullcontext():
-        return compiled_for_this_cpu(prepare)
-
-
-def compiled_for_this_cpu(compiles: Callable[[], CheckPassed | Failure]) -> CheckPassed | Failure:
-    """Compile for the vector extensions of the CPU; where the C++ compiler fails, for those that torch finds by trying.
-
-    Torch tries each of them, and each of their parts such as bfloat16, with the C++ compiler. On a machine with AVX-512
-    and AMX that takes 15 CPU s, the kernel itself 3 s. The code is the same unless the compiler is older than the CPU.
-    """
-    import torch._inductor.config as config
-    from torch._inductor import cpu_vec_isa
-
-    if config.cpp.vec_isa_ok is not None:  # the user's choice
-        return compiles()
-    with config.patch({"cpp.vec_isa_ok": True}), _without_trials(cpu_vec_isa.VecISA):
-        found = compiles()
-    if isinstance(found, Failure) and _COMPILER_FAILED in found.reason:
-        for isa in cpu_vec_isa.supported_vec_isa_list:  # they remember what was assumed
-            for name in dir(type(isa)):
-                getattr(getattr(type(isa), name), "cache_clear", lambda: None)()
-            for part in [name for name in vars(isa) if name.startswith("_is_")]:
-                delattr(isa, part)
-        cpu_vec_isa.valid_vec_isa_list.cache_clear()
-        return compiles()
-    return found
-
-
-@contextmanager
-def _without_trials(vector_extension: Any) -> Generator[None]:
-    """Torch's class of vector extensions assumes within the block that the C++ compiler knows them."""
-    tries = vector_extension.check_build
-    vector_extension.check_build = lambda *_: True
-    try:
-        yield
-    finally:
-        vector_extension.check_build = tries
+        return compiled_for_this_cpu(prepare, lambda found: found.reason if isinstance(found, Failure) else "")
 
 
 def _without_precompiled_headers() -> AbstractContextManager[Any]:

@@ -83,8 +83,13 @@ class BaselineWorker:
             seed=seed,
             stop=lambda: stop() or self._is_closed or (self._may_be_late and time.monotonic() > self._deadline_s),
             imports=slow_imports(codes),
-            fill=False,
+            fill=not self.compiles,  # it takes cores from a compiler
         )
+
+    @property
+    def compiles(self) -> bool:
+        """Whether torch compiles any of the baselines."""
+        return any(baseline.compiles for baseline in self._codes)
 
     def __enter__(self) -> BaselineWorker:
         return self

@@ -34,8 +34,10 @@ from prism_explore.tune.runner.baseline_worker import BaselineWorker, Code
 from prism_explore.tune.runner.bench import Failure, Samples, no_samples
 from prism_explore.tune.runner.worker import Worker
 
+FIRST_ROUNDS = 3
+"""After these rounds only the fastest pattern of reading is timed."""
 ROUNDS_PER_REQUEST = 8
-"""The worker times this many rounds per request, so that its time limit detects a hanging kernel."""
+"""The worker times at most this many rounds per request, so that its time limit detects a hanging kernel."""
 
 CEILINGS_LIMIT_S = 60.0
 
@@ -209,7 +211,8 @@ def _time(worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[st
     """Time these keys; of the `readers` among them, only the fastest of the first request is timed to the end."""
     samples = no_samples(keys)
     while len(samples.waits) < rounds:
-        found = worker.time(keys, min(ROUNDS_PER_REQUEST, rounds - len(samples.waits)))
+        done = len(samples.waits)
+        found = worker.time(keys, min(FIRST_ROUNDS if readers and not done else ROUNDS_PER_REQUEST, rounds - done))
         if isinstance(found, Failure):
             return found
         samples = samples.extended(found)

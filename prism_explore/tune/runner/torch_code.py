@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,51 @@ def torch_compiled(code: Callable[..., Any]) -> Callable[..., Any]:
     import torch
 
     return torch.compile(code, dynamic=False)
+
+
+T = TypeVar("T")
+
+_COMPILER_FAILED = "CppCompileError"
+"""Torch's error where the C++ compiler fails."""
+
+
+def compiled_for_this_cpu(compiles: Callable[[], T], failure_of: Callable[[T], str]) -> T:
+    """Compile for the vector extensions of the CPU; where the C++ compiler fails, for those that torch finds by trying.
+
+    Torch tries each of them, and each of their parts such as bfloat16, with the C++ compiler. On a machine with AVX-512
+    and AMX that takes 15 CPU s, the kernel itself 3 s. The code is the same unless the compiler is older than the CPU.
+    What is assumed here is forgotten at the end, so that code which others compile is compiled as ever.
+
+    Args:
+        compiles: with torch's default compiler; called again without assumptions where the C++ compiler fails.
+        failure_of: the message of a result that says that it failed, else an empty string.
+    """
+    import torch._inductor.config as config
+
+    if config.cpp.vec_isa_ok is not None:  # the user's choice
+        return compiles()
+    with config.patch({"cpp.vec_isa_ok": True}), _without_trials():
+        found = compiles()
+    return compiles() if _COMPILER_FAILED in failure_of(found) else found
+
+
+@contextmanager
+def _without_trials() -> Generator[None]:
+    """Torch assumes within the block that the C++ compiler knows all vector extensions."""
+    from torch._inductor import cpu_vec_isa
+
+    tries = cpu_vec_isa.VecISA.check_build
+    cpu_vec_isa.VecISA.check_build = lambda *_: True
+    try:
+        yield
+    finally:
+        cpu_vec_isa.VecISA.check_build = tries
+        for isa in cpu_vec_isa.supported_vec_isa_list:  # they remember what was assumed
+            for name in dir(type(isa)):
+                getattr(getattr(type(isa), name), "cache_clear", lambda: None)()
+            for part in [name for name in vars(isa) if name.startswith("_is_")]:
+                delattr(isa, part)
+        cpu_vec_isa.valid_vec_isa_list.cache_clear()
 
 
 def on_program_inputs(traced: Traced) -> Callable[..., Any]:
