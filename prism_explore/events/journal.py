@@ -116,7 +116,7 @@ class Journal:
 
     @classmethod
     def load(cls, path: str | Path) -> Journal:
-        """The journal that `save` wrote; `read_manifest` returns the manifest.
+        """The journal that `save` wrote; `read_events` returns the manifest, too.
 
         Raises:
             JournalVersionError: the file is no saved search, is damaged, or has a version that this code does not read.
@@ -157,22 +157,26 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class StoredEvents:
-    """The events of a saved search as lines of text."""
+    """A file of a saved search that was read once: its manifest, and its events as lines of text."""
 
     path: str | Path
+    manifest: Mapping[str, Any]
     text: str
     is_cut: bool
     """Whether the last event of an autosaved file was incomplete, and dropped."""
 
 
 def read_events(path: str | Path) -> StoredEvents:
-    """The events that `Journal.save` wrote, for `Journal.parse`; the checksums of the file are right.
+    """What `Journal.save` wrote, for `Journal.parse`; the checksums of the file are right.
 
     Raises:
         JournalVersionError: the file is no saved search, is damaged, or has a version that this code does not read.
     """
-    _, text, is_cut = _read(path)
-    return StoredEvents(path, text, is_cut)
+    if is_event_stream(path):
+        found = read_event_stream(path, FORMAT)
+        return StoredEvents(path, found.manifest, "\n".join(found.lines), found.is_cut)
+    manifest, (text,) = read_archive(path, FORMAT, (_EVENTS,))
+    return StoredEvents(path, manifest, text, False)
 
 
 def _batches(text: str) -> Iterator[list[str]]:
@@ -203,15 +207,6 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     if is_event_stream(path):
         return dict(read_event_stream(path, FORMAT).manifest)
     return read_archive(path, FORMAT, ())[0]
-
-
-def _read(path: str | Path) -> tuple[Mapping[str, Any], str, bool]:
-    """The manifest and the events of a saved or autosaved search as lines, and whether a last line was cut off."""
-    if is_event_stream(path):
-        found = read_event_stream(path, FORMAT)
-        return found.manifest, "\n".join(found.lines), found.is_cut
-    manifest, (text,) = read_archive(path, FORMAT, (_EVENTS,))
-    return manifest, text, False
 
 
 def line_of(entry: Entry) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, cast
 from prism_explore.codegen import emit
 from prism_explore.errors import JournalVersionError, PrismError, ShapeError
 from prism_explore.events.fastest import LIBRARY
-from prism_explore.events.journal import LONGEST_S, Journal, read_manifest
+from prism_explore.events.journal import LONGEST_S, Journal, StoredEvents, read_events
 from prism_explore.events.kinds import BaselineMeasured, CertificateReplayed, Event, RivalTimed
 from prism_explore.frontend import Traced
 from prism_explore.ir.dims import Dim, Monomial, dim
@@ -86,22 +86,23 @@ def manifest_of(task: Task) -> dict[str, Any]:
 
 
 def read_search(path: str | Path, reference: Traced | None = None) -> tuple[Task, Journal]:
-    """The task of a saved search, see `read_task`, and its journal."""
-    return read_task(path, reference), Journal.load(path)
+    """The task of a saved search, see `task_of`, and its journal."""
+    stored = read_events(path)
+    return task_of(stored, reference), Journal.parse(stored)
 
 
-def read_task(path: str | Path, reference: Traced | None = None) -> Task:
+def task_of(stored: StoredEvents, reference: Traced | None = None) -> Task:
     """The task of a saved search, without its library call.
 
     Args:
-        path: what `Session.save` wrote.
+        stored: what `Session.save` wrote.
         reference: the torch code of the first session, as a baseline.
 
     Raises:
-        JournalVersionError: no saved search, damaged, by other versions, or without its task.
+        JournalVersionError: damaged, by other versions, or without its task.
         ShapeError: the torch code computes another program.
     """
-    plain = read_manifest(path).get("task")
+    path, plain = stored.path, stored.manifest.get("task")
     if plain is None:
         raise JournalVersionError(
             f"{path} has the events of a search but not its task: px.load can show it, but it cannot be continued"

@@ -16,7 +16,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.claim import shown_claim
 from prism_explore.events.event_stream import is_event_stream
 from prism_explore.events.format import fork_text
-from prism_explore.events.journal import Journal, read_manifest
+from prism_explore.events.journal import Journal, read_events
 from prism_explore.events.kinds import (
     Bookmarked,
     CandidateInstantiated,
@@ -446,7 +446,8 @@ def open_record(path: str | Path) -> Record:
     Raises:
         JournalVersionError: not a saved search, damaged, or of a version that this code does not read.
     """
-    record = Record(Journal.load(path), read_manifest(path))
+    stored = read_events(path)
+    record = Record(Journal.parse(stored), stored.manifest)
     offer_to_continue(record)
     lease_for(record)
     return record

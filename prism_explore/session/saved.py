@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_explore.diagnose.compare_runs import Run, RunComparison
-from prism_explore.events.journal import Journal, read_manifest
+from prism_explore.events.journal import Journal, read_events
 from prism_explore.session.autosave import is_notebook
 from prism_explore.session.comparison import compare
 from prism_explore.session.record import Record, offer_to_continue
@@ -25,7 +25,8 @@ class SavedSearch(Record):
     """A search as it was saved. It shows everything; `fork` continues it."""
 
     def __init__(self, path: str | Path) -> None:
-        super().__init__(Journal.load(path), read_manifest(path))
+        stored = read_events(path)
+        super().__init__(Journal.parse(stored), stored.manifest)
         self.path = Path(path)
         self._lease = lease_for(self)
         self._read_ahead: Future[Folds] | None = None

@@ -31,7 +31,7 @@ from prism_explore.frontend import Traced
 from prism_explore.runtime.saved_kernel import DAMAGED
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import code_digest, digest_of
-from prism_explore.session.persistence import manifest_of, read_task, task_to_plain
+from prism_explore.session.persistence import manifest_of, task_of, task_to_plain
 from prism_explore.session.small_files import SUFFIXES
 from prism_explore.session.stored_answer import StoredAnswer, answer_from_plain, answer_to_plain
 from prism_explore.support.thread_env import AT_IMPORT
@@ -171,13 +171,13 @@ class SearchCache:
         try:
             if not path.is_file():
                 return None
-            stored, manifest = read_task(path), read_manifest(path)
-            answer = _answer_in(manifest, task)
+            stored = read_events(path)
+            answer = _answer_in(stored.manifest, task)
             found = FoundSearch(
-                replace(task, target=stored.target),
+                replace(task, target=task_of(stored).target),
                 answer,
-                read_events(path),
-                str(manifest.get(_STORED, "")),
+                stored,
+                str(stored.manifest.get(_STORED, "")),
                 lambda why: self.set_aside(path, why),
             )
             if answer is None:
