@@ -8,6 +8,7 @@ import gc
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -33,6 +34,9 @@ ALL_SERIAL = re.compile(r"^pytestmark = .*mark\.serial", re.MULTILINE)
 
 MOST_CACHE_BYTES = 32 << 20
 """The largest last-level cache that tests assume."""
+
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+"""jsonschema, which nbformat imports, does without it; to import it compiles a grammar, which takes seconds."""
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NO_BROWSER = f"no browser ({', '.join(BROWSERS)}): on Debian, apt-get install chromium"
@@ -121,6 +125,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if none_here else None
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Leave the garbage collector off while all modules are imported: nearly nothing of them is garbage."""
+    gc.disable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Select one phase of the run, and start with the files that hold slow tests, so that no worker ends late."""
     phase = config.getoption("--phase")
@@ -140,6 +150,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture
