@@ -45,6 +45,7 @@ from prism_explore.ir.tensors import (
     DTYPE_OF_NAME,
     FLOATS,
     INTEGERS,
+    LARGEST_READ,
     NAMES,
     READ_AS_NUMBERS,
     WHOLE_NUMBERS,
@@ -585,7 +586,12 @@ class Translation:
             return value
         integers = self.integers(value)
         if integers is not None:
-            return self._integers_reshaped(integers, tuple(dims))
+            merged = self._integers_reshaped(integers, tuple(dims))
+            return (
+                self.build.add(Reshape(tuple(dims)), self._number(integers), line=self.line)
+                if merged is None
+                else merged
+            )
         match value:
             case ComplexPair():
                 return self._both_seen(value, lambda part: self.reshaped(part, dims))
@@ -693,7 +699,8 @@ class Translation:
         """The sizes of some dims of an integer argument."""
         return tuple(self._sources[integers.placeholder][1].dims[d] for d in group)
 
-    def _integers_reshaped(self, x: Integers, dims: tuple[Dim, ...]) -> Integers:
+    def _integers_reshaped(self, x: Integers, dims: tuple[Dim, ...]) -> Integers | None:
+        """Integers with dims merged; None where one is split."""
         left = [(group, size) for group, size in zip(x.groups, x.dims, strict=True) if not size.is_one]
         groups: list[tuple[int, ...]] = []
         for size in dims:
@@ -707,7 +714,7 @@ class Translation:
                 break
             groups.append(group)
         if left or len(groups) < len(dims):
-            raise self.unsupported("integers in other dims", "dims of integers can be merged, not split")
+            return None
         return replace(x, groups=tuple(groups), dims=dims)
 
     def _position_of(self, view: View) -> int:
@@ -746,6 +753,7 @@ class Translation:
                 places = self.build.scalar(
                     "add", self.build.add(Scan("cumsum", 0), ones, line=self.line), -1, self.line
                 )
+                self.known_ranges[places] = (0.0, float((size.constant or LARGEST_READ) - 1))
                 places = places if step == 1 else self.build.scalar("mul", places, step, self.line)
                 shape = (size, *(ONE for _ in ramp.dims[d + 1 :]))
                 terms.append(self.at(self.reshaped(places, shape)))

@@ -18,7 +18,7 @@ from math import isinf
 from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
-from prism_explore.frontend.aten.constants import known_constant
+from prism_explore.frontend.aten.constants import MaskedConstant, known_constant
 from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
@@ -199,7 +199,7 @@ class _Reader(Translation):
 
     def _is_computed_integer(self, node: Any) -> bool:
         is_call = node.op == "call_function" and hasattr(node.target, "_schema") and node not in self.opaque
-        return is_call and is_integer(node) and isinstance(self.value_of(node), int)
+        return is_call and is_integer(node) and isinstance(self.value_of(node), int | MaskedConstant)
 
     def check_is_function(self, node: Any) -> None:
         """Check that torch may compute a node as an opaque call.

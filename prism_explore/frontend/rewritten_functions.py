@@ -95,6 +95,18 @@ def _scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = 
     return torch.where(_bits(index.squeeze(along), count).movedim(-1, along), written, input)
 
 
+def _bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+    """The number of boundaries before each element; all are before what is no number."""
+    import torch
+
+    if not isinstance(input, torch.Tensor) or not input.is_floating_point() or boundaries.dim() != 1:
+        return NotImplemented
+    wide = input[..., None]
+    after = boundaries > wide if right else boundaries >= wide
+    count = (~after).sum(-1)
+    return count.int() if out_int32 else count
+
+
 def _nll_loss(
     input: Any,
     target: Any,
@@ -176,6 +188,7 @@ def rewritten_functions() -> Any:
         torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
         torch.nn.functional.one_hot: _one_hot,
         torch.nn.functional.embedding_bag: _embedding_bag,
+        torch.bucketize: _bucketize,
         torch.scatter: _scatter,
         torch.Tensor.scatter: _scatter,
         torch.nn.functional.nll_loss: _nll_loss,

@@ -153,6 +153,8 @@ def _embedding(t: Translation, table: Any, index: Any, *_: Any, **__: Any) -> Va
 
 
 def _index_select(t: Translation, x: Any, d: Any, index: Any) -> Value:
+    if not t.dims(x):  # of a number, which the only position is
+        return t.value(x)
     return _at_positions(t, x, t.axis(x, d), index)
 
 

@@ -71,6 +71,10 @@ def _range(node: Node, of: Sequence[Range], operands: Sequence[TensorType], own:
             return (0.0, 1.0)
         case Unary("neg"):
             return -of[0][1], -of[0][0]
+        case Unary("relu"):
+            return max(of[0][0], 0.0), max(of[0][1], 0.0)
+        case Unary("sign"):
+            return -1.0, 1.0
         case Unary("abs"):
             return max(of[0][0], -of[0][1], 0.0), max(-of[0][0], of[0][1])
         case Scalar("add", value):

@@ -163,6 +163,17 @@ FURTHER_CASES = {
         lambda x, i: torch.take_along_dim(input=x, indices=i[..., None], dim=1) * x + x.take_along_dim(i[..., None], 2),
         ("b 4 6", "i64 b 4"),
     ),
+    "buckets, of which values at a boundary are in either": (
+        lambda x: (
+            torch.bucketize(x.round(), torch.arange(-2.0, 3.0)) * x
+            + torch.bucketize(x, torch.tensor([-0.5, 0.25, 0.5]), right=True, out_int32=True)
+        ),
+        ("f32 4 6",),
+    ),
+    "a number at its only position": (
+        lambda x, i: x.sum().index_select(0, i * 0) + x,
+        ("f32 4 6", "i64 1"),
+    ),
     "one write per row": (
         lambda x, i: x.scatter(1, i[:, None], 0.9) * torch.scatter(x, -2, i[:, None], x[:, 1:2]),
         ("f32 b 4 6", "i64 b 6"),

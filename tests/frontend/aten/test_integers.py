@@ -66,6 +66,16 @@ WHOLE = {
         ids(-9, 9, 2, 7),
         floats(2, 7),
     ),
+    "a dim that is split, and signs": (
+        lambda i, x: x.view(2, 7, 1) * i.view(2, 7, 1) + torch.relu(i).sign()[..., None],
+        ids(-9, 9, 2, 7),
+        floats(2, 7),
+    ),
+    "distances from positions": (
+        lambda i, x: x.masked_fill(torch.arange(7) - i[:, :1] > 2, -1e9),
+        ids(-9, 9, 2, 7),
+        floats(2, 7),
+    ),
     "the largest": (lambda i, x: x * i.amax(-1, keepdim=True), ids(-9, 9, 2, 7), floats(2, 7)),
     "a lookup of the next row": (lambda i, w: w[i + 2] * 2, ids(0, 8, 3, 5), floats(10, 4)),
     "a lookup along another dim": (lambda i, w: w[:, i + 1].exp(), ids(0, 3, 2, 2), floats(3, 4, 2)),
@@ -136,6 +146,7 @@ COMPUTED = {
     "chosen": (lambda i, w: F.embedding(torch.where(i == 3, 0, i), w) * 2, ids(0, 9, 3, 5)),
     "split into two": (lambda i, w: w[i // 8] + w[i % 8], ids(0, 64, 6)),
     "counted": (lambda i, w: F.embedding((i != 1).int().cumsum(1) + 1, w) * 2, ids(0, 3, 3, 5)),
+    "a mask": (lambda i, w: w[(i > 4).long()] * 2, ids(0, 9, 3, 5)),
     "sliced, and masked": (lambda i, w: w[i[:, 1:]] * (i[:, 1:] != 0)[..., None], ids(0, 9, 3, 5)),
 }
 
