@@ -83,8 +83,10 @@ style-src 'unsafe-inline'; img-src data:">
   --jp-border-color2: #e0e0e0; --jp-ui-font-color0: #000000; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --jp-layout-color1: #111111; --jp-layout-color2: #212121;
   --jp-border-color2: #424242; --jp-ui-font-color0: #ffffff; }} }}
-body {{ margin: 0; padding: 8px; background: var(--jp-layout-color1); font-family: system-ui, sans-serif; }}
-#prism-here .prism-explore {{ height: calc(100vh - 40px); }}
+body {{ margin: 0; padding: 8px; box-sizing: border-box; height: 100vh; display: flex; flex-direction: column;
+  background: var(--jp-layout-color1); font-family: system-ui, sans-serif; }}
+#prism-here {{ flex: auto; min-height: 0; display: flex; flex-direction: column; }}
+#prism-here .prism-explore {{ flex: auto; }}
 #prism-here :is([data-panel=map] .pe-choices > button, td.pe-tools, \
   .pe-deleted, .pe-compare-form, .pe-bookmarkbox > button, .pe-bookmarks .pe-tool, \
 .pe-group:has(> [data-command])) {{ display: none; }}

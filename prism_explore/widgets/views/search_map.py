@@ -178,9 +178,10 @@ class _Icicle:
         parent = self.tree.nodes[names[0]].parent
         count = sum(self.family_counts[n] for n in names)
         families = f", {count_text(count, 'family', 'families')}" if count else ""
+        above = f"{parent} {self.tree.nodes[parent].operator or 'start'}" if parent else "the root"
         tip = (
             f"{len(names):,} nodes with {leaves:,} leaves{families} below them, each narrower than "
-            f"{MIN_BLOCK_PX:g} px: from {names[0]} to {names[-1]}\nzoom into {parent or 'the root'} to see them"
+            f"{MIN_BLOCK_PX:g} px: from {names[0]} to {names[-1]}\nzoom into {above} to see them"
         )
         nodes = f"{len(names):,} nodes"
         texts = _first_that_fits((f"{nodes}{families}", nodes, f"{len(names):,}"), x, wide, depth)

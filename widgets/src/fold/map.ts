@@ -199,12 +199,15 @@ class Icicle {
     return groupsOf(pruned, this.columns);
   }
 
+  /** What the event that expanded a node says of it; empty without such an event. */
+  private textOf(node: TreeNode, name: string): string {
+    return node.position < 0 ? "" : this.columns.field<string>("NodeExpanded", name).at(node.position);
+  }
+
   private node(node: TreeNode, x: number, w: number, depth: number): void {
     const { state, drawing } = this;
-    const text = (name: string) =>
-      node.position < 0 ? "" : this.columns.field<string>("NodeExpanded", name).at(node.position);
-    const [operator, expression] = [text("operator"), text("expression")];
-    const level = node.position < 0 ? "kernel" : text("level");
+    const [operator, expression] = [this.textOf(node, "operator"), this.textOf(node, "expression")];
+    const level = this.textOf(node, "level") || "kernel";
     const below = node.children.length + node.pruned.length + node.families.length;
     let kind = below > 0 || state.tree.finished ? "expanded" : "frontier";
     if (this.choices.get(node.id) === "rejected") kind = "pruned-user";
@@ -257,10 +260,11 @@ class Icicle {
     const parent = tree.node(first).parent;
     const text = familiesText(this.familyCounts, names);
     const families = text && `, ${text}`;
+    const above = parent ? `${parent} ${this.textOf(tree.node(parent), "operator") || "start"}` : "the root";
     const tip =
       `${commas(names.length)} nodes with ${commas(leaves)} leaves${families} below them, ` +
       `each narrower than ${min_block_px} px: ` +
-      `from ${first} to ${last}\nzoom into ${parent || "the root"} to see them`;
+      `from ${first} to ${last}\nzoom into ${above} to see them`;
     const nodes = `${commas(names.length)} nodes`;
     const options = [`${nodes}${families}`, nodes, commas(names.length)];
     this.items.push({
