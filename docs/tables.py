@@ -11,6 +11,7 @@ from prism_explore.floats.hostile_inputs import HOSTILE
 from prism_explore.floats.static_rules import FINDINGS
 from prism_explore.frontend.aten.table import ROWS as ATEN_ROWS
 from prism_explore.frontend.workloads import WORKLOADS
+from prism_explore.generate.canonical_order import DEFINITIONS
 from prism_explore.generate.pruning.rules import RULES
 from prism_explore.ir.elementwise import BINARY, COMPOSITE, REAL, UNARY, ElementwiseFunction, Interval
 from prism_explore.targets.cpus import ROWS as CPU_ROWS
@@ -84,6 +85,12 @@ def pruning_rules() -> str:
         listed = "\n".join(f"* **{label}**: {text.rstrip('.')}." for label, text in facts.items())
         parts.append(f"## {code(rule.name)}\n\n{plain(rule.sentence)}\n\n{listed}")
     return "\n\n".join(parts)
+
+
+def definitions() -> str:
+    """The definitions that the rule `dup.canonical` applies, as a table."""
+    rows = (f"| {code(row.name)} | {', '.join(map(code, row.equations))} |" for row in DEFINITIONS)
+    return "\n".join(("| name | definition |", "|---|---|", *rows))
 
 
 def axioms() -> str:
@@ -237,6 +244,7 @@ def _short(samples: Sequence[object]) -> list[str]:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "pruning-rules": pruning_rules,
+    "definitions": definitions,
     "axioms": axioms,
     "float-findings": float_findings,
     "hostile-inputs": hostile_inputs,

@@ -15,7 +15,7 @@ equal values equal numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -186,82 +186,57 @@ def _is_commutative(op: Op) -> bool:
 
 Key: TypeAlias = tuple[Op, Args]
 
+ACCUMULATED_SUM = "definition.accumulated_sum"
+RESCALED_SUM = "definition.rescaled_sum"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """One row of `DEFINITIONS`: an operator that others define; it is applied from left to right."""
+
+    name: str
+    """Used in `Space.rules_off`, as the names of pruning rules are."""
+    equations: tuple[str, ...]
+    """The definition in words of the graph text."""
+    types: tuple[type[Op], ...]
+    """Types of the outermost operator on the left."""
+    apply: Callable[[ExpressionNumbers, Op, Args], Key | None]
+    """The right side for an operator and its numbered operands; None if they are no left side."""
+
 
 class ExpressionNumbers:
-    """Numbers of expressions; expressions that are equal by renaming or by these definitions have the same number.
+    """Numbers of expressions; expressions that are equal by renaming or by definitions have the same number."""
 
-    Definitions are applied from left to right:
+    def __init__(self, off: Collection[str] = ()) -> None:
+        """Begin without expressions.
 
-        mul(x, x)                      square(x)
-        mul(x, recip(y))               div(x, y)
-        mul(x, rsqrt(y))               div(x, sqrt(y))
-        sqrt(mean(square(x), d))       rms(x, d), and the same for accumulators
-        accum(sum(x, d))               accum_sum(x, d)
-        sum(accum(x), d)               accum_sum(x, d)
-        accum_rescaled(sum(x, d), m)   accum_rescaled(x, m, d)
-        sum(accum_rescaled(x, m), d)   accum_rescaled(x, m, d)
-    """
-
-    def __init__(self) -> None:
+        Args:
+            off: names of rows of `DEFINITIONS` that are not applied.
+        """
         self._numbers: dict[Key, int] = {}
         self._keys: list[Key] = []
+        self._definitions: dict[type[Op], list[Definition]] = {}
+        for definition in DEFINITIONS:
+            if definition.name not in off:
+                for kind in definition.types:
+                    self._definitions.setdefault(kind, []).append(definition)
 
     def number(self, op: Op, args: Args) -> int:
         """The number of an operator applied to numbered expressions."""
         return self._intern(*self.by_definitions(op, args))
 
+    def key(self, number: int) -> Key:
+        """The operator and the operands that have a number."""
+        return self._keys[number]
+
     def by_definitions(self, op: Op, args: Args) -> Key:
         """The operator and its operands after the definitions are applied; operands that commute are sorted."""
-        match op:
-            case Binary("mul"):
-                a, b = sorted(args)
-                if a == b:
-                    return Unary("square"), (a,)
-                for x, y in ((a, b), (b, a)):
-                    match self._keys[y]:
-                        case Unary("recip"), inner:
-                            return Binary("div"), (x, inner[0])
-                        case Unary("rsqrt"), inner:
-                            return Binary("div"), (x, self.number(Unary("sqrt"), inner))
-                        case _:
-                            pass
-                return op, (a, b)
-            case Unary("sqrt"):
-                match self._keys[args[0]]:
-                    case (Reduce("mean", _) | Accumulate("mean", _)) as mean, (square,):
-                        match self._keys[square]:
-                            case Unary("square"), inner:
-                                along = mean.dim
-                                if isinstance(mean, Accumulate) or along is None:
-                                    return Accumulate("rms", along), inner
-                                return Reduce("rms", along), inner
-                            case _:
-                                pass
-                    case _:
-                        pass
-            case Accumulate("sum", None):
-                match self._keys[args[0]]:
-                    case Reduce("sum", along), inner:
-                        return Accumulate("sum", along), inner
-                    case _:
-                        pass
-            case AccumulateRescaled(None):
-                match self._keys[args[0]]:
-                    case Reduce("sum", along), inner:
-                        return AccumulateRescaled(along), (*inner, args[1])
-                    case _:
-                        pass
-            case Reduce("sum", along):
-                match self._keys[args[0]]:
-                    case Accumulate("sum", None), inner:
-                        return Accumulate("sum", along), inner
-                    case AccumulateRescaled(None), inner:
-                        return AccumulateRescaled(along), inner
-                    case _:
-                        pass
-            case _:
-                pass
-        return op, tuple(sorted(args)) if _is_commutative(op) else args
+        if _is_commutative(op):
+            args = tuple(sorted(args))
+        for definition in self._definitions.get(type(op), ()):
+            if (found := definition.apply(self, op, args)) is not None:
+                return found
+        return op, args
 
     def number_graph(self, graph: SGraph) -> tuple[int, ...]:
         """The numbers of a graph's results; graphs that differ only in naming have the same numbers."""
@@ -294,3 +269,95 @@ class ExpressionNumbers:
             found = self._numbers[key] = len(self._keys)
             self._keys.append(key)
         return found
+
+
+# ---------------------------------------------------------------- definitions of operators
+def _square(_: ExpressionNumbers, op: Op, args: Args) -> Key | None:
+    match op:
+        case Binary("mul") if args[0] == args[1]:
+            return Unary("square"), args[:1]
+        case _:
+            return None
+
+
+def _quotient(table: ExpressionNumbers, op: Op, args: Args) -> Key | None:
+    if op == Binary("mul"):
+        for x, y in (args, args[::-1]):
+            match table.key(y):
+                case Unary("recip"), inner:
+                    return Binary("div"), (x, inner[0])
+                case Unary("rsqrt"), inner:
+                    return Binary("div"), (x, table.number(Unary("sqrt"), inner))
+                case _:
+                    pass
+    return None
+
+
+def _root_mean_square(table: ExpressionNumbers, op: Op, args: Args) -> Key | None:
+    if op == Unary("sqrt"):
+        match table.key(args[0]):
+            case (Reduce("mean", _) | Accumulate("mean", _)) as mean, (square,):
+                match table.key(square):
+                    case Unary("square"), inner:
+                        along = mean.dim
+                        if isinstance(mean, Accumulate) or along is None:
+                            return Accumulate("rms", along), inner
+                        return Reduce("rms", along), inner
+                    case _:
+                        pass
+            case _:
+                pass
+    return None
+
+
+def _accumulated_sum(table: ExpressionNumbers, op: Op, args: Args) -> Key | None:
+    match op, table.key(args[0]):
+        case Accumulate("sum", None), (Reduce("sum", along), inner):
+            return Accumulate("sum", along), inner
+        case Reduce("sum", along), (Accumulate("sum", None), inner):
+            return Accumulate("sum", along), inner
+        case _:
+            return None
+
+
+def _rescaled_sum(table: ExpressionNumbers, op: Op, args: Args) -> Key | None:
+    match op, table.key(args[0]):
+        case AccumulateRescaled(None), (Reduce("sum", along), inner):
+            return AccumulateRescaled(along), (*inner, args[1])
+        case Reduce("sum", along), (AccumulateRescaled(None), inner):
+            return AccumulateRescaled(along), inner
+        case _:
+            return None
+
+
+DEFINITIONS: tuple[Definition, ...] = (
+    Definition("definition.square", ("mul(x, x) = square(x)",), (Binary,), _square),
+    Definition(
+        "definition.quotient",
+        ("mul(x, recip(y)) = div(x, y)", "mul(x, rsqrt(y)) = div(x, sqrt(y))"),
+        (Binary,),
+        _quotient,
+    ),
+    Definition(
+        "definition.rms",
+        ("sqrt(mean(square(x), d)) = rms(x, d)", "sqrt(accum_mean(square(x), d)) = accum_rms(x, d)"),
+        (Unary,),
+        _root_mean_square,
+    ),
+    Definition(
+        ACCUMULATED_SUM,
+        ("accum(sum(x, d)) = accum_sum(x, d)", "sum(accum(x), d) = accum_sum(x, d)"),
+        (Accumulate, Reduce),
+        _accumulated_sum,
+    ),
+    Definition(
+        RESCALED_SUM,
+        (
+            "accum_rescaled(sum(x, d), m) = accum_rescaled(x, m, d)",
+            "sum(accum_rescaled(x, m), d) = accum_rescaled(x, m, d)",
+        ),
+        (AccumulateRescaled, Reduce),
+        _rescaled_sum,
+    ),
+)
+"""The definitions of operators by others, in the order in which they are tried."""

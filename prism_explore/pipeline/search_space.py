@@ -189,7 +189,8 @@ class Space:
     """Budget: seconds for the enumeration, the same again for proofs, and again for float assessments; pauses and
     tuning do not count."""
     rules_off: frozenset[str] = frozenset()
-    """Names of pruning rules that are switched off, for ablations and audits."""
+    """Names of pruning rules, and of definitions that the rule `dup.canonical` applies, that are switched off, for
+    ablations and audits."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.grid_dims <= 3:

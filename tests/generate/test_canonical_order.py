@@ -5,13 +5,14 @@ from itertools import product
 import pytest
 
 from prism_explore.generate.canonical_order import (
+    DEFINITIONS,
     ExpressionNumbers,
     OperatorSet,
     ProgramCounter,
     UninterpretedOperator,
     rank,
 )
-from prism_explore.ir.ops import Accumulate, Binary, Input, Reduce, Unary
+from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Binary, Input, Reduce, Unary
 from prism_explore.ir.tensors import tensor
 from prism_explore.ir.text import parse
 
@@ -86,23 +87,43 @@ def test_the_largest_operand_index_decides_first():
     assert rank((0, 3), 0) > rank((2, 2), 9)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ((Binary("mul"), "x", "x"), (Unary("square"), "x")),
-        ((Binary("mul"), "x", (Unary("recip"), "y")), (Binary("div"), "x", "y")),
-        ((Binary("mul"), "x", (Unary("rsqrt"), "y")), (Binary("div"), "x", (Unary("sqrt"), "y"))),
-        ((Unary("sqrt"), (Reduce("mean", 1), (Unary("square"), "x"))), (Reduce("rms", 1), "x")),
-        ((Unary("sqrt"), (Accumulate("mean", 1), (Unary("square"), "x"))), (Accumulate("rms", 1), "x")),
-        ((Accumulate("sum"), (Reduce("sum", 1), "x")), (Accumulate("sum", 1), "x")),
-        ((Reduce("sum", 1), (Accumulate("sum"), "x")), (Accumulate("sum", 1), "x")),
-        ((Binary("add"), "x", "y"), (Binary("add"), "y", "x")),
-    ],
-)
-def test_what_a_definition_equates_has_one_number(one, other):
+EQUATED = [
+    ("definition.square", (Binary("mul"), "x", "x"), (Unary("square"), "x")),
+    ("definition.quotient", (Binary("mul"), "x", (Unary("recip"), "y")), (Binary("div"), "x", "y")),
+    ("definition.quotient", (Binary("mul"), (Unary("rsqrt"), "y"), "x"), (Binary("div"), "x", (Unary("sqrt"), "y"))),
+    ("definition.rms", (Unary("sqrt"), (Reduce("mean", 1), (Unary("square"), "x"))), (Reduce("rms", 1), "x")),
+    ("definition.rms", (Unary("sqrt"), (Accumulate("mean", 1), (Unary("square"), "x"))), (Accumulate("rms", 1), "x")),
+    ("definition.accumulated_sum", (Accumulate("sum"), (Reduce("sum", 1), "x")), (Accumulate("sum", 1), "x")),
+    ("definition.accumulated_sum", (Reduce("sum", 1), (Accumulate("sum"), "x")), (Accumulate("sum", 1), "x")),
+    (
+        "definition.rescaled_sum",
+        (AccumulateRescaled(), (Reduce("sum", 1), "x"), "y"),
+        (AccumulateRescaled(1), "x", "y"),
+    ),
+    (
+        "definition.rescaled_sum",
+        (Reduce("sum", 1), (AccumulateRescaled(), "x", "y")),
+        (AccumulateRescaled(1), "x", "y"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("definition", "one", "other"), EQUATED)
+def test_what_a_definition_equates_has_one_number_unless_it_is_off(definition, one, other):
+    others = {row.name for row in DEFINITIONS} - {definition}
+    for off, equal in (((), True), (others, True), ({definition}, False)):
+        table = ExpressionNumbers(off)
+        assert (number(table, one) == number(table, other)) == equal
+
+
+def test_each_definition_is_tried():
+    assert {row.name for row in DEFINITIONS} == {name for name, _, _ in EQUATED}
+
+
+def test_operands_that_commute_are_sorted():
     table = ExpressionNumbers()
 
-    assert number(table, one) == number(table, other)
+    assert number(table, (Binary("add"), "x", "y")) == number(table, (Binary("add"), "y", "x"))
 
 
 @pytest.mark.parametrize(

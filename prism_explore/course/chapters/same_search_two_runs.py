@@ -23,32 +23,32 @@ OFF = ("dup.canonical", "expr.apart", "limit.accumulators")
 
 
 @lru_cache(8)
-def run_without(rule: str = "") -> Session:
+def run_without(*off: str) -> Session:
     """A search with proofs and without timing, which has ended.
 
     Args:
-        rule: the name of a rule that is off; empty for none.
+        off: names of rules and definitions that are off.
     """
-    space = replace(SPACE, rules_off=frozenset((rule,)) if rule else frozenset[str]())
+    space = replace(SPACE, rules_off=frozenset(off))
     sess = Session(PROGRAM, target="h100", at={"b": 4}, space=space, budget=Budget(trials=0), cache=False)
     sess.run()
     sess.close()
     return sess
 
 
-def events_of(rule: str = "") -> tuple[Event, ...]:
+def events_of(*off: str) -> tuple[Event, ...]:
     """The events of `run_without`."""
-    return tuple(run_without(rule).journal.events)
+    return tuple(run_without(*off).journal.events)
 
 
-def expanded(rule: str = "") -> int:
+def expanded(*off: str) -> int:
     """The number of partial graphs that a run kept."""
-    return sum(isinstance(event, NodeExpanded) for event in events_of(rule))
+    return sum(isinstance(event, NodeExpanded) for event in events_of(*off))
 
 
-def prunings(rule: str = "") -> Mapping[str, int]:
+def prunings(*off: str) -> Mapping[str, int]:
     """How many subtrees each rule pruned in a run."""
-    return Counter(event.reason.rule for event in events_of(rule) if isinstance(event, RegionPruned))
+    return Counter(event.reason.rule for event in events_of(*off) if isinstance(event, RegionPruned))
 
 
 MYSTERY: Mapping[str, str] = {"X": "expr.apart", "Y": "limit.accumulators", "Z": "dup.canonical"}

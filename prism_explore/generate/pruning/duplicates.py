@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from prism_explore.generate.canonical_order import ACCUMULATED_SUM, RESCALED_SUM
 from prism_explore.generate.pruning.facts import DUPLICATE
 from prism_explore.generate.pruning.rule import Checks, Failure, PruningRule
 from prism_explore.generate.pruning.steps import BlockStep, FinishedBlock, FinishedGraph, PredefinedStep
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Binary, Op, Reduce, Unary, op_name
 
 _DEFINED = (Binary, Unary, Accumulate, AccumulateRescaled)
-"""Operators that `ExpressionNumbers` has definitions of."""
+"""Operators that `DEFINITIONS` shortens."""
 
 
 def _is_new(step: BlockStep | PredefinedStep) -> Failure | None:
@@ -53,8 +54,11 @@ def _has_no_shorter_sum(step: FinishedBlock) -> Failure | None:
     Only in a finished graph is it known that no other operator uses the accumulator.
     """
     tensors = step.state.tensors
-    shorter: set[Op] = {Accumulate("sum")} if "sum" in step.facts.space.block.accumulators else set()
-    shorter.add(AccumulateRescaled())
+    space, shorter = step.facts.space, set[Op]()
+    if "sum" in space.block.accumulators and space.active(ACCUMULATED_SUM):
+        shorter.add(Accumulate("sum"))
+    if space.active(RESCALED_SUM):
+        shorter.add(AccumulateRescaled())
     used = [a for t in tensors for a in dict.fromkeys(t.node.args)]
     for i, t in enumerate(tensors):
         if isinstance(t.node.op, Reduce) and t.node.op.fn == "sum":

@@ -85,7 +85,7 @@ class ProgramFacts:
             warm = {op.name for n, op in enumerate(program.inputs) if n in time_to_beat.warm}
             self.bounds = TimeBounds(time_to_beat, self.extents, frozenset(warm | set(self.duplicated.copies)))
         self._builder = self._expression_builder(table, named)
-        self.expressions = ExpressionNumbers()
+        self.expressions = ExpressionNumbers(space.rules_off)
         self._views = table.views
         self.boundary = split_boundary_views(graph)
         """The program's core and boundary views, which are the same in every kernel graph."""

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import Layer, Reason, Soundness
+from prism_explore.generate.canonical_order import DEFINITIONS
 from prism_explore.generate.pruning.steps import (
     BlockStep,
     BlockValue,
@@ -160,12 +161,12 @@ class ActiveRules:
 
 
 def require_known_rules(names: Iterable[str], rules: Iterable[PruningRule]) -> None:
-    """Check that all names are names of rules.
+    """Check that all names are names of rules or of definitions.
 
     Raises:
-        ShapeError: no rule has one of the names.
+        ShapeError: neither has one of the names.
     """
-    known = [rule.name for rule in rules]
+    known = [row.name for row in (*rules, *DEFINITIONS)]
     if unknown := sorted(set(names) - set(known)):
         raise ShapeError(f"no pruning rule {', '.join(unknown)}; there are {', '.join(known)}")
 
