@@ -56,7 +56,7 @@ def _judge_wrong(answer: Any) -> Judgement:
     passes = difference(answer, np.ones((8, 64))) < 1e-6
     outcome = check(PROGRAM, parse(answer)).outcome
     text = f"it {'passes' if passes else 'fails'} the test with x = 1 everywhere, and is {outcome} for all inputs"
-    return Judgement(passes and outcome == "refuted", text, {})
+    return Judgement(passes and outcome == "refuted" and "accum_rms" in answer, text, {})
 
 
 def _is_right(answer: Any) -> bool:
@@ -65,6 +65,10 @@ def _is_right(answer: Any) -> bool:
 
 def _fails_the_test(answer: Any) -> bool:
     return difference(answer, np.ones((8, 64))) >= 1e-6
+
+
+def _is_of_the_picture(answer: Any) -> bool:
+    return "accum_rms" not in answer and not _fails_the_test(answer)
 
 
 def _row(answer: Any) -> Array:
@@ -92,18 +96,23 @@ def _is_constant(answer: Any) -> bool:
 EXERCISES = (
     Exercise(
         "06-a",
-        "Change one word of the kernel so that it is wrong and still passes a test with x = 1 everywhere.",
-        "the text of an sGraph that agrees with the program where x is 1, and is refuted",
+        "Keep accum_rms, and change another word so that the kernel is wrong and passes a test with x = 1 everywhere.",
+        "the text of an sGraph with accum_rms that agrees with the program where x is 1, and is refuted",
         _judge_wrong,
         (
-            Mistake(RIGHT, "This one is right: it is proved. Which other reduction of ones is 1, too?", _is_right),
+            Mistake(RIGHT, "This one is right: it is proved. Which operator has no effect with a 1?", _is_right),
             Mistake(
-                RIGHT.replace("accum_rms", "accum_sum"),
-                "The sum of 64 ones is 64, and their root mean square is 1: the test finds it. What else is 1?",
+                WRONG,
+                "The picture has this one. Keep accum_rms, which is 1 where x is 1: what is done with it afterwards?",
+                _is_of_the_picture,
+            ),
+            Mistake(
+                RIGHT.replace("div(", "sub("),
+                "The test finds this one: where x is 1, its result is another. Which operator has no effect with a 1?",
                 _fails_the_test,
             ),
         ),
-        ("The word is the name of an accumulator.", "accum_sum, accum_mean and accum_max are accumulators, too."),
+        ("Where x is 1, the root mean square is 1, too. What is done with it?", "x / 1 is x. What else is?"),
         "tests/verify/mutations.py makes such kernels by the thousand",
     ),
     Exercise(
