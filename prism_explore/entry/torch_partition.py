@@ -64,6 +64,9 @@ PASSES = 3
 """How often readers are counted again from the last partition."""
 MOST_CUTS = 8
 """How often a graph is cut again because a chosen region cannot be searched."""
+VIEW_STEP = 0.5
+"""The operators that a view is assumed to be more, each time that a chosen region with it cannot be searched: how many
+it is, from none to three, shows when a region is traced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +210,10 @@ class _Partitioner:
         self.costs: dict[frozenset[Any], Cost] = {}
         self.refusals: dict[frozenset[Any], str] = {}
         """Chosen sets that no kernel can compute, and why."""
+        self.accepted: dict[Any, dict[frozenset[Any], None]] = defaultdict(dict)
+        """Chosen sets that a kernel can compute, by their last node."""
+        self.view_operators: dict[Any, float] = defaultdict(float)
+        """The operators that a view of other sets is assumed to be."""
 
     def run(self) -> Partition:
         chosen, cores = self._cut()
@@ -240,8 +247,16 @@ class _Partitioner:
 
     def _refuse(self, cores: Collection[frozenset[Any]]) -> bool:
         """Note which sets no kernel can compute; sets that contain one of them are assumed to be no better."""
-        new = {core: why for core in cores if (why := self.refused(Region.of(core)))}
+        new: dict[frozenset[Any], str] = {}
+        for core in cores:
+            region = Region.of(core)
+            if why := self.refused(region):
+                new[core] = why
+            else:
+                self.accepted[region.result][core] = None
         self.refusals |= new
+        for node in (n for core in new for n in core & self.views):
+            self.view_operators[node] += VIEW_STEP
         for core, cost in self.costs.items():
             if not cost.obstacle and (why := _found_within(core, new)):
                 self.costs[core] = replace(cost, obstacle=why)
@@ -276,7 +291,7 @@ class _Partitioner:
     ) -> list[frozenset[Any]]:
         """The node with the views before it, alone and together with sets of the nodes that it reads."""
         alone = self._with_views(node)
-        partial: dict[frozenset[Any], None] = {alone: None}
+        partial: dict[frozenset[Any], None] = {alone: None, **self.accepted[node]}
         for source in self.sources[node]:
             if self.epoch[source] != self.epoch[node]:
                 continue
@@ -289,11 +304,15 @@ class _Partitioner:
         return list(partial)
 
     def _fits(self, core: frozenset[Any]) -> bool:
-        """Whether one kernel may hold a set: by a lower bound of `fused_ops`, whose exact figure needs a trace."""
+        """Whether one kernel may hold a set: by an estimate of `fused_ops`, whose exact figure needs a trace.
+
+        It is a lower bound at first, and more when chosen sets were refused; see `VIEW_STEP`.
+        """
         loads = {i for n in core for i in self.found[n].read if i not in core and self.found[i].elements}
         computing = [self.found[n].translation for n in core]
         means = sum(t.reduces and not t.products for t in computing)  # √ of the mean of squares is one operator
-        return len(loads) + sum(t.operators for t in computing) - 2 * means <= LARGEST_OPS
+        moved = sum(self.view_operators[n] for n in core & self.view_operators.keys())
+        return len(loads) + sum(t.operators for t in computing) - 2 * means + moved <= LARGEST_OPS
 
     def _with_views(self, node: Any) -> frozenset[Any]:
         found, open_nodes = {node}, [node]

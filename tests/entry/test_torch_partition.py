@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from prism_explore.entry.torch_nodes import translation_of
-from prism_explore.entry.torch_partition import CALL_S, LEAST_SHARE, partition
+from prism_explore.entry.torch_partition import CALL_S, LEAST_SHARE, MOST_CUTS, partition
 from prism_explore.entry.torch_regions import Region
 from prism_explore.targets import target
 
@@ -61,6 +61,19 @@ def test_a_product_is_cut_from_the_product_that_sums_over_its_columns():
 
     assert [["matmul", "silu"], ["matmul"]] == [functions(r) for r in found.regions]
     assert found.covered == found.computing
+
+
+def test_a_graph_with_many_views_is_cut_until_a_kernel_can_hold_each_region():
+    def chain(x):
+        for _ in range(2 * MOST_CUTS):
+            x = x.sin().unflatten(0, (8, 8)).transpose(0, 1).flatten(0, 1)
+        return x
+
+    graph = graph_of(chain, torch.rand(64, D))
+    found = partition(graph, H100, {}, lambda region: "too many views" * (len(region.nodes) > 12))
+
+    assert not found.left
+    assert max(len(r.nodes) for r in found.regions) <= 12
 
 
 def test_attention_that_is_written_out_is_one_region():
