@@ -7,11 +7,13 @@
 * `torch.vmap` over elementwise operators is the operators themselves, on tensors with one dim more. Associative scans
   have them.
 * An elementwise operator that nothing reads is left out. The last step of a scan has some.
+* `x.type_as(y)` is a cast to the dtype of y, and `x.expand_as(y)` an expansion to its sizes, where these are numbers: a
+  region with one of them does not read y.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prism_explore.entry.torch_nodes import called_name, has_side_effect, is_float, value_of
@@ -24,6 +26,13 @@ _ELEMENTWISE = {
     *(aten for row in UNARY.values() for aten in row.aten),
 }
 """Functions whose result has the shape of their operands, which have equal shapes."""
+_LIKE: Mapping[str, tuple[str, Callable[[Any], tuple[Any, ...]]]] = {
+    "type_as": ("to", lambda like: (like.dtype,)),
+    "expand_as": ("expand", lambda like: tuple(like.shape)),
+    "view_as": ("view", lambda like: tuple(like.shape)),
+    "reshape_as": ("reshape", lambda like: tuple(like.shape)),
+}
+"""Methods that read only the form of their argument: the method that takes this form, and its arguments."""
 _UNREAD = _ELEMENTWISE | {"cat", "stack", "slice", "flatten", "movedim"}
 """Functions that are left out where nothing reads their result; others may draw random numbers or raise."""
 
@@ -37,6 +46,8 @@ def simplify(graph: Any) -> None:
     for node in list(graph.nodes):
         if called_name(node) == "cat":
             _drop_empty_operands(node)
+        elif node.op == "call_method" and node.target in _LIKE and len(node.args) == 2:
+            _name_form(node)
     entered: list[int] = []
     nodes = list(graph.nodes)
     for n, node in enumerate(nodes):
@@ -59,6 +70,15 @@ def _drop_empty_operands(node: Any) -> None:
     full = [o for o in operands if not any(isinstance(size, int) and size == 0 for size in value_of(o).shape)]
     if full and len(full) < len(operands) and len({value_of(o).dtype for o in operands}) == 1:
         node.args = (full, *node.args[1:])
+
+
+def _name_form(node: Any) -> None:
+    """Let a method take the form of another tensor by its numbers, where both are in one device's memory."""
+    x, like = map(value_of, node.args)
+    method, form_of = _LIKE[node.target]
+    form = form_of(like)
+    if x.device == like.device and not any(hasattr(n, "node") for n in form):
+        node.target, node.args = method, (node.args[0], *form)
 
 
 def _can_be_unwrapped(body: Sequence[Any]) -> bool:

@@ -44,6 +44,17 @@ def test_an_operand_without_elements_stays_if_it_decides_the_dtype():
     assert 2 == len(cat.args[0])
 
 
+def test_a_tensor_of_which_only_the_form_is_read_is_no_operand():
+    def function(x, y):
+        return x.double().type_as(y) + x[:1].expand_as(y).exp() + x.flatten().view_as(y) + x.mT.reshape_as(y)
+
+    graph = simplified(lambda x, y: function(x, y).exp(), X, Y)
+
+    unread = next(n for n in graph.nodes if n.op == "placeholder" and "y" in n.name)
+    assert not unread.users
+    assert not {"type_as", "expand_as", "view_as", "reshape_as"} & set(names(graph))
+
+
 def test_vmap_over_elementwise_operators_is_the_operators_on_one_dim_more():
     graph = simplified(torch.vmap(lambda x, y: (x * y + y, torch.exp(x) * 2.0)), X, Y)
 
