@@ -79,6 +79,8 @@ def test_views_alone_are_no_part_that_is_worth_a_search():
 
     assert not fits(b.build(b.permute(b.slice(x, 1, 0, 4), 1, 0)), 9)
     assert fits(with_views(), 9)
+    rows = b.lookup(b.slice(x, 1, 0, 4), b.input("i", 6, dtype="i64"), 1)
+    assert not fits(b.build(rows, b.unary("exp", rows)), 9)  # the first of its results is what a kernel ends with
 
 
 @pytest.mark.parametrize(

@@ -125,5 +125,6 @@ def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
         and max(t.rank for t in part.graph.types()) <= LARGEST_RANK
         and expression_size(part) <= LARGEST_PART_EXPRESSION
         and not all(isinstance(nodes[p].op, ViewOp) for p in split_boundary_views(part.graph).core)
+        and not is_given(nodes, part.graph.output)
         and fused_ops(part) <= largest
     )
