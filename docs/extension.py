@@ -21,7 +21,8 @@ from docs.tables import TABLES
 ROOT = Path(__file__).resolve().parent.parent
 _NOTE = """:::{note}
 This page was made by running the notebook. Its pictures need no kernel, but nothing can be run or steered here, and the
-exercises are blank. `make explore` opens the notebooks themselves.
+exercises are blank. An explorer shows its search as the last cell left it. `make explore` opens the notebooks
+themselves.
 :::"""
 _BEFORE = f"""import shutil
 from IPython.display import HTML, display
