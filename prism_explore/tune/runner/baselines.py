@@ -209,13 +209,12 @@ def _select_code(reference: Code | None, baselines: Sequence[str], library: Libr
 
 def _time(worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[str] = ()) -> Samples | Failure:
     """Time these keys; of the `readers` among them, only the fastest of the first request is timed to the end."""
-    samples = no_samples(keys)
+    samples, most = no_samples(keys), FIRST_ROUNDS if len(readers) > 1 else ROUNDS_PER_REQUEST
     while len(samples.waits) < rounds:
-        done = len(samples.waits)
-        found = worker.time(keys, min(FIRST_ROUNDS if readers and not done else ROUNDS_PER_REQUEST, rounds - done))
+        found = worker.time(keys, min(most, rounds - len(samples.waits)))
         if isinstance(found, Failure):
             return found
-        samples = samples.extended(found)
+        samples, most = samples.extended(found), ROUNDS_PER_REQUEST
         slower = sorted(readers, key=lambda key: median(samples.times_s[key]))[1:]
         keys = [key for key in keys if key not in slower]
         readers = [key for key in readers if key in keys]

@@ -56,12 +56,13 @@ def _without_trials() -> Generator[None]:
     """Torch assumes within the block that the C++ compiler knows all vector extensions."""
     from torch._inductor import cpu_vec_isa
 
-    tries = cpu_vec_isa.VecISA.check_build
-    cpu_vec_isa.VecISA.check_build = lambda *_: True
+    vector_extension: Any = cpu_vec_isa.VecISA
+    tries = vector_extension.check_build
+    vector_extension.check_build = lambda *_: True
     try:
         yield
     finally:
-        cpu_vec_isa.VecISA.check_build = tries
+        vector_extension.check_build = tries
         for isa in cpu_vec_isa.supported_vec_isa_list:  # they remember what was assumed
             for name in dir(type(isa)):
                 getattr(getattr(type(isa), name), "cache_clear", lambda: None)()
