@@ -209,13 +209,18 @@ def _select_code(reference: Code | None, baselines: Sequence[str], library: Libr
 
 def _time(worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[str] = ()) -> Samples | Failure:
     """Time these keys; of the `readers` among them, only the fastest of the first request is timed to the end."""
-    samples, most = no_samples(keys), FIRST_ROUNDS if len(readers) > 1 else ROUNDS_PER_REQUEST
+    samples = no_samples(keys)
+    most = FIRST_ROUNDS if readers else ROUNDS_PER_REQUEST
     while len(samples.waits) < rounds:
         found = worker.time(keys, min(most, rounds - len(samples.waits)))
         if isinstance(found, Failure):
             return found
+        keys = keys if samples.waits else _without_slower(readers, keys, found)
         samples, most = samples.extended(found), ROUNDS_PER_REQUEST
-        slower = sorted(readers, key=lambda key: median(samples.times_s[key]))[1:]
-        keys = [key for key in keys if key not in slower]
-        readers = [key for key in readers if key in keys]
     return replace(samples, times_s={key: samples.times_s[key] for key in keys})
+
+
+def _without_slower(readers: Sequence[str], keys: Sequence[str], found: Samples) -> list[str]:
+    """The keys without all but the fastest of the `readers`."""
+    fastest = min(readers, key=lambda key: median(found.times_s[key]), default="")
+    return [key for key in keys if key == fastest or key not in readers]
