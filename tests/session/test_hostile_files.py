@@ -129,6 +129,17 @@ def test_a_changed_value_is_refused_or_read(tmp_path: Path, content: dict[str, s
     open_or_refuse(write(tmp_path / "run.prism", content))
 
 
+def test_a_verdict_on_a_candidate_that_the_file_lacks_is_shown(tmp_path: Path) -> None:
+    events = [json.loads(line) for line in MEMBERS["events.jsonl"].splitlines()]
+    events = events[: next(n for n, event in enumerate(events) if event["kind"] == "ParametersProposed")]
+    for event in events:
+        if event["kind"] == "CandidateInstantiated":
+            event["candidate"] = f"x{event['candidate']}"
+    path = write(tmp_path / "run.prism", {**MEMBERS, "events.jsonl": "".join(f"{json.dumps(e)}\n" for e in events)})
+
+    assert "f1.c1" in px.load(path).report(tmp_path / "run.html").read_text(encoding="utf-8")
+
+
 @FUZZ_REPORT
 @given(content=changed_members)
 def test_whatever_is_read_can_be_shown_or_is_refused(tmp_path: Path, content: dict[str, str]) -> None:

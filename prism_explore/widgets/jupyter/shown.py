@@ -33,8 +33,8 @@ class CellRun:
 
     @staticmethod
     def current(shell: Any) -> CellRun:
-        """The execution that is in progress in this shell of IPython."""
-        message = shell.get_parent()
+        """The execution that is in progress in this shell of IPython; without a cell where the shell does not say."""
+        message = getattr(shell, "get_parent", dict)()
         cell = message.get("metadata", {}).get("cellId", "")
         return CellRun(str(cell), message.get("header", {}).get("msg_id", ""))
 
@@ -56,7 +56,8 @@ class ShownWidgets:
             self._shown.append((CellRun.current(shell), widget))
             if self._shell is not shell:
                 self._shell = shell
-                shell.events.register("post_run_cell", lambda _: self.ran(CellRun.current(shell)))
+                if hasattr(shell, "events"):  # the shells of other kernels may lack them: nothing is closed
+                    shell.events.register("post_run_cell", lambda _: self.ran(CellRun.current(shell)))
 
     def ran(self, now: CellRun) -> None:
         """Close what only earlier executions of this cell have shown."""

@@ -103,12 +103,13 @@ def with_modelled_bounds(context: Context) -> Ledger:
     """The ledger with the lower bounds of proved families, where no tuning has computed them, as on another machine."""
     ledger, search = context.ledger, context.search
     machine = search.machine or search.stand_in
-    proved = [c for c, found in context.events.verdicts.items() if found.verdict == "proved"]
+    verdicts, candidates = context.events.verdicts, context.events.candidates
+    proved = [c for c, found in verdicts.items() if found.verdict == "proved" and c in candidates]
     if machine is None or ledger.trials or search.state == "running" or len(proved) > MAX_MODELLED:
         return ledger
     least_s: dict[str, float] = {}
     for candidate in proved:
-        graph, family = graph_of(candidate, context.events), context.events.candidates[candidate].family
+        graph, family = graph_of(candidate, context.events), candidates[candidate].family
         bound_s = None if graph is None else context.memo.lower_bound_s(graph, search.shapes, machine)
         if bound_s is not None:
             least_s[family] = min(bound_s, least_s.get(family, bound_s))
