@@ -41,6 +41,8 @@ class Translation:
     """Whether it only rearranges elements, so that it costs nothing inside a kernel."""
     operators: int = 1
     """Operators of the program that compute."""
+    moves: int = 0
+    """Operators of the program that rearrange."""
     products: int = 0
     reduces: bool = False
     """Whether an element of its result reads a whole dim of its input, as products and norms do."""
@@ -147,6 +149,7 @@ def _translated(description: _Description) -> Translation:
         flops=flops,
         is_view=all(moving),
         operators=moving.count(False),
+        moves=moving.count(True),
         products=sum(isinstance(op, MatMul) for op in ops),
         reduces=any(isinstance(op, MatMul | Reduce) for op in ops),
         is_masked=is_masked,

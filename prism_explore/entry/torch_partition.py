@@ -64,9 +64,9 @@ PASSES = 3
 """How often readers are counted again from the last partition."""
 MOST_CUTS = 8
 """How often a graph is cut again because a chosen region cannot be searched."""
-VIEW_STEP = 0.5
-"""The operators that a view is assumed to be more, each time that a chosen region with it cannot be searched: how many
-it is, from none to three, shows when a region is traced."""
+MOVE_STEP = 0.5
+"""How much more each rearrangement, such as a view, is assumed to count among the operators of a kernel, each time that
+a chosen region with it cannot be searched: whether it counts shows only when a region is traced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +212,8 @@ class _Partitioner:
         """Chosen sets that no kernel can compute, and why."""
         self.accepted: dict[Any, dict[frozenset[Any], None]] = defaultdict(dict)
         """Chosen sets that a kernel can compute, by their last node."""
-        self.view_operators: dict[Any, float] = defaultdict(float)
-        """The operators that a view of other sets is assumed to be."""
+        self.moves: dict[Any, float] = defaultdict(float)
+        """The operators that the rearrangements of a node are assumed to be in other sets; none at first."""
 
     def run(self) -> Partition:
         chosen, cores = self._cut()
@@ -255,8 +255,8 @@ class _Partitioner:
             else:
                 self.accepted[region.result][core] = None
         self.refusals |= new
-        for node in (n for core in new for n in core & self.views):
-            self.view_operators[node] += VIEW_STEP
+        for node in (n for core in new for n in core):
+            self.moves[node] += MOVE_STEP * self.found[node].translation.moves
         for core, cost in self.costs.items():
             if not cost.obstacle and (why := _found_within(core, new)):
                 self.costs[core] = replace(cost, obstacle=why)
@@ -306,12 +306,12 @@ class _Partitioner:
     def _fits(self, core: frozenset[Any]) -> bool:
         """Whether one kernel may hold a set: by an estimate of `fused_ops`, whose exact figure needs a trace.
 
-        It is a lower bound at first, and more when chosen sets were refused; see `VIEW_STEP`.
+        It is a lower bound at first, and more when chosen sets were refused; see `MOVE_STEP`.
         """
         loads = {i for n in core for i in self.found[n].read if i not in core and self.found[i].elements}
         computing = [self.found[n].translation for n in core]
         means = sum(t.reduces and not t.products for t in computing)  # √ of the mean of squares is one operator
-        moved = sum(self.view_operators[n] for n in core & self.view_operators.keys())
+        moved = sum(self.moves[n] for n in core & self.moves.keys())
         return len(loads) + sum(t.operators for t in computing) - 2 * means + moved <= LARGEST_OPS
 
     def _with_views(self, node: Any) -> frozenset[Any]:
