@@ -66,7 +66,8 @@ def test_a_kernel_computes_what_its_sgraph_means(case, data) -> None:
     sizes = drawn_sizes(case, data)
     lanes = data.draw(st.sampled_from((16, 8, 4)), "lanes")
 
-    assert error_of(case.graph, sizes, lanes) < TOLERANCE
+    error = error_of(case.graph, sizes, lanes)
+    assert error < TOLERANCE or error < 2 * plain_error(case.graph, sizes)
 
 
 @pytest.mark.parametrize("lanes", [16, 4])
