@@ -44,6 +44,7 @@ from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import (
     DTYPE_OF_NAME,
     FLOATS,
+    INTEGER_NUMBERS,
     INTEGERS,
     LARGEST_READ,
     NAMES,
@@ -365,7 +366,7 @@ class Translation:
             node, t = self.build.nodes[at], self.build.type_of(at)
             if self._is_bit(at):
                 continue
-            reads_integers |= t.dtype in READ_AS_NUMBERS.values()
+            reads_integers |= t.dtype in INTEGER_NUMBERS
             match node.op:
                 case Reduce("sum" | "mean", along):
                     is_sum |= self.build.type_of(node.args[0]).dims[along].constant is None

@@ -37,7 +37,9 @@ WHOLE_NUMBERS: Mapping[DType, tuple[int, int]] = {
 """Dtypes that are read as numbers, each with its smallest and its largest number; a call with others is refused."""
 READ_AS_NUMBERS: Mapping[DType, DType] = {"i64": "w64", "i32": "w32"}
 """The dtype of integers that are numbers, by that of positions which are stored alike."""
-DTYPE_OF_NAME: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items() if dtype not in ("w64", "w32")}
+INTEGER_NUMBERS: frozenset[DType] = frozenset(READ_AS_NUMBERS.values())
+"""Dtypes of integers that are numbers, of which a call checks that they are within `WHOLE_NUMBERS`."""
+DTYPE_OF_NAME: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items() if dtype not in INTEGER_NUMBERS}
 
 
 @dataclass(frozen=True, slots=True)

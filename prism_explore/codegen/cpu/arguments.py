@@ -17,7 +17,7 @@ import numpy as np
 
 from prism_explore.codegen.cpu.loop_ir import Buffer
 from prism_explore.errors import PositionError, ShapeError
-from prism_explore.ir.tensors import NAMES, READ_AS_NUMBERS, WHOLE_NUMBERS, dtype_name, numpy_dtype
+from prism_explore.ir.tensors import INTEGER_NUMBERS, NAMES, WHOLE_NUMBERS, dtype_name, numpy_dtype
 
 Array: TypeAlias = Any
 """A torch.Tensor or a numpy.ndarray."""
@@ -37,7 +37,7 @@ class ExpectedArgument:
     def for_buffer(cls, b: Buffer, positions: int | None = None) -> ExpectedArgument:
         """What a buffer expects; `positions` is the size of the dim that its elements look up."""
         dtype = numpy_dtype(b.dtype)
-        bounds = WHOLE_NUMBERS[b.dtype] if b.dtype in READ_AS_NUMBERS.values() else None
+        bounds = WHOLE_NUMBERS[b.dtype] if b.dtype in INTEGER_NUMBERS else None
         bounds = bounds if positions is None else (0, positions - 1)
         return cls(b, tuple(s * dtype.itemsize for s in b.strides), dtype, bounds)
 

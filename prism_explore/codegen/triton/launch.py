@@ -17,7 +17,7 @@ import numpy as np
 
 from prism_explore.codegen.triton.emit import TritonModule, load_triton, triton_module
 from prism_explore.errors import PositionError, ShapeError, TargetUnavailable
-from prism_explore.ir.tensors import LARGEST_READ, NAMES, READ_AS_NUMBERS
+from prism_explore.ir.tensors import INTEGER_NUMBERS, NAMES, WHOLE_NUMBERS
 from prism_explore.pipeline.stages import Kernel
 
 NARROW_OFFSETS = 1 << 31
@@ -104,8 +104,11 @@ class LoadedTriton:
             raise ShapeError(f"{name!r} must have shape {shape}, found {tuple(x.shape)}")
         if x.dtype != getattr(torch, NAMES[expected.dtype]):
             raise ShapeError(f"{name!r} must be {NAMES[expected.dtype]}, found {str(x.dtype).removeprefix('torch.')}")
-        if expected.dtype in READ_AS_NUMBERS.values() and int(x.abs().max()) > LARGEST_READ:
-            raise PositionError(f"{name!r} has a number beyond {LARGEST_READ}, the largest that kernels read")
+        if expected.dtype in INTEGER_NUMBERS:
+            (low, high), least, most = WHOLE_NUMBERS[expected.dtype], int(x.min()), int(x.max())
+            if least < low or most > high:
+                found = least if least < low else most
+                raise PositionError(f"{name!r} has the number {found}; kernels read integers from {low} to {high}")
         if x.device.type != self.device:
             raise ShapeError(f"{name!r} must be on {self.device}, found it on {x.device.type}; move it there first")
         last = sum((n - 1) * s for n, s in zip(x.shape, x.stride(), strict=True))

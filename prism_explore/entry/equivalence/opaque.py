@@ -27,7 +27,7 @@ from prism_explore.frontend.result_form import is_compared
 from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import INTEGERS, READ_AS_NUMBERS, TensorType
+from prism_explore.ir.tensors import INTEGER_NUMBERS, INTEGERS, TensorType
 from prism_explore.pipeline.stages import Verified
 from prism_explore.verify.normal_form.algebra import Algebra
 from prism_explore.verify.normal_form.bound_names import NoNormalForm
@@ -127,7 +127,7 @@ class Congruence:
             name: of the tensor.
             t: the type of the free input that stands for integers.
         """
-        suffix = " as a number" if t.dtype in READ_AS_NUMBERS.values() else ""
+        suffix = " as a number" if t.dtype in INTEGER_NUMBERS else ""
         if name + suffix not in flat.position:
             flat.position[name + suffix] = flat.input(self._inputs[self._named(flat.label[name] + suffix, t)])
         return flat.position[name + suffix]

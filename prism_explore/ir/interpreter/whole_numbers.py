@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prism_explore.ir.tensors import READ_AS_NUMBERS, WHOLE_NUMBERS, DType, numpy_dtype
+from prism_explore.ir.tensors import INTEGER_NUMBERS, WHOLE_NUMBERS, DType, numpy_dtype
 
 _SMALL = 3
 _SHARE_OF_SMALL = 0.75
@@ -39,7 +39,7 @@ def draw_whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: 
     """
     if dtype == "bool":
         return draw_bits(rng, shape)
-    low, high = (0, _SMALL) if dtype in READ_AS_NUMBERS.values() else WHOLE_NUMBERS[dtype]
+    low, high = (0, _SMALL) if dtype in INTEGER_NUMBERS else WHOLE_NUMBERS[dtype]
     return rng.integers(low, high, shape, numpy_dtype(dtype), endpoint=True)
 
 
@@ -54,4 +54,4 @@ def draw_for_trial(rng: np.random.Generator, shape: tuple[int, ...], dtype: DTyp
     if dtype != "bool" and rng.random() < _SHARE_OF_SMALL:
         low, high = WHOLE_NUMBERS[dtype]
         return rng.integers(max(low, -_SMALL), min(high, _SMALL), shape, endpoint=True).astype(np.float64)
-    return draw_whole_numbers(rng, shape, "i8" if dtype in READ_AS_NUMBERS.values() else dtype).astype(np.float64)
+    return draw_whole_numbers(rng, shape, "i8" if dtype in INTEGER_NUMBERS else dtype).astype(np.float64)

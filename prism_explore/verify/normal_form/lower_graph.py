@@ -54,7 +54,7 @@ from prism_explore.ir.ops import (
     ViewOp,
     op_name,
 )
-from prism_explore.ir.tensors import LARGEST_READ, READ_AS_NUMBERS, TensorType, broadcast
+from prism_explore.ir.tensors import INTEGER_NUMBERS, LARGEST_READ, TensorType, broadcast
 from prism_explore.support.caches import memoize
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
 from prism_explore.verify.normal_form.compare import is_never_greater
@@ -139,7 +139,7 @@ def lower(graph: SGraph, algebra: Algebra, replace: Callable[[int, NormalForm], 
 def assumptions(graph: SGraph) -> tuple[str, ...]:
     """Conditions on the inputs, as sentences, under which the forms of a graph are its values."""
     has_masks = any(type(node.op) is Binary and node.op.fn == "mask" for _, node in walk(graph))
-    has_integers = any(i.type.dtype in READ_AS_NUMBERS.values() for i in graph.inputs)
+    has_integers = any(i.type.dtype in INTEGER_NUMBERS for i in graph.inputs)
     found = (KEEPS_AN_ENTRY,) * has_masks + (POSITIONS_EXIST,) * bool(graph.index_limits)
     return found + (INTEGERS_ARE_SMALL,) * has_integers
 
