@@ -1,7 +1,7 @@
 """How much work of a build each region gets: in proportion to its share of the modelled time of all regions.
 
 A search can gain at most what its region takes. A region with `FULL_SHARE` of the time, or more, gets the whole budget
-of tuning and the default limits of enumeration. A smaller one gets a half, a quarter, ... of both. The smallest ones
+of tuning and the limits of a quick search. A smaller one gets a half, a quarter, ... of both. The smallest ones
 are timed beside torch eager alone, because the default compiler's code of the whole graph is in the last race anyway.
 What is asked of a proof is the same for all.
 """
@@ -15,7 +15,7 @@ from math import floor, log2
 
 from prism_explore.events.fastest import COMPILED
 from prism_explore.ir.program import TensorProgram
-from prism_explore.pipeline.search_space import Space, default_space
+from prism_explore.pipeline.search_space import Space, quick_space
 from prism_explore.tune import Budget
 
 FULL_SHARE = 0.2
@@ -25,6 +25,8 @@ FEW = 1 / 4
 """A region with less than this share of the work is not timed beside the default compiler."""
 LEAST_NODES = 150
 """Partial sGraphs that are expanded in any case; most programs have their first family within a hundred."""
+LEAST_PART_NODES = 75
+"""The same for one part of a kernel sequence; attention with grouped heads has its first family after 50."""
 FULL_TIME_S, LEAST_TIME_S = 120.0, 30.0
 """Seconds for enumeration, for proofs, and for float assessments. Unless the machine is busy, the number of partial
 sGraphs ends them before."""
@@ -50,7 +52,7 @@ class Effort:
         Args:
             full: that of the largest regions.
         """
-        full = replace(full, early_trial=False)
+        full = replace(full, early_trial=False, details=False)
         if self.scale == 1.0:
             return full
         trials, patience = (round(n * self.scale) for n in (full.trials, full.patience))
@@ -58,15 +60,16 @@ class Effort:
         return replace(full, trials=trials, patience=max(1, patience), seconds=seconds)
 
     def space(self, program: TensorProgram) -> Space:
-        """The search space: that of the program, with fewer partial sGraphs and less time.
+        """The search space: that of a quick search of the program, with fewer partial sGraphs and less time.
 
         Args:
             program: of the region.
         """
-        full = default_space(program)
+        full = quick_space(program)
         nodes, patience = (max(LEAST_NODES, int(n * self.scale)) for n in (full.nodes, full.patience))
+        part_nodes = max(LEAST_PART_NODES, int(full.row_nodes * self.scale))
         time_s = max(LEAST_TIME_S, FULL_TIME_S * self.scale)
-        return replace(full, nodes=nodes, patience=patience, time_s=time_s)
+        return replace(full, nodes=nodes, patience=patience, row_nodes=part_nodes, time_s=time_s)
 
     def baselines(self, names: Sequence[str]) -> tuple[str, ...]:
         """What the kernel is timed beside.

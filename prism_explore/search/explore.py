@@ -479,7 +479,9 @@ def _certify_and_compare(
     verified = best.kernel.verified
     if verified.candidate.id not in progress.certified:
         saved = replay.replay_certificate(journal, verified.candidate.id)
-        progress.certified[verified.candidate.id] = verified if saved else certify(verified, journal)
+        progress.certified[verified.candidate.id] = (
+            verified if saved else certify(verified, journal, minimal=task.budget.details)
+        )
         yield
     is_repeated = isinstance(journal.next_saved, BaselineMeasured)  # it waited for more baselines the second time
     if best not in progress.compared or progress.waits_for_all or is_repeated:
@@ -493,6 +495,7 @@ def _certify_and_compare(
             journal,
             baselines=task.baselines,
             library=task.library.call,
+            ends_when_decided=not task.budget.details,
             seed=task.seed,
             stop=stop,
             started=progress.early.before_the_race() if progress.early is not None else None,

@@ -16,7 +16,7 @@ from prism_explore.entry import torch_compile, torch_effort
 from prism_explore.entry.torch_compile import TorchCompiler
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
-from prism_explore.pipeline.search_space import default_space
+from prism_explore.pipeline.search_space import quick_space
 from prism_explore.search import explore
 from prism_explore.session.session import Session
 from tests.runtime.test_best import scripted
@@ -47,7 +47,7 @@ SEARCHED = {}
 def short_searches():
     """The first families of these programs are found within a hundred partial sGraphs; a race of two rounds will do."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(torch_effort, "default_space", lambda program: replace(default_space(program), nodes=100))
+        patch.setattr(torch_effort, "quick_space", lambda program: replace(quick_space(program), nodes=100))
         patch.setattr(explore, "compare_with_baselines", partial(explore.compare_with_baselines, rounds=2))
         yield
 

@@ -7,7 +7,7 @@ import pytest
 import prism_explore as px
 from prism_explore.entry.torch_effort import FULL_SHARE, LEAST_NODES, Effort, efforts
 from prism_explore.events.fastest import COMPILED, EAGER
-from prism_explore.pipeline.search_space import default_space
+from prism_explore.pipeline.search_space import quick_space
 
 TWICE = px.parse_program("program twice\n  x = input f32[b, 8]\n  %1 = add(x, x)\n  return %1")
 FULL = px.Budget(trials=16, seconds=10.0)
@@ -25,9 +25,9 @@ def test_equal_regions_count_together_and_nearly_equal_shares_ask_the_same_quest
 
 def test_a_region_with_a_large_share_is_searched_as_if_it_were_alone():
     (only,) = efforts(["a"], [1.0]).values()
-    full = default_space(TWICE)
+    full = quick_space(TWICE)
 
-    assert replace(FULL, early_trial=False) == only.budget(FULL)
+    assert replace(FULL, early_trial=False, details=False) == only.budget(FULL)
     assert (full.nodes, full.patience) == (only.space(TWICE).nodes, only.space(TWICE).patience)
     assert (EAGER, COMPILED) == only.baselines((EAGER, COMPILED))
     assert "" == str(only)

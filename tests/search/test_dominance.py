@@ -47,7 +47,8 @@ class Tuner:
 def tuner(monkeypatch: pytest.MonkeyPatch) -> Tuner:
     made = Tuner()
 
-    def certify(verified: Verified, _: Journal) -> Verified:
+    def certify(verified: Verified, _: Journal, *, minimal: bool) -> Verified:
+        assert minimal
         return verified
 
     monkeypatch.setattr(search, "tune", made)

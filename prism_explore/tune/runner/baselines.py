@@ -32,12 +32,17 @@ from prism_explore.tune.runner.baseline_serve import FMA_KEY
 from prism_explore.tune.runner.baseline_table import BASELINES, DEFAULT_BASELINES, LIBRARY_CALL, Baseline
 from prism_explore.tune.runner.baseline_worker import BaselineWorker, Code
 from prism_explore.tune.runner.bench import Failure, Samples, no_samples
+from prism_explore.tune.runner.stopping_rule import interval
+from prism_explore.tune.runner.timing import counted_rounds, ratios
 from prism_explore.tune.runner.worker import Worker
 
 FIRST_ROUNDS = 3
 """After these rounds only the fastest pattern of reading is timed."""
 ROUNDS_PER_REQUEST = 8
 """The worker times at most this many rounds per request, so that its time limit detects a hanging kernel."""
+
+LEAST_DECISIVE_ROUNDS = 8
+"""Undisturbed rounds before a race can be decided."""
 
 CEILINGS_LIMIT_S = 60.0
 
@@ -52,6 +57,7 @@ def compare_with_baselines(
     library: LibraryCall | None = None,
     more: Sequence[Baseline] = (),
     rounds: int = 24,
+    ends_when_decided: bool = False,
     seed: int = 0,
     loader: str = "",
     store_rates: Callable[[Target], None] = host.store_higher_rates,
@@ -70,6 +76,7 @@ def compare_with_baselines(
         library: other torch code with the same value, run eagerly.
         more: baselines of other compilers, each with its maker.
         rounds: how often each is timed.
+        ends_when_decided: whether fewer rounds do, once it is clear of each baseline whether it is faster.
         seed: of the inputs and of the order in each round.
         loader: `module:function` that makes the kernel callable; the target's own if empty.
         store_rates: receives a target with the measured rates.
@@ -97,7 +104,8 @@ def compare_with_baselines(
         keys = [*ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
         samples = Failure("tune.wrong", failures.get(OURS, ""))
         if OURS in keys:
-            samples = _time(prepared.worker, keys, rounds, ceilings.readers)
+            rivals = [key for key in ready if key != OURS] if ends_when_decided else []
+            samples = _time(prepared.worker, keys, rounds, ceilings.readers, rivals)
     if isinstance(samples, Samples):
         ceilings = replace(ceilings, readers=[key for key in ceilings.readers if key in samples.times_s])
     notes = {b.name: b.description for b in more} | ({LIBRARY: library.call_text} if library is not None else {})
@@ -207,8 +215,13 @@ def _select_code(reference: Code | None, baselines: Sequence[str], library: Libr
     return codes | ({LIBRARY_CALL: library.traced} if library is not None else {})
 
 
-def _time(worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[str] = ()) -> Samples | Failure:
-    """Time these keys; of the `readers` among them, only the fastest of the first request is timed to the end."""
+def _time(
+    worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[str] = (), rivals: Sequence[str] = ()
+) -> Samples | Failure:
+    """Time these keys; of the `readers` among them, only the fastest of the first request is timed to the end.
+
+    Where there are `rivals`, it ends once it is clear of each of them whether it is faster than the kernel.
+    """
     samples = no_samples(keys)
     most = FIRST_ROUNDS if readers else ROUNDS_PER_REQUEST
     while len(samples.waits) < rounds:
@@ -217,7 +230,21 @@ def _time(worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[st
             return found
         keys = keys if samples.waits else _without_slower(readers, keys, found)
         samples, most = samples.extended(found), ROUNDS_PER_REQUEST
+        if rivals and _is_decided(samples, rivals):
+            break
     return replace(samples, times_s={key: samples.times_s[key] for key in keys})
+
+
+def _is_decided(samples: Samples, rivals: Sequence[str]) -> bool:
+    """Whether it is clear of each rival whether it is faster than the kernel, from the rounds that count."""
+    counted = counted_rounds(samples.waits)
+    if len(counted) < LEAST_DECISIVE_ROUNDS:
+        return False
+    ours = [samples.times_s[OURS][i] for i in counted]
+    return all(
+        not low <= 1 <= high
+        for low, high in (interval(ratios([samples.times_s[r][i] for i in counted], ours)) for r in rivals)
+    )
 
 
 def _without_slower(readers: Sequence[str], keys: Sequence[str], found: Samples) -> list[str]:

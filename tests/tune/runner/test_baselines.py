@@ -80,6 +80,32 @@ def test_only_the_fastest_pattern_of_reading_is_timed_to_the_end() -> None:
     assert Samples({OURS: (4.0,) * 20, "narrow": (2.0,) * 20}, (0.0,) * 20) == samples
 
 
+@pytest.mark.parametrize(("rival_s", "rounds"), [(2.0, 11), (8.0, 11), (4.0, 24)])
+def test_a_race_may_end_when_it_is_clear_which_is_faster(rival_s: float, rounds: int) -> None:
+    class Timed(Worker):
+        def time(self, keys: Sequence[str], rounds: int) -> Samples:
+            takes_s = {OURS: 4.0, EAGER: rival_s, "wide": 3.0}
+            return Samples({key: (takes_s[key],) * rounds for key in keys}, (0.0,) * rounds)
+
+    worker = Timed(KERNEL.verified.candidate.family.program, {"b": 4}, HERE, LOADER)
+    samples = baselines._time(worker, (OURS, EAGER, "wide"), 24, ("wide",), (EAGER,))
+
+    assert isinstance(samples, Samples)
+    assert rounds == len(samples.waits)
+
+
+def test_a_disturbed_race_is_not_decided_early() -> None:
+    class Timed(Worker):
+        def time(self, keys: Sequence[str], rounds: int) -> Samples:
+            return Samples({OURS: (4.0,) * rounds, EAGER: (2.0,) * rounds}, (0.5,) * rounds)
+
+    worker = Timed(KERNEL.verified.candidate.family.program, {"b": 4}, HERE, LOADER)
+    samples = baselines._time(worker, (OURS, EAGER), 24, (), (EAGER,))
+
+    assert isinstance(samples, Samples)
+    assert 24 == len(samples.waits)
+
+
 def test_ours_is_once_as_slow_as_ours(rows: list[BaselineMeasured]) -> None:
     assert (1.0, 1.0, 1.0) == (rows[0].ratio, rows[0].ratio_p25, rows[0].ratio_p75)
 

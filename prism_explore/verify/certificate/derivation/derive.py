@@ -26,17 +26,21 @@ from prism_explore.verify.certificate.derivation.term_graph import Derivation, I
 from prism_explore.verify.certificate.lemma import CannotState, Statement
 
 
-def derive(statement: Statement) -> Derivation | None:
-    """Steps from the left side to the right side, with a minimal set of axioms; None where none were found.
+def derive(statement: Statement, *, minimal: bool = True) -> Derivation | None:
+    """Steps from the left side to the right side; None where none were found.
 
     Attempts, in order: functions are first symbols, then replaced by their definitions; from one kind of cuts to the
     next, more is split. Where two forms differ, denominators are cleared. If all attempts fail, they are repeated for
     the next merge order of digits (`Statement.next_variant`); then all of these with cuts between any two values.
+
+    Args:
+        statement: to derive.
+        minimal: whether to minimize the set of axioms, which takes most of the time.
     """
     variants = list(_variants(statement))
     for cuts in (FEW_CUTS, MANY_CUTS):
         for variant, expansion, cut in product(variants, EXPANSIONS, cuts):
-            found = _derived(variant, expansion, cut)
+            found = _derived(variant, expansion, cut, minimal)
             if found is not None:
                 return found
     return None
@@ -52,7 +56,7 @@ def _variants(statement: Statement) -> Iterator[Statement]:
             statement = statement.next_variant()
 
 
-def _derived(statement: Statement, expansion: Expansion, cuts: Cuts) -> Derivation | None:
+def _derived(statement: Statement, expansion: Expansion, cuts: Cuts, minimal: bool) -> Derivation | None:
     """A derivation by one attempt."""
     normalizer = Normalizer(statement.axes, statement.integers, expansion=expansion, cuts=cuts)
     graph = normalizer.graph
@@ -61,17 +65,18 @@ def _derived(statement: Statement, expansion: Expansion, cuts: Cuts) -> Derivati
         if not normalizer.collect_borders() and cuts != "own":
             return None
         if normalizer.normal(left) == normalizer.normal(right) or normalizer.clear_denominators(left, right):
-            return _extract(normalizer, left, right)
+            return _extract(normalizer, left, right, minimal)
     return None
 
 
-def _extract(normalizer: Normalizer, left: Id, right: Id) -> Derivation | None:
-    """The recorded steps that lead from one side to the other, with a minimal set of axioms."""
+def _extract(normalizer: Normalizer, left: Id, right: Id, minimal: bool) -> Derivation | None:
+    """The recorded steps that lead from one side to the other, if wanted with a minimal set of axioms."""
     graph = normalizer.graph
     steps = needed_steps(graph.nodes, [Step(axiom, a, b) for (a, b), axiom in graph.steps.items()], left, right)
     if steps is None:
         return None
     for axiom in dict.fromkeys(s.axiom for s in steps):
         steps = needed_steps(graph.nodes, [s for s in steps if s.axiom != axiom], left, right) or steps
-    steps, minimal = minimize_axioms(graph, normalizer.signs, left, right, steps)
-    return graph.extract(left, right, steps, minimal)
+    if not minimal:
+        return graph.extract(left, right, steps, len({s.axiom for s in steps}) < 2)
+    return graph.extract(left, right, *minimize_axioms(graph, normalizer.signs, left, right, steps))
