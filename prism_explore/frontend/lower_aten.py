@@ -39,6 +39,7 @@ from prism_explore.ir.ops import (
     Scan,
     Slice,
     Unary,
+    ViewOp,
 )
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import (
@@ -852,11 +853,16 @@ class Translation:
             keep = self._complement(keep)
         if value is None:
             return self.build.binary("mask", x, keep, self.line)
-        kept = self.build.binary("mul", x, keep, self.line)
+        kept = self.build.binary("keep" if self._is_given(x) else "mul", x, keep, self.line)
         if not value:
             return kept
         rest = self.build.scalar("mul", self._complement(keep), value, self.line)
         return self.build.binary("add", kept, rest, self.line)
+
+    def _is_given(self, tensor: int) -> bool:
+        """Whether a tensor is an input under views: its elements may be infinite, and 0 times them is no number."""
+        node = self.build.nodes[tensor]
+        return isinstance(node.op, Input) or (isinstance(node.op, ViewOp) and any(map(self._is_given, node.args)))
 
     def _filled_by_tensor(self, x: int, mask: MaskedConstant, value: Number, is_kept: bool) -> int:
         """x where a tensor is not 0 (`is_kept`) or where it is 0, and a number elsewhere."""

@@ -7,6 +7,8 @@ from torch import nn
 from prism_explore.entry.torch_nodes import translation_of
 from prism_explore.entry.torch_partition import CALL_S, LEAST_SHARE, MOST_CUTS, partition
 from prism_explore.entry.torch_regions import Region
+from prism_explore.frontend import trace
+from prism_explore.ir.text import show
 from prism_explore.targets import target
 
 H100 = target("h100")
@@ -97,6 +99,28 @@ def test_masked_scores_are_in_the_region_of_the_softmax_that_reads_them():
     found = cut(lambda x, keep: (x * 2).masked_fill(keep, float("-inf")), q[0, :, :, :], keep[:, :64])
     assert ["masked_fill"] == [n.target for n in found.left]
     assert "may be infinite" in str(list(found.left.values()))
+
+
+def test_a_mask_of_one_number_is_made_in_the_region_that_reads_it():
+    """As an input it would be minus infinity times 0 where a kernel takes its triangle."""
+    q, k, v = (torch.randn(2, HEADS, 128, 64) for _ in range(3))
+
+    def attention(q, k, v):
+        scores = q @ k.mT * 0.125 + torch.full((128, 128), float("-inf")).triu(1)
+        return torch.softmax(scores, -1) @ v
+
+    found = cut(attention, q, k, v)
+    (only,) = found.regions
+
+    assert {"full", "triu"} <= set(functions(only)) and not found.left
+    assert "band" in show(trace(only.module(), only.example_inputs()).program.graph)
+
+    def accumulated(x):
+        total = torch.zeros(128, 64)
+        total += x
+        return total * 2
+
+    assert not any("zeros" in functions(r) for r in cut(accumulated, q[0, 0]).regions)
 
 
 def test_a_rotary_embedding_is_cut_from_its_product_which_it_would_compute_twice():

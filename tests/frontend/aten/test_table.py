@@ -521,6 +521,15 @@ def test_logaddexp_of_equal_infinities_is_that_infinity():
     np.testing.assert_allclose(found, torch.logaddexp(x, y).numpy(), rtol=1e-6)
 
 
+def test_what_a_constant_mask_covers_in_an_argument_may_be_infinite():
+    def code(x):
+        return x.triu(1) + x.mT.tril() + x.masked_fill(torch.ones(4, 4).tril() > 0, 2.0)
+
+    made, x = trace(code, {"x": T(4, 4)}), torch.full((4, 4), -INF, dtype=torch.float64).tril(-1)
+
+    np.testing.assert_array_equal(evaluate(made.program, {"x": x.numpy(), "x_t": x.numpy().T}), code(x).numpy())
+
+
 def test_what_a_row_computes_and_nothing_reads_leaves_no_trace():
     program = trace(lambda x: torch.relu(x.split(2, -1)[1]), {"x": T(4, 8)}).program
 
