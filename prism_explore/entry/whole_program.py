@@ -7,7 +7,8 @@
 
 The program is traced to tensor programs and opaque calls between them (`frontend/mixed_trace.py`). Each different
 tensor program has a session of its own. The claim is about the whole: each part is proved equal to its tensor program,
-and an opaque call is assumed to be a function of its arguments.
+and an opaque call is assumed to be a function of its arguments. A call writes into what the code writes into, such as a
+cache.
 """
 
 from __future__ import annotations
@@ -162,8 +163,8 @@ class WholeProgram:
         if any(kernels):
             ways[KERNELS] = parts.on_tensors
             given = given or self._drawn()
-            with torch.no_grad():
-                result = race(lambda: given, ways)
+            with torch.no_grad(), _Kept(self.program, given) as kept:
+                result = race(kept.fresh, ways)
         else:
             result = WholeRace(EAGER, {}, "no part has a kernel")
         return BestWhole(parts, ways[result.winner], result, self.claim)
@@ -183,7 +184,7 @@ class WholeProgram:
             if not isinstance(given, TensorType):
                 return torch.as_tensor(given)
             dtype = getattr(torch, NAMES[given.dtype])
-            shape = [d.value(sizes) for d in given.dims]
+            shape = given.shape_at(sizes)
             if dtype.is_floating_point:
                 return torch.randn(shape, generator=generator).to(device, dtype)
             highest = 2 if dtype == torch.bool else 1  # integers may be indices: 0 is always one
@@ -321,6 +322,28 @@ class _Parts:
         return run
 
 
+class _Kept:
+    """The arguments of a program for repeated calls, whatever it writes into them and into tensors of its own."""
+
+    def __init__(self, program: MixedProgram, given: Sequence[Any]) -> None:
+        named = dict(zip(program.arguments, given, strict=True))
+        self._given = tuple(x.clone() if name in program.written else x for name, x in named.items())
+        written = {**program.parameters, **dict(zip(program.arguments, self._given, strict=True))}
+        self._before = [(written[source], written[source].clone()) for source in program.written]
+
+    def __enter__(self) -> _Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.fresh()
+
+    def fresh(self) -> tuple[Any, ...]:
+        """The arguments, with all tensors as they were before."""
+        for x, before in self._before:
+            x.copy_(before)
+        return self._given
+
+
 def _key(part: Computation) -> str:
     """Parts with equal keys are one search: the program, which argument each input is, and the order of the results."""
     position = {a: n for n, a in enumerate(part.traced.arguments)}
@@ -343,7 +366,7 @@ def _row(step: Computation | OpaqueCall, session: Session | None, kind: Literal[
         case OpaqueCall():
             if not step.reason:
                 return None
-            result = ", ".join(f"{r.name} {r.type}" for r in step.results)
+            result = ", ".join(map(str, step.results))
             return Coverage("opaque", step.operator, result, step.reason, step.line)
         case Computation():
             nodes = [n.op for n in step.traced.program.graph.nodes if not isinstance(n.op, Input | Band)]

@@ -26,6 +26,8 @@ class TensorLeaf:
     """A tensor, by the name that it has in the program."""
 
     name: str
+    is_complex: bool = False
+    """Whether the user's tensor is complex; the program has it as `torch.view_as_real`, which copies nothing."""
 
 
 ArgumentLeaf: TypeAlias = "TensorLeaf | bool | int | float | str | None"
@@ -71,7 +73,7 @@ class Argument:
 
     def value(self, tensors: Mapping[str, Any]) -> Any:
         """The argument, made of these tensors by name."""
-        leaves = [tensors[own.name] if isinstance(own, TensorLeaf) else own for own in self.leaves]
+        leaves = [_as_passed(own, tensors[own.name]) if isinstance(own, TensorLeaf) else own for own in self.leaves]
         if self.structure is None:
             return leaves[0]
         from torch.utils import _pytree
@@ -119,7 +121,7 @@ class ArgumentForm:
                 + (f", and {len(args)} arguments were given by position" if len(args) > len(places) else "")
             )
         return tuple(
-            x
+            _as_read(own, x)
             for a in self.arguments
             if a.name in given
             for own, x in zip(a.leaves, a.leaves_of(given[a.name], program), strict=True)
@@ -156,7 +158,7 @@ class ArgumentForm:
         return [
             [
                 a.name,
-                [["tensor", x.name] if isinstance(x, TensorLeaf) else ["constant", x] for x in a.leaves],
+                [[_kind(x), x.name] if isinstance(x, TensorLeaf) else ["constant", x] for x in a.leaves],
                 None if a.structure is None else structure_to_text(a.structure, "arguments"),
                 a.by_name,
                 a.by_position,
@@ -171,7 +173,7 @@ class ArgumentForm:
             tuple(
                 Argument(
                     str(name),
-                    tuple(TensorLeaf(str(x)) if kind == "tensor" else x for kind, x in leaves),
+                    tuple(x if kind == "constant" else TensorLeaf(str(x), kind == "complex") for kind, x in leaves),
                     None if structure is None else structure_from_text(str(structure), len(leaves)),
                     bool(by_name),
                     bool(by_position),
@@ -179,6 +181,26 @@ class ArgumentForm:
                 for name, leaves, structure, by_name, by_position in plain
             )
         )
+
+
+def _kind(leaf: TensorLeaf) -> str:
+    return "complex" if leaf.is_complex else "tensor"
+
+
+def _as_read(leaf: ArgumentLeaf, x: Any) -> Any:
+    """A tensor of the user's call as the program has it."""
+    if not (isinstance(leaf, TensorLeaf) and leaf.is_complex):
+        return x
+    import torch
+
+    return torch.view_as_real(torch.as_tensor(x).resolve_conj())
+
+
+def _as_passed(leaf: TensorLeaf, x: Any) -> Any:
+    """A tensor of the program as the user's code takes it."""
+    import torch
+
+    return torch.view_as_complex(x) if leaf.is_complex else x
 
 
 def constant_to_plain(name: str, tensor: Any) -> list[Any]:
@@ -226,8 +248,9 @@ def argument_form(
         for path, x in leaves:
             if _is_tensor(x):
                 free = (f"{name}{path}{'_' * k}" for k in range(len(types) + 1))
-                leaf = TensorLeaf(next(n for n in free if n not in types and (n == name or n not in inputs)))
-                types[leaf.name] = x
+                chosen = next(n for n in free if n not in types and (n == name or n not in inputs))
+                leaf = TensorLeaf(chosen, dtype_name(x.dtype) in ("complex64", "complex128"))
+                types[leaf.name] = _as_read(leaf, x)
                 made.append(leaf)
             elif x is None or isinstance(x, bool | int | float | str):
                 made.append(x)

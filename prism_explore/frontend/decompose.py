@@ -75,6 +75,36 @@ def without_empty_parts(graph: Any) -> Any:
     return graph
 
 
+def without_copies(graph: Any) -> Any:
+    """The graph with what a copy has, in its place: a write into a slice does not read what was there.
+
+    Args:
+        graph: torch's, with an example value at each node; it is not changed.
+    """
+    import torch
+
+    def is_same(node: Any) -> bool:
+        if operator_name(node.target) != "copy" or not hasattr(node.args[1], "op"):
+            return False
+        found, source = node.meta["val"], node.args[1].meta["val"]
+        kinds = (found.dtype, found.device) == (source.dtype, source.device)
+        return kinds and all(isinstance(n, int) for n in found.shape)
+
+    if not any(map(is_same, graph.nodes)):
+        return graph
+    graph = copy.deepcopy(graph)
+    for node in list(filter(is_same, graph.nodes)):
+        source, shape = node.args[1], list(node.meta["val"].shape)
+        if list(source.meta["val"].shape) != shape:
+            with graph.inserting_before(node):
+                source = graph.call_function(torch.ops.aten.expand.default, (source, shape))
+            source.meta = dict(node.meta)
+        node.replace_all_uses_with(source)
+        graph.erase_node(node)
+    graph.eliminate_dead_code()
+    return graph
+
+
 def _with_whole_operators(exported: Any, known: frozenset[str], names: Collection[str], is_wide: bool) -> Any:
     """The program without the decompositions that end in operators that are not known.
 

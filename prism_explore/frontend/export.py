@@ -16,7 +16,7 @@ from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm, argument_form
 from prism_explore.frontend.aten.constants import known_constant
 from prism_explore.frontend.aten.table import BY_NAME
-from prism_explore.frontend.decompose import decomposed, is_known, without_empty_parts
+from prism_explore.frontend.decompose import decomposed, is_known, without_copies, without_empty_parts
 from prism_explore.frontend.known_tensors import known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
@@ -56,6 +56,8 @@ class Exported:
     """The function or module, called with the tensors `arguments`."""
     call: ArgumentForm | None
     """How the user calls it; None where that is with these tensors by position."""
+    written: tuple[str, ...] = ()
+    """Arguments and tensors of the module that the code writes into; their new values are the graph's first results."""
 
 
 def trace(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Traced:
@@ -174,11 +176,20 @@ def translate(
     return translation.run(graph), translation
 
 
-def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None) -> Exported:
-    """torch's graph of a function or module; arguments and errors are those of `trace`.
+def exported(
+    code: Callable[..., Any], inputs: Mapping[str, Any], name: str | None = None, *, in_parts: bool = False
+) -> Exported:
+    """torch's graph of a function or module; other arguments and errors are those of `trace`.
 
     torch runs the code on tensors without data. Code that writes into objects outside of it does so. What cannot be
     traced in this way is traced by its bytecode, which takes three times as long.
+
+    Args:
+        code: as for `trace`.
+        inputs: as for `trace`.
+        name: as for `trace`.
+        in_parts: whether torch may compute a part: then tensors may be without elements, and the code may write into
+            its arguments and into tensors of its own.
     """
     if not callable(code):
         raise ShapeError(f"expected a torch function, a module or a TensorProgram, found {type(code).__name__}")
@@ -193,7 +204,7 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
             f"{program_name} takes no tensor that it could be searched with; pass px.T(...) for an argument"
         )
     arguments = list(given)
-    types = {a: tensor_type(x, a) for a, x in given.items()}
+    types = {a: tensor_type(x, a, may_be_empty=in_parts) for a, x in given.items()}
     import_tracer()
     of_tensors = code if form.is_plain else form.rebuilt(code)
     symbols: dict[str, int] = {}
@@ -228,20 +239,22 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
                 )
             if dtype_name(tensor.dtype) in DTYPE_OF_NAME:
                 parameters[target] = tensor
-                sources[placeholder] = (target, tensor_type(tensor, target))
+                sources[placeholder] = (target, tensor_type(tensor, target, may_be_empty=in_parts))
             else:
                 constants[placeholder] = tensor
         else:
             constants[placeholder] = program.constants.get(spec.target)
-    if written := [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]:
-        names = [sources[target][0] if target in sources else target for target in written]
+    targets = [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]
+    written = tuple(sources[t][0] if t in sources else t.removeprefix(f"{SUBMODULE}.") for t in targets)
+    if written and not in_parts:
         raise UnsupportedOperator(
-            f"{program_name} writes into {', '.join(names)}; return the new value instead of writing in place"
+            f"{program_name} writes into {', '.join(written)}; return the new value instead of writing in place, or "
+            "take px.WholeProgram(...) with the same arguments"
         )
     return Exported(
         program_name,
         tuple(arguments),
-        without_empty_parts(program.graph),
+        without_copies(without_empty_parts(program.graph)),
         sources,
         parameters,
         constants,
@@ -249,6 +262,7 @@ def exported(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | No
         operators,
         of_tensors,
         None if form.is_plain else form,
+        written,
     )
 
 
@@ -329,8 +343,13 @@ def _check_arguments(
         )
 
 
-def tensor_type(example: Any, name: str) -> TensorType:
+def tensor_type(example: Any, name: str, *, may_be_empty: bool = False) -> TensorType:
     """The type of an argument that was declared with `px.T`, or of an example tensor.
+
+    Args:
+        example: the type, or the tensor.
+        name: of the argument.
+        may_be_empty: whether it may be without elements.
 
     Raises:
         ShapeError: it is neither, is not dense, or has a dtype that is not supported.
@@ -345,10 +364,10 @@ def tensor_type(example: Any, name: str) -> TensorType:
     if kind not in DTYPE_OF_NAME:
         advice = "pass torch.view_as_real(x)" if kind.startswith("complex") else "convert it before the call"
         raise ShapeError(f"argument {name!r} has dtype {kind}; supported are {', '.join(DTYPE_OF_NAME)}. {advice}")
-    if 0 in shape:
+    if 0 in shape and not may_be_empty:
         raise ShapeError(
             f"argument {name!r} has the shape {tuple(shape)}: no elements; a search needs sizes from 1 on. Declare "
-            "a size from 1 on; for a size of 0 call the torch code"
+            "a size from 1 on; px.WholeProgram(...) leaves what has a size of 0 to torch"
         )
     dims = tuple(dim(int(n)) for n in shape)
     return TensorType(dims, DTYPE_OF_NAME[kind], *layout_of(dims, tuple(map(int, shape)), _strides_of(example)))
@@ -405,7 +424,7 @@ def _examples(types: Sequence[TensorType], symbols: Mapping[str, int], device: A
     with FakeTensorMode(allow_non_fake_inputs=True):
         return tuple(
             torch.empty_strided(
-                [d.value(symbols) for d in t.dims],
+                t.shape_at(symbols),
                 t.strides_at(symbols),
                 dtype=getattr(torch, NAMES[t.dtype]),
                 device=device,

@@ -8,7 +8,8 @@ plain definition: the reference interpreter for tensor programs, torch in float6
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from prism_explore.errors import ShapeError
 from prism_explore.frontend.argument_form import ArgumentForm
-from prism_explore.frontend.opaque import OpaqueCall, TensorRef, called
+from prism_explore.frontend.opaque import OpaqueCall, TensorRef, as_real, called, has_writing_form
 from prism_explore.frontend.traced_program import Signature, Traced
 from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.tensors import FLOATS, NAMES, TensorType
@@ -71,6 +72,23 @@ class MixedProgram:
     """The tensors of the module and of the code, by their sources."""
     call: ArgumentForm | None = None
     """How the user calls the code; None where that is with the tensors `arguments` by position."""
+    written: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The sources of inputs that the code writes into, each with the name of its new value."""
+
+    @property
+    def in_place(self) -> frozenset[str]:
+        """The results of opaque calls that may write into what they change a part of: nothing else reads it."""
+        readers = Counter(name for s in self.steps for name in set(_read_by(s)))
+        readers.update(r.name for r in self.results if isinstance(r, TensorRef))
+        origin = {i.name: i.source for i in self.inputs}
+        for step in self.steps:
+            match step:
+                case OpaqueCall(operator, (TensorRef(changed), *_), _, (result,)) if has_writing_form(operator):
+                    if origin.get(changed) in self.written and readers[changed] == 1:
+                        origin[result.name] = origin[changed]
+                case _:
+                    pass
+        return frozenset(origin).difference(i.name for i in self.inputs)
 
     @property
     def calls(self) -> tuple[OpaqueCall, ...]:
@@ -114,39 +132,48 @@ class MixedProgram:
             shape = tuple(map(int, tensors[i.name].shape))
             if len(shape) == i.type.rank:
                 found = {d.symbol: n for d, n in zip(i.type.dims, shape, strict=True) if d.symbol} | found
-            if len(shape) != i.type.rank or shape != tuple(d.value(found) for d in i.type.dims):
+            if len(shape) != i.type.rank or shape != i.type.shape_at(found):
                 raise ShapeError(f"{i.source!r} has the shape {shape}; {self.name} was traced for {i.type}")
         return found
 
-    def structured(self, tensors: Mapping[str, Any]) -> Any:
-        """What the code returns, from the tensors that were computed."""
+    def finished(self, tensors: Mapping[str, Any]) -> Any:
+        """What the code returns, from the tensors that were computed; writes into those that the code writes into."""
         from torch.utils import _pytree
 
-        leaves = [tensors[r.name] if isinstance(r, TensorRef) else r for r in self.results]
+        input_of = {i.source: tensors[i.name] for i in self.inputs if i.source in self.written}
+        place = {value: input_of[source] for source, value in self.written.items()}
+        for value, written in place.items():
+            if tensors[value] is not written:
+                written.copy_(tensors[value])
+        leaves = [place.get(r.name, tensors[r.name]) if isinstance(r, TensorRef) else r for r in self.results]
         return _pytree.tree_unflatten(leaves, self.structure)
 
 
 def run_mixed(program: MixedProgram, tensors: Mapping[str, Any], code: Sequence[Callable[..., Any]] = ()) -> Any:
     """What the program returns, computed by torch and by other code for its tensor programs.
 
+    Tensors that the program writes into are changed.
+
     Args:
         program: the program.
         tensors: from `program.bind`.
         code: per computation, in order, a function of its arguments; by default its torch code.
     """
-    known, sizes = dict(tensors), program.sizes(tensors)
+    known, sizes, in_place = dict(tensors), program.sizes(tensors), program.in_place
     functions = iter(code or [c.traced.reference for c in program.computations])
     for step in program.steps:
         if isinstance(step, OpaqueCall):
-            known.update(called(step, known, sizes))
+            known.update(called(step, known, sizes, is_written=step.results[0].name in in_place))
         else:
-            found = next(functions)(*(known[a] for a in step.traced.arguments))
+            found = next(functions)(*(as_real(known[a]) for a in step.traced.arguments))
             known.update(zip(step.names, found if len(step.results) > 1 else (found,), strict=True))
-    return program.structured(known)
+    return program.finished(known)
 
 
 def evaluate_mixed(program: MixedProgram, inputs: Mapping[str, Array], *, wide: bool = True) -> tuple[Array, ...]:
-    """The tensors that the program returns, in float64: by the reference interpreter, and by torch for opaque calls.
+    """The tensors that the program returns, and then the new values of those that it writes into, in float64.
+
+    They are computed by the reference interpreter, and by torch for opaque calls.
 
     Args:
         program: the program.
@@ -159,7 +186,7 @@ def evaluate_mixed(program: MixedProgram, inputs: Mapping[str, Array], *, wide: 
     """
     import torch
 
-    types = {i.name: i.type for i in program.inputs}
+    types, pairs = {i.name: i.type for i in program.inputs}, set[str]()
     known = {name: _wide(np.asarray(inputs[name]), t) for name, t in types.items()}
     sizes = program.sizes(known)
     for step in program.steps:
@@ -171,17 +198,25 @@ def evaluate_mixed(program: MixedProgram, inputs: Mapping[str, Array], *, wide: 
             found, made = dict(zip(step.names, placed, strict=True)), dict(step.results)
         else:
             tensors = {n: torch.from_numpy(np.array(known[n])).to(_torch_dtype(types[n], wide)) for n in step.operands}
+            tensors |= {n: torch.view_as_complex(tensors[n]) for n in pairs.intersection(tensors)}
+            pairs.update(r.name for r in step.results if r.is_complex)
             made = {r.name: r.type for r in step.results}
             with torch.no_grad():
                 results = called(step, tensors, sizes)
-            found = {n: x.to(_torch_dtype(made[n], True)).resolve_neg().numpy() for n, x in results.items()}
+            found = {n: as_real(x).to(_torch_dtype(made[n], True)).resolve_neg().numpy() for n, x in results.items()}
         for name, t in made.items():
-            wanted = tuple(d.value(sizes) for d in t.dims)
+            wanted = t.shape_at(sizes)
             if found[name].shape != wanted:
                 raise ShapeError(f"{name} has shape {found[name].shape}, its type has {wanted}")
             known[name] = _wide(found[name], t)
         types |= made
-    return tuple(known[r.name] for r in program.results if isinstance(r, TensorRef))
+    returned = (r.name for r in program.results if isinstance(r, TensorRef))
+    arrays = ((name, known[name]) for name in (*returned, *program.written.values()))
+    return tuple(x[..., 0] + 1j * x[..., 1] if name in pairs else x for name, x in arrays)
+
+
+def _read_by(step: Step) -> Iterable[str]:
+    return step.operands if isinstance(step, OpaqueCall) else step.traced.arguments
 
 
 def _torch_dtype(t: TensorType, wide: bool) -> Any:

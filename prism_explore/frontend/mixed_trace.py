@@ -18,6 +18,7 @@ from math import isinf
 from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
+from prism_explore.frontend.aten.complex_numbers import complex_of
 from prism_explore.frontend.aten.constants import MaskedConstant, known_constant
 from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
@@ -29,6 +30,7 @@ from prism_explore.frontend.opaque import (
     CallResult,
     OpaqueCall,
     TensorRef,
+    has_writing_form,
     plain_constant,
     result_type,
     why_not_opaque,
@@ -66,7 +68,7 @@ def trace_mixed(
         UnsupportedOperator: torch.export cannot trace the code, or an operator is no function of its arguments.
         ShapeError: arguments do not match the signature, or dims do not fit.
     """
-    return traced_in_parts(with_known_tensors(exported(code, inputs, name)), fits, why_left)
+    return traced_in_parts(with_known_tensors(exported(code, inputs, name, in_parts=True)), fits, why_left)
 
 
 def traced_in_parts(
@@ -75,7 +77,8 @@ def traced_in_parts(
     why_left: Callable[[TensorProgram], str] = lambda operator: "",
 ) -> MixedProgram:
     """The whole program of torch's graph; the other arguments and errors are those of `trace_mixed`."""
-    left: dict[Any, str] = {}
+    left = _writes(given)
+    is_weighed = False
     while True:
         reader = _Reader(given, left)
         reader.read()
@@ -83,9 +86,10 @@ def traced_in_parts(
             left |= reader.positions
             continue
         cut = _Cut(reader, fits)
-        if not left:
-            left = cut.left(why_left)
-            if left:
+        if not is_weighed:
+            is_weighed = True
+            if more := cut.left(why_left):
+                left |= more
                 continue
         try:
             steps = cut.steps()
@@ -93,6 +97,21 @@ def traced_in_parts(
             left |= failure.reasons
             continue
         return reader.program(steps)
+
+
+def _writes(given: Exported) -> dict[Any, str]:
+    """The operators that torch runs as writes into a tensor of the caller: nothing else reads what they change."""
+    (output,) = (n for n in given.graph.nodes if n.op == "output")
+    found: dict[Any, str] = {}
+    for source, value in zip(given.written, output.args[0], strict=False):
+        writes: list[Any] = []
+        node = value
+        while node.op == "call_function" and has_writing_form(operator_name(node.target)):
+            writes.append(node)
+            node = node.args[0]
+        if node.op == "placeholder" and all(len(write.args[0].users) == 1 for write in writes):
+            found |= dict.fromkeys(writes, f"torch writes it into {source}")
+    return found
 
 
 class _NotAlone(Exception):
@@ -178,6 +197,8 @@ class _Reader(Translation):
             self._infinite |= {node} if reads_infinite else set()
             return self._declared(node, node.meta["val"])
         reason = self.left.get(node, "it reads numbers that may be infinite" if reads_infinite else "")
+        if not all(map(_has_elements, (node, *node.all_input_nodes))):
+            reason = "it has a tensor without elements"
         if not reason:
             try:
                 return super()._call(node)
@@ -212,7 +233,8 @@ class _Reader(Translation):
 
     def _declared(self, node: Any, value: Any) -> Value:
         self.tensors[node.name] = (node.name, self.type_of(node, value))
-        return View(node.name, tuple(range(self.tensors[node.name][1].rank)))
+        found = View(node.name, tuple(range(self.tensors[node.name][1].rank)))
+        return complex_of(self, found) if value.dtype.is_complex else found
 
     def type_of(self, node: Any, value: Any = None) -> TensorType:
         """The type of a node's tensor, row-major."""
@@ -258,7 +280,10 @@ class _Reader(Translation):
                 return plain_constant(x)
             return TensorRef(x.name) if self.is_tensor(x) else self.size(x)
 
-        made = tuple(CallResult(r.name, self.type_of(r), None if r is node else int(r.args[1])) for r in results)
+        made = tuple(
+            CallResult(r.name, self.type_of(r), None if r is node else int(r.args[1]), r.meta["val"].dtype.is_complex)
+            for r in results
+        )
         try:
             keywords = tuple((k, argument(v)) for k, v in node.kwargs.items())
             return OpaqueCall(
@@ -275,14 +300,15 @@ class _Reader(Translation):
     def program(self, steps: Iterable[Step]) -> MixedProgram:
         """The program of these steps."""
         given, steps = self.given, tuple(steps)
-        leaves = [TensorRef(r.name) if hasattr(r, "op") else r for r in self.output.args[0]]
-        read = {r.name for r in leaves if isinstance(r, TensorRef)}
+        returned = [TensorRef(r.name) if hasattr(r, "op") else r for r in self.output.args[0]]
+        read = {r.name for r in returned if isinstance(r, TensorRef)}
+        written = dict(zip(given.written, returned, strict=False))
         for step in steps:
             read.update(step.operands if isinstance(step, OpaqueCall) else step.traced.arguments)
         inputs: list[ProgramInput] = []
         for node in (n for n in self.nodes if n.op == "placeholder"):
             source = self.tensors[node.name][0] if node.name in self.tensors else node.name
-            if node.name in read or source in given.arguments:
+            if node.name in read or source in given.arguments or source in written:
                 known = self.tensors.get(node.name)
                 t = known[1] if known is not None else result_type(self.own_tensors[node.name], self.size_of)
                 inputs.append(ProgramInput(node.name, source, t))
@@ -292,12 +318,17 @@ class _Reader(Translation):
             given.arguments,
             tuple(inputs),
             steps,
-            tuple(leaves),
+            tuple(returned[len(written) :]),
             given.structure,
             given.code,
             {source: x for source, x in self.own_tensors.items() if source in used},
             given.call,
+            {source: value.name for source, value in written.items()},
         )
+
+
+def _has_elements(node: Any) -> bool:
+    return all(not isinstance(n, int) or n for n in getattr(node.meta.get("val"), "shape", ()))
 
 
 def _read_nodes(graph: Any) -> list[Any]:
@@ -554,10 +585,15 @@ def _translated(reader: _Reader, nodes: Sequence[Any], results: Sequence[Any], t
             made[node] = graph.create_node("get_attr", node.name)
             made[node].meta = dict(node.meta)
         elif node.op == "placeholder" or (node in tensors and node not in members):
-            made[node] = graph.create_node("placeholder", node.name, name=node.name)
-            made[node].meta = dict(node.meta)
+            made[node] = read = graph.create_node("placeholder", node.name, name=node.name)
+            read.meta = dict(node.meta)
             t = reader.tensors[node.name][1] if node.name in reader.tensors else reader.type_of(node)
-            sources[made[node].name] = (node.name, t)
+            sources[read.name] = (node.name, t)
+            if (value := node.meta["val"]).dtype.is_complex:
+                with value.fake_mode:
+                    read.meta["val"] = torch.view_as_real(value)
+                made[node] = graph.call_function(torch.ops.aten.view_as_complex.default, (read,))
+                made[node].meta = dict(node.meta)
         else:
             for a in node.all_input_nodes:
                 copy(a)

@@ -39,7 +39,9 @@ class TorchConstant:
     name: str
 
 
-Argument: TypeAlias = "TensorRef | TorchConstant | Dim | bool | int | float | str | tuple[Argument, ...] | None"
+Argument: TypeAlias = (
+    "TensorRef | TorchConstant | Dim | bool | int | float | complex | str | tuple[Argument, ...] | None"
+)
 """An argument of an opaque call; sizes may be symbolic."""
 
 
@@ -51,6 +53,11 @@ class CallResult:
     type: TensorType
     index: int | None = None
     """Its position among several results; None where the operator returns one tensor."""
+    is_complex: bool = False
+    """Whether it is complex; its type is that of `torch.view_as_real`."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.type}{' as pairs of real numbers' if self.is_complex else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +165,19 @@ def _is_without_dropout(schema: Any, arguments: Sequence[Any], keywords: Mapping
     return (named | dict(keywords)).get("dropout_p") == 0
 
 
+_PARTS: Mapping[str, str] = {"complex64": "float32", "complex128": "float64"}
+"""Complex dtypes with the dtypes of their parts."""
+
+
+def as_real(x: Any) -> Any:
+    """A tensor of torch, and of a complex one its pairs of real numbers."""
+    import torch
+
+    return torch.view_as_real(x.resolve_conj()) if x.is_complex() else x
+
+
 def result_type(value: Any, size_of: Callable[[Any], Dim]) -> TensorType:
-    """The type of a traced tensor.
+    """The type of a traced tensor; of a complex one, that of its pairs of real numbers.
 
     Args:
         value: the fake tensor of the trace.
@@ -171,12 +189,11 @@ def result_type(value: Any, size_of: Callable[[Any], Dim]) -> TensorType:
     name, layout = dtype_name(value.dtype), dtype_name(value.layout)
     if layout != "strided":
         raise UnsupportedOperator(f"it returns a tensor of the layout {layout}; supported are dense tensors")
-    if name not in DTYPE_OF_NAME:
-        raise UnsupportedOperator(f"it returns {name}; supported are {', '.join(DTYPE_OF_NAME)}")
-    dims = tuple(size_of(n) for n in value.shape)
-    if any(d.constant == 0 for d in dims):
-        raise UnsupportedOperator("it returns a tensor without elements; sizes start at 1")
-    return TensorType(dims, DTYPE_OF_NAME[name])
+    real = _PARTS.get(name, name)
+    if real not in DTYPE_OF_NAME:
+        raise UnsupportedOperator(f"it returns {name}; supported are {', '.join((*DTYPE_OF_NAME, *_PARTS))}")
+    dims = tuple(size_of(n) for n in (*value.shape, *([2] if name in _PARTS else [])))
+    return TensorType(dims, DTYPE_OF_NAME[real])
 
 
 def plain_constant(x: Any) -> Argument:
@@ -188,7 +205,7 @@ def plain_constant(x: Any) -> Argument:
     import torch
 
     match x:
-        case None | bool() | int() | float() | str():
+        case None | bool() | int() | float() | complex() | str():
             return x
         case torch.dtype():
             return TorchConstant("dtype", dtype_name(x))
@@ -203,13 +220,48 @@ def plain_constant(x: Any) -> Argument:
 
 
 # ---------------------------------------------------------------- calling torch
-def called(call: OpaqueCall, tensors: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+_WITH_WRITING_FORM = frozenset(
+    {"copy", "index_copy", "index_put", "index_add", "index_fill", "scatter", "scatter_add", "scatter_reduce"}
+)
+"""Operators that change a part of their first argument, with a form of the same arguments that writes into it."""
+_OF_VIEWS = {"slice_scatter": "slice", "select_scatter": "select"}
+"""Operators that change a view of their first argument to the second, and the operators that make the view."""
+
+
+def has_writing_form(operator: str) -> bool:
+    """Whether torch can write what an operator computes into its first argument, of which it changes a part.
+
+    Args:
+        operator: library, name and overload, or the name alone.
+    """
+    name = operator.removeprefix("aten.").partition(".")[0]
+    return name in _WITH_WRITING_FORM or name in _OF_VIEWS
+
+
+def _written(operator: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The first argument, into which an operator wrote what it computes."""
+    import torch
+
+    _, name, overload = operator.split(".")
+    if name in _OF_VIEWS:
+        named = {k: v for k, v in kwargs.items() if k != "src"}
+        source = args[1] if len(args) > 1 else kwargs["src"]
+        getattr(torch.ops.aten, _OF_VIEWS[name])(args[0], *args[2:], **named).copy_(source)
+    else:
+        getattr(getattr(torch.ops.aten, f"{name}_"), overload)(*args, **kwargs)
+    return args[0]
+
+
+def called(
+    call: OpaqueCall, tensors: Mapping[str, Any], sizes: Mapping[str, int], *, is_written: bool = False
+) -> dict[str, Any]:
     """What torch computes for an opaque call, by the names of its results.
 
     Args:
         call: the call.
         tensors: torch tensors by name.
         sizes: of the symbols.
+        is_written: whether the result is written into the first argument.
 
     Raises:
         ParseError: it names no operator that qualifies.
@@ -229,7 +281,8 @@ def called(call: OpaqueCall, tensors: Mapping[str, Any], sizes: Mapping[str, int
             case _:
                 return argument
 
-    found = operator(*map(value, call.arguments), **{name: value(a) for name, a in call.keywords})
+    args, kwargs = [value(a) for a in call.arguments], {name: value(a) for name, a in call.keywords}
+    found = _written(call.operator, args, kwargs) if is_written else operator(*args, **kwargs)
     return {r.name: found if r.index is None else found[r.index] for r in call.results}
 
 

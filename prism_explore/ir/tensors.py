@@ -89,6 +89,20 @@ class TensorType:
         elements = prod(_distinct_dims(self.dims, self.strides), start=ONE) if self.strides else self.elements
         return elements * BYTES[self.dtype]
 
+    def shape_at(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The sizes of the dims, each positive, or 0 where torch code has a tensor without elements.
+
+        Args:
+            sizes: the value of each symbol.
+
+        Returns:
+            One size per dim.
+
+        Raises:
+            ShapeError: a size is not a positive integer, or a symbol has no value.
+        """
+        return tuple(0 if d == ZERO else d.value(sizes) for d in self.dims)
+
     def strides_at(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The strides in elements at these sizes of the symbols.
 
@@ -100,7 +114,7 @@ class TensorType:
         """
         if self.strides:
             return tuple(int(s.rational(sizes)) for s in self.strides)
-        return dense_strides(tuple(d.value(sizes) for d in self.dims), self.storage_order)
+        return dense_strides(self.shape_at(sizes), self.storage_order)
 
     def substitute(self, sizes: Mapping[str, DimLike]) -> TensorType:
         """The type with values for some symbols.

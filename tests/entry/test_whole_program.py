@@ -52,6 +52,26 @@ def test_alike_parts_are_searched_once():
     assert [r.state for r in whole.coverage] == ["searched", "searched", "opaque", "opaque"]
 
 
+def counted(total, x):
+    total[:1] += torch.softmax(x, -1)
+    return total * 2
+
+
+def test_what_a_program_writes_into_is_as_before_after_the_race_and_written_by_a_call():
+    total, x = torch.zeros(2, 64), torch.randn(1, 64)
+    session = {"budget": px.Budget(trials=1, seconds=1.0), "baselines": ["torch eager"]}
+    whole = px.WholeProgram(counted, total=total, x=x, session=session)
+    best = whole.best()
+    whole.close()
+
+    assert any(best.kernels) and not total.any()
+    expected = torch.zeros(2, 64)
+    for _ in range(2):
+        result = counted(expected, x)
+        torch.testing.assert_close(best.with_kernels(total, x), result)
+        torch.testing.assert_close(total, expected)
+
+
 @pytest.fixture(scope="module")
 def raced():
     session = {"budget": px.Budget(trials=1, seconds=1.0), "baselines": ["torch eager"]}

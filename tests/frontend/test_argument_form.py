@@ -65,7 +65,13 @@ class InPlace(torch.nn.Module):
         return y
 
 
+def of_complex(z, w):
+    return (z * w[0]).abs().sum(-1, keepdim=True) + z.real
+
+
+Z = torch.complex(torch.randn(3, 4), torch.randn(3, 4))
 CALLS = [
+    (of_complex, (Z, [torch.complex(torch.tensor(2.0), torch.tensor(1.0))]), {}),
     (scaled, (X, 0.5), {}),
     (scaled, (X, 3, None), {}),
     (scaled, (X, 2.0, W), {}),

@@ -181,13 +181,18 @@ def _complex(t: Translation, real: Any, imaginary: Any) -> Value:
     return ComplexPair(*(t.expanded(t.value(x), dims) for x in (real, imaginary)))
 
 
-def _view_as_complex(t: Translation, x: Any) -> Value:
-    along = len(t.dims(x)) - 1
+def complex_of(t: Translation, pairs: Value) -> ComplexPair:
+    """The complex tensor whose real and imaginary parts are along the last dim."""
+    along = len(t.dims_of(pairs)) - 1
 
     def part(place: int) -> Value:
-        return drop_dims(t, t.sliced(t.value(x), along, ZERO + place, ZERO + (place + 1)), [along])
+        return drop_dims(t, t.sliced(pairs, along, ZERO + place, ZERO + (place + 1)), [along])
 
     return ComplexPair(part(0), part(1))
+
+
+def _view_as_complex(t: Translation, x: Any) -> Value:
+    return complex_of(t, t.value(x))
 
 
 def _view_as_real(t: Translation, x: Any) -> Value:
