@@ -485,10 +485,10 @@ def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
 
 
 def _tried_inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
-    from torch._dynamo import lookup_backend
+    from torch._inductor import compile_fx  # as the registered backend, which also starts workers for Triton
 
     try:
-        compiled: Callable[..., Any] = lookup_backend("inductor")(module, list(examples))
+        compiled: Callable[..., Any] = compile_fx.compile_fx(module, list(examples))
     except Exception as failure:
         return _FailedCompiler(failure)
     return compiled
@@ -599,7 +599,7 @@ def _insert(module: Any, region: Region, made_module: Any) -> None:
 def _compile_rest(module: Any) -> Callable[..., Any]:
     """Compile the code between the replaced regions with Inductor, one subgraph at a time."""
     import torch
-    from torch._dynamo import lookup_backend
+    from torch._inductor.compile_fx import compile_fx
     from torch.fx.passes.split_module import split_module
 
     part_number, last_is_kernel = 0, False
@@ -610,8 +610,7 @@ def _compile_rest(module: Any) -> Callable[..., Any]:
             part_number, last_is_kernel = part_number + 1, is_kernel
         part_of[node] = part_number
     divided: Any = split_module(module, module, lambda node: part_of[node])
-    inductor = lookup_backend("inductor")
     for name, part in divided.named_children():
         if not any(n.op == "call_module" for n in part.graph.nodes):
-            setattr(divided, name, torch.compile(part, backend=inductor, dynamic=False))
+            setattr(divided, name, torch.compile(part, backend=compile_fx, dynamic=False))
     return divided.forward

@@ -34,6 +34,9 @@ Code: TypeAlias = Callable[..., Any] | Traced
 """Torch code: a traced function, or a function of the program's inputs in their order."""
 
 
+SET_UP_COMPILER = "prism_explore.tune.runner.torch_code:set_up_compiler"
+
+
 class BaselineWorker:
     """Prepares baselines in one process, in which they are then timed together with a kernel."""
 
@@ -205,13 +208,13 @@ class BaselineWorker:
 
 
 def slow_imports(baselines: Collection[Baseline]) -> tuple[str, ...]:
-    """Modules that a worker needs for these baselines and that take long to import.
+    """Modules that a worker needs for these baselines and that take long to import, and how to set up the compiler.
 
     Args:
         baselines: rows of the table of baselines.
 
     Returns:
-        Names of modules, in the order in which they are imported.
+        Names of modules, and `module:function` of what is called, in the order in which this is done.
     """
     loads = ("torch.export.pt2_archive",) if baselines else ()
-    return (*loads, *(("torch._inductor.compile_fx",) if any(b.compiles for b in baselines) else ()))
+    return (*loads, *(("torch._inductor.compile_fx", SET_UP_COMPILER) if any(b.compiles for b in baselines) else ()))

@@ -1,7 +1,8 @@
 """Fork server: a process that imports slow modules once and forks a worker from itself for each request.
 
 A worker that times baselines imports torch and torch.export, which takes about 3 s: longer than measuring a small
-program. The fork server imports the requested modules, starts no thread and runs no kernel. A child forked from it is
+program. The fork server imports the requested modules, lets them set up what they will need, starts no thread and runs
+no kernel. A child forked from it is
 in the same state as a new process, but starts within milliseconds.
 
     parent  --- "fork" with three file descriptors, "wait" --->  main()  --- fork --->  worker: serve.main()
@@ -55,6 +56,9 @@ another core. Threads that share a core wait for each other: products of two cor
 
 _NEEDED_BY_ALL = ("prism_explore.codegen.load",)
 """What every worker imports, to load kernels."""
+
+_done: set[str] = set()
+"""What this process has imported and called as a server."""
 
 
 # ---------------------------------------------------------------- in the parent
@@ -319,7 +323,7 @@ def main(
 
     Args:
         descriptor: of the socket.
-        imports: names of modules.
+        imports: names of modules, and `module:function` of what is called without arguments.
         at_the_end: process groups that continue then.
         blas_threads: the value of OPENBLAS_NUM_THREADS that libraries other than NumPy read, such as torch's; NumPy has
             read another one when it was imported with this module.
@@ -410,8 +414,14 @@ def _ended_with_parent(parent: socket.socket, duties: _Duties) -> Generator[None
 def _import(names: Sequence[str], parent: socket.socket, duties: _Duties) -> None:
     with _ended_with_parent(parent, duties):
         for name in names:
-            with contextlib.suppress(ImportError):  # the worker reports it, if it needs the module
-                importlib.import_module(name)
+            if name in _done:
+                continue
+            _done.add(name)
+            module, _, function = name.partition(":")
+            with contextlib.suppress(Exception):  # the worker reports it, if it needs the module
+                found = importlib.import_module(module)
+                if function:
+                    getattr(found, function)()
 
 
 def _run_worker(work: Callable[[], None], files: Sequence[int]) -> NoReturn:

@@ -71,6 +71,37 @@ def _without_trials() -> Generator[None]:
         cpu_vec_isa.valid_vec_isa_list.cache_clear()
 
 
+def set_up_compiler() -> None:
+    """Let torch's default compiler do what it does at its first call, which takes 1.4 CPU s.
+
+    A server calls this before workers are forked from it. So no thread is started, and nothing is executed but the code
+    between graphs: the graph, a product of two matrices, is compiled without C++ code and not run.
+    """
+    import torch
+    import torch._functorch.config as autograd_config
+    import torch._inductor.config as config
+    from torch._inductor.compile_fx import compile_fx
+
+    def compiles_only(graph: Any, examples: Any) -> Callable[..., Any]:
+        compile_fx(graph, examples)
+        return lambda *inputs: inputs
+
+    hub: Any = torch.hub
+    bars = hub.tqdm
+    interval, bars.monitor_interval = bars.monitor_interval, 0  # else the bar that is shown to nobody has a thread
+    try:
+        with (
+            torch.no_grad(),
+            config.patch({"compile_threads": 1, "fx_graph_cache": False}),
+            autograd_config.patch({"enable_autograd_cache": False}),
+        ):
+            product: Any = torch.compile(lambda a, b: a @ b, backend=compiles_only, dynamic=False)
+            product(torch.zeros(2, 2), torch.zeros(2, 2))
+    finally:
+        bars.monitor_interval = interval
+        torch.compiler.reset()
+
+
 def on_program_inputs(traced: Traced) -> Callable[..., Any]:
     """The user's function or module as a function of the program's inputs, in their order, to the program's result.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, Basel
 from prism_explore.tune.runner.baselines import compare_with_baselines
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.local_bench import LocalBench
-from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs
+from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs, set_up_compiler
 from prism_explore.tune.runner.worker import Worker
 from tests.tune.toys import TOY, WRONG, fused, kernel
 
@@ -308,11 +309,16 @@ def test_torch_tries_the_vector_extensions_only_where_code_for_those_of_the_cpu_
     assert last == (first if len(asked) == 1 else CheckPassed(1.0))
 
 
-def test_only_code_that_is_compiled_many_times_has_precompiled_headers(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("has_headers", [False, True])
+def test_only_code_that_is_compiled_many_times_has_headers_precompiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_headers: bool
 ) -> None:
     import torch
-    from torch._inductor import config
+    from torch._inductor import codecache, config
+
+    if has_headers:
+        (tmp_path / "torch.h.gch").touch()
+    monkeypatch.setattr(codecache, "_HEADER_DIR", str(tmp_path))
 
     found: dict[str, bool] = {}
 
@@ -325,7 +331,7 @@ def test_only_code_that_is_compiled_many_times_has_precompiled_headers(
         for key in (COMPILED, AUTOTUNED):
             baseline_serve.prepare_baseline(scaled_bench(True), {"key": key, "path": "", "maker": ""})
 
-    assert {COMPILED: False, AUTOTUNED: True} == found
+    assert {COMPILED: has_headers, AUTOTUNED: True} == found
 
 
 def test_the_users_choice_of_vector_extensions_is_kept() -> None:
@@ -365,3 +371,17 @@ def prepare_frozen(bench: LocalBench, folder: Path, weights: bool) -> CheckPasse
     with config.patch(freezing=False, max_autotune=False, max_autotune_gemm_backends=""):
         request = {"key": BASELINES[2].name, "path": str(folder / "scaled.pt2"), "maker": ""}
         return prepare_baseline(bench, request)
+
+
+def test_a_compiler_that_is_set_up_has_started_no_thread_and_forgets_the_graph() -> None:
+    import torch
+    from torch._dynamo.utils import counters
+
+    threads = set(threading.enumerate())
+    set_up_compiler()
+
+    assert threads == set(threading.enumerate())
+    assert not counters["inductor"]["fxgraph_cache_hit"]
+    assert torch.equal(
+        torch.compile(lambda a, b: a @ b, backend="eager")(torch.eye(2), torch.ones(2, 2)), torch.ones(2, 2)
+    )
