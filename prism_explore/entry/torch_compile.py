@@ -55,6 +55,7 @@ from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.saved_kernel import SavedKernel
+from prism_explore.search.early_start import start_fork_servers_early
 from prism_explore.session.new_task import package_versions
 from prism_explore.session.session import Session
 from prism_explore.support.huge_pages import move_to_huge_pages
@@ -277,8 +278,12 @@ class TorchCompiler:
     def _run(self, searches: Mapping[str, _Search], clock: _Clock, compile_whole: Callable[[], Any]) -> None:
         """Enumerate and prove all, and then tune all.
 
-        Enumeration needs one core. Beside it the default compiler, which the last race needs, compiles the whole graph.
+        Enumeration needs one core. Beside it the default compiler, which the last race needs, compiles the whole graph,
+        and what workers are forked from imports torch.
         """
+        start_fork_servers_early(
+            self._machine, self.budget, {b for s in searches.values() for b in s.session.task.baselines}
+        )
         with ThreadPoolExecutor(1) as pool, ExitStack() as opened:
             for search in searches.values():
                 opened.enter_context(search.session)
@@ -488,7 +493,7 @@ def _tried_inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
     from torch._inductor import compile_fx  # as the registered backend, which also starts workers for Triton
 
     try:
-        compiled: Callable[..., Any] = compile_fx.compile_fx(module, list(examples))
+        compiled: Any = compile_fx.compile_fx(module, list(examples))
     except Exception as failure:
         return _FailedCompiler(failure)
     return compiled

@@ -10,7 +10,7 @@ Where no baseline is compiled, preparing them takes a tenth of a second, and one
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prism_explore.frontend import Traced
@@ -93,8 +93,8 @@ def times_here(target: Target, budget: Budget) -> bool:
     return target.kind == "cpu" and not why_untimed(target) and min(budget.trials, budget.seconds) > 0
 
 
-def start_fork_servers_early(target: Target, budget: Budget, baselines: Sequence[str]) -> None:
-    """Start what the workers of a search are forked from, while its program is not known yet.
+def start_fork_servers_early(target: Target, budget: Budget, baselines: Collection[str]) -> None:
+    """Start what the workers of searches are forked from, before they are needed.
 
     Tracing a program imports torch, on one core; meanwhile the others import what the workers need.
 
