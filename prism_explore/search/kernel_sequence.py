@@ -34,8 +34,11 @@ from prism_explore.generate.event_log import PrunedSequence, sequence_text
 from prism_explore.generate.pruning.rule import Cut, Failure, reason
 from prism_explore.generate.pruning.time_bound import TIME_BOUND
 from prism_explore.instantiate import instantiate
-from prism_explore.ir.ops import Band, Input, Result, ViewOp
+from prism_explore.ir.graph import SGraph
+from prism_explore.ir.ops import Band, Input, Node, Result, ViewOp
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.transforms.boundary_views import split_boundary_views
+from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.ir.transforms.further_results import store_further_results
 from prism_explore.ir.transforms.hoist_views import hoist_views
 from prism_explore.ir.transforms.partition import Part, canonical_text, partitions, rename_inputs
@@ -171,6 +174,8 @@ def _covered(
 ) -> Iterator[_Covered | PrunedSequence | None]:
     """The partitions of a program where each searched part has a proved family, with the families; best first."""
     found: dict[str, _Search] = {}
+    without: dict[str, _Search] = {}
+    """By the core of a part, a search that found nothing, though no time to beat stopped it."""
     may_fit: dict[str, bool] = {}
     """Per part, whether one kernel may compute it."""
     yielded: set[tuple[Part, ...]] = set()
@@ -196,10 +201,14 @@ def _covered(
                 and (known is None or (known.too_slow and is_looser(known.time_to_beat, time_to_beat)))
                 and not over()
             ):
-                known = found[key] = yield from _families(
-                    part.program, program, space, target, seed, over, time_to_beat
+                core = _core_text(part.program)
+                known = without.get(core) or (
+                    yield from _families(part.program, program, space, target, seed, over, time_to_beat)
                 )
+                found[key] = known
                 if not over():
+                    if not (known.families or known.too_slow):
+                        without[core] = known
                     yield from _not_searched(parts, part, known, limit, target)
             if over():
                 # Events do not store at which part the time was spent, so that a replayed search has the same events.
@@ -211,6 +220,19 @@ def _covered(
         if is_complete:
             yielded.add(parts)
             yield _Covered(program, parts, {key: search.families for key, search in found.items()})
+
+
+def _core_text(part: TensorProgram) -> str:
+    """The text of a part without its boundary views, which do not change a search; inputs are renamed in order."""
+    boundary = split_boundary_views(duplicate_inputs(part).program.graph)
+    nodes = list(boundary.inputs)
+    place = {p: n for n, viewed in enumerate(boundary.viewed_inputs) for p in viewed.at}
+    for p in boundary.core:
+        place[p] = len(nodes)
+        node = boundary.graph.nodes[p]
+        nodes.append(Node(node.op, tuple(place[a] for a in node.args)))
+    core = SGraph(tuple(nodes), place[boundary.result])
+    return canonical_text(replace(part, graph=core)) if not part.graph.further else canonical_text(part)
 
 
 def _not_searched(

@@ -237,6 +237,54 @@ def test_on_a_cpu_it_is_one_callable_checked_as_a_whole():
     assert 2 <= len(session.chosen.candidate.sgraph.customs)
 
 
+GROUPED = """program grouped
+  x = input f32[1, 4, 8]
+  w = input f32[8, 4]
+  k = input f32[1, 2, 4, 2]
+  q = input f32[1, 4, 4, 2]
+  %4 = matmul(x, w)
+  %5 = reshape(%4, dims=[1, 4, 2, 2])
+  %6 = permute(%5, order=[0, 2, 1, 3])
+  %7 = reshape(k, dims=[1, 2, 1, 4, 2])
+  %8 = expand(%7, dim=2, size=2)
+  %9 = reshape(%8, dims=[1, 4, 4, 2])
+  %10 = reshape(%6, dims=[1, 2, 1, 4, 2])
+  %11 = expand(%10, dim=2, size=2)
+  %12 = reshape(%11, dims=[1, 4, 4, 2])
+  %13 = permute(%9, order=[0, 1, 3, 2])
+  %14 = matmul(q, %13)
+  %15 = exp(%14)
+  %16 = sum(%15, dim=3)
+  %17 = div(%15, %16)
+  %18 = matmul(%17, %12)
+  %19 = permute(%18, order=[0, 2, 1, 3])
+  return %19"""
+
+
+def test_parts_that_differ_only_in_views_of_inputs_and_of_the_result_are_not_searched_twice_in_vain(monkeypatch):
+    program = px.parse_program(GROUPED)
+    space, target = replace(px.default_space(program), row_nodes=12, rows=1), px.target("h100")
+    searches = []
+    one_by_one = kernel_sequence._families
+
+    def counted(part, *more):
+        searches.append(part)
+        return one_by_one(part, *more)
+
+    monkeypatch.setattr(kernel_sequence, "_families", counted)
+
+    def found():
+        searches.clear()
+        return [x for x in kernel_sequences(program, space, target, 0, lambda: False) if x is not None]
+
+    shared = found()
+    fewer = len(searches)
+    monkeypatch.setattr(kernel_sequence, "_core_text", lambda part: part.name)
+
+    assert shared == found()
+    assert 0 < fewer < len(searches)
+
+
 def test_rows_change_no_family_then_one_then_two_and_leave_none_out():
     rows = [*kernel_sequence._rows({"a": 2, "b": 3, "c": 1})]
 
