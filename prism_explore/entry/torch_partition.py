@@ -20,7 +20,7 @@ of its traffic and arithmetic, the cost of a call, and what is computed again:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Any
@@ -60,6 +60,9 @@ products are chained at the cost of recomputation, searches are long and kernels
 LEAST_SHARE = 0.01
 """A region is not searched if its nodes and those of all equal regions, for which one search is made, take less than
 this share of the modelled time of all regions when torch runs them."""
+LEAST_STEPS = 3
+"""The fewest regions that are equal but for the parts of tensors that they read, for which one search is made. Views of
+these parts then stay in torch, which takes a microsecond each."""
 PASSES = 3
 """How often readers are counted again from the last partition."""
 MOST_CUTS = 8
@@ -239,11 +242,34 @@ class _Partitioner:
                     used[leaf] += 1.0
             readers = {n: max(1.0, (readers[n] + 2 * used[n]) / 3) for n in self.cells}
         total_s = sum(self._cost(core).seconds for core in chosen.values())
-        texts = {root: Region.of(core).text for root, core in chosen.items()}
+        cores = self._of_steps(chosen)
+        texts = {root: Region.of(core).text for root, core in cores.items()}
         torch_s: dict[str, float] = defaultdict(float)
-        for root, core in chosen.items():
+        for root, core in cores.items():
             torch_s[texts[root]] += self._torch_s(*core)
-        return chosen, [chosen[root] for root in sorted(chosen) if torch_s[texts[root]] >= LEAST_SHARE * total_s]
+        return chosen, [cores[root] for root in sorted(cores) if torch_s[texts[root]] >= LEAST_SHARE * total_s]
+
+    def _of_steps(self, chosen: Mapping[Any, frozenset[Any]]) -> dict[Any, frozenset[Any]]:
+        """The chosen sets; those of steps of a loop, which read other parts of tensors, as sets that read the parts.
+
+        One search is then made for all steps, of which each would otherwise be a program of its own.
+        """
+        without = {root: core.difference(self._parts_read(core)) for root, core in chosen.items()}
+        texts = {root: Region.of(core).text for root, core in without.items() if core != chosen[root]}
+        steps: dict[str, set[str]] = defaultdict(set)
+        for root, text in texts.items():
+            steps[text].add(Region.of(chosen[root]).text)
+        return {
+            root: without[root] if len(steps[texts.get(root, "")]) >= LEAST_STEPS else core
+            for root, core in chosen.items()
+        }
+
+    def _parts_read(self, core: frozenset[Any]) -> Iterator[Any]:
+        """The views in a set of a part of a tensor outside of it."""
+        for node in core & self.views:
+            read = [i for i in node.all_input_nodes if self.found[i].elements]
+            if core.isdisjoint(read) and all(self.found[i].elements > self.found[node].elements for i in read):
+                yield node
 
     def _refuse(self, cores: Collection[frozenset[Any]]) -> bool:
         """Note which sets no kernel can compute; sets that contain one of them are assumed to be no better."""

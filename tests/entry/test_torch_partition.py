@@ -248,6 +248,21 @@ def test_equal_regions_are_searched_if_together_they_matter():
     assert (1, 10) == (len(one.regions), len(nine.regions))
 
 
+def test_regions_of_the_steps_of_a_loop_read_parts_of_tensors_and_are_equal():
+    def recurrence(x, gates, w):
+        state = torch.zeros(16, D)
+        for t in range(10):
+            state = torch.tanh(x[t] + state @ w) * gates[:, t]
+        return state
+
+    found = cut(recurrence, torch.randn(10, 16, D), torch.randn(16, 10, D), torch.randn(D, D))
+
+    assert len(found.regions) >= 9 and len({r.text for r in found.regions}) <= 3
+    assert not any("getitem" in functions(r) for r in found.regions[1:])
+    twice = cut(lambda x: x[0].sin().sort().values @ x[1].sin().sort().values.mT, torch.randn(2, 64, D))
+    assert all("getitem" in functions(r) for r in twice.regions[:2])
+
+
 def test_equal_regions_have_equal_texts_and_other_strides_another():
     x, w = torch.randn(4, D), torch.randn(D, D)
     layers = cut(lambda x, w: torch.sort(torch.sort(x @ w).values @ w).values, x, w).regions
