@@ -105,6 +105,40 @@ def without_copies(graph: Any) -> Any:
     return graph
 
 
+def with_tensors_as_positions(graph: Any) -> Any:
+    """The graph with `x[i]` of a tensor i without dims as a lookup; torch reads i as a number of Python.
+
+    Args:
+        graph: torch's, with an example value at each node; it is not changed.
+    """
+    import torch
+
+    aten = torch.ops.aten
+
+    def is_at_tensor(node: Any) -> bool:
+        position = node.args[2] if operator_name(node.target) == "select" and len(node.args) == 3 else None
+        return operator_name(getattr(position, "target", "")) in ("item", "_local_scalar_dense")
+
+    if not any(map(is_at_tensor, graph.nodes)):
+        return graph
+    graph = copy.deepcopy(graph)
+    for node in list(filter(is_at_tensor, graph.nodes)):
+        x, along, position = node.args
+        index = position.args[0]
+        with graph.inserting_before(node), node.meta["val"].fake_mode:
+            args: tuple[Any, ...] = (index, [1])
+            for target in (aten.reshape.default, aten.index_select.default, aten.squeeze.dim):
+                found = graph.call_function(target, args)
+                found.meta = {**node.meta, "val": target(*torch.fx.map_arg(args, lambda n: n.meta["val"]))}
+                args = (x, along, found) if target is aten.reshape.default else (found, along)
+        node.replace_all_uses_with(found)
+        graph.erase_node(node)
+    for node in reversed(list(graph.nodes)):
+        if not node.users and operator_name(node.target) in ("item", "_local_scalar_dense"):
+            graph.erase_node(node)
+    return graph
+
+
 def _with_whole_operators(exported: Any, known: frozenset[str], names: Collection[str], is_wide: bool) -> Any:
     """The program without the decompositions that end in operators that are not known.
 

@@ -16,7 +16,13 @@ from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm, argument_form
 from prism_explore.frontend.aten.constants import known_constant
 from prism_explore.frontend.aten.table import BY_NAME
-from prism_explore.frontend.decompose import decomposed, is_known, without_copies, without_empty_parts
+from prism_explore.frontend.decompose import (
+    decomposed,
+    is_known,
+    with_tensors_as_positions,
+    without_copies,
+    without_empty_parts,
+)
 from prism_explore.frontend.known_tensors import known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, valid_name
 from prism_explore.frontend.result_form import ResultForm
@@ -254,7 +260,7 @@ def exported(
     return Exported(
         program_name,
         tuple(arguments),
-        without_copies(without_empty_parts(program.graph)),
+        with_tensors_as_positions(without_copies(without_empty_parts(program.graph))),
         sources,
         parameters,
         constants,

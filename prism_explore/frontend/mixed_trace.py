@@ -12,6 +12,7 @@ A part that cannot be translated alone, such as one whose result is a mask, is l
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isinf
@@ -109,8 +110,9 @@ def _writes(given: Exported) -> dict[Any, str]:
         while node.op == "call_function" and has_writing_form(operator_name(node.target)):
             writes.append(node)
             node = node.args[0]
-        if node.op == "placeholder" and all(len(write.args[0].users) == 1 for write in writes):
-            found |= dict.fromkeys(writes, f"torch writes it into {source}")
+        if node.op == "placeholder":
+            first = itertools.takewhile(lambda write: len(write.args[0].users) == 1, reversed(writes))
+            found |= dict.fromkeys(first, f"torch writes it into {source}")
     return found
 
 

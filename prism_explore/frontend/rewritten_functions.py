@@ -11,6 +11,7 @@ have torch's names, by which they may be passed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import EllipsisType
 from typing import Any
 
 
@@ -60,6 +61,40 @@ def _fake_quantized_per_channel(
     dtype = torch.promote_types(input.dtype, scale.dtype)
     scale, zero_point = (x.to(dtype).reshape(shape) for x in (scale, zero_point))
     return _fake_quantized(input.to(dtype), scale, zero_point, quant_min, quant_max).to(input.dtype)
+
+
+def _of_one(x: Any, index: Any) -> tuple[tuple[Any, ...], int] | None:
+    """An index of one integer tensor without dims as one of a tensor of one element, and the number of dims after it.
+
+    Returns:
+        None for any other index.
+    """
+    import torch
+
+    items = index if isinstance(index, tuple) else (index,)
+    places = [n for n, i in enumerate(items) if isinstance(i, torch.Tensor)]
+    if len(places) != 1 or not all(isinstance(i, torch.Tensor | slice | int | EllipsisType | None) for i in items):
+        return None
+    (at,) = places
+    if items[at].dim() or items[at].dtype == torch.bool or any(isinstance(i, bool) for i in items):
+        return None
+    left = x.dim() - sum(isinstance(i, torch.Tensor | slice | int) for i in items)
+    is_before = any(i is ... for i in items[:at])
+    after = sum(i is None or isinstance(i, slice) for i in items[at + 1 :]) + (0 if is_before else left)
+    return (*items[:at], items[at].reshape(1), *items[at + 1 :]), after
+
+
+def _set_item(self: Any, index: Any, value: Any) -> Any:
+    """At a position that is a tensor, which torch would read as a number."""
+    import torch
+
+    found = _of_one(self, index)
+    if found is None:
+        return NotImplemented
+    items, after = found
+    is_wide = isinstance(value, torch.Tensor) and value.dim() > after
+    self[items] = value.unsqueeze(-1 - after) if is_wide else value
+    return None
 
 
 MOST_CLASSES = 1024
@@ -189,6 +224,7 @@ def rewritten_functions() -> Any:
         torch.nn.functional.one_hot: _one_hot,
         torch.nn.functional.embedding_bag: _embedding_bag,
         torch.bucketize: _bucketize,
+        torch.Tensor.__setitem__: _set_item,
         torch.scatter: _scatter,
         torch.Tensor.scatter: _scatter,
         torch.nn.functional.nll_loss: _nll_loss,

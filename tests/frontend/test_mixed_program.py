@@ -77,7 +77,8 @@ PROGRAMS = {
     "transposed": (Convolved(torch.nn.ConvTranspose1d(3, 8, 3, 2)).eval(), (r(2, 3, 9),), ""),
     "gate": (gate, (r(4, 8), r(8, 6)), "topk"),
     "argmax": (lambda x: torch.argmax(x * 2, -1), (r(4, 8),), "argmax"),
-    "cache": (lambda c, k, p: torch.index_put(c, (p,), k) * 2, (r(9, 4), r(2, 4), torch.tensor([3, 5])), "index_put"),
+    "cache": (lambda c, k, p: torch.index_put(c, (p,), k) * 2, (r(9, 4), r(2, 4), torch.tensor([3, 5])), ""),
+    "many positions": (lambda c, k, p: c.index_add(0, p, k) * 2, (r(9, 4), r(20, 4), indices(0, 9, (20,))), "index_add"),
     "gather": (lambda x, i: torch.gather(torch.relu(x), 1, i) + x[:, :1], (r(4, 8), indices(0, 8, (4, 3))), ""),
     "resize": (
         lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", antialias=True) + 1,
@@ -293,7 +294,7 @@ def test_only_lookups_read_positions():
 # ---------------------------------------------------------------- writes into what the caller holds
 def attends(cache, k, position):
     cache[:, :, position] = k
-    return torch.softmax(k @ cache.mT, -1) @ cache
+    return torch.softmax(k.reshape(1, 2, 1, 8) @ cache.mT, -1) @ cache
 
 
 def attends_to_several(cache, k):
@@ -325,6 +326,7 @@ class Buffered(torch.nn.Module):
 CACHE, PART, PLACE = r(1, 2, 16, 8), r(1, 2, 1, 8), torch.tensor([3])
 WRITES = {
     "a cache": (attends, (CACHE, PART, PLACE), {"cache"}, 1),
+    "a position without dims": (attends, (CACHE, r(1, 2, 8), torch.tensor(3)), {"cache"}, 1),
     "a slice": (attends_to_several, (CACHE, r(1, 2, 3, 8)), {"cache"}, 1),
     "a cache that is read before": (reads_what_it_replaces, (CACHE, PART, PLACE), {"cache"}, 0),
     "several writes": (writes_twice, (CACHE, PART, PLACE), {"cache"}, 2),

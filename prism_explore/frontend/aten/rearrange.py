@@ -11,7 +11,16 @@ from typing import Any, cast
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp
 from prism_explore.frontend.aten.views import drop_dims, slice_bound
-from prism_explore.frontend.lower_aten import Flipped, Operand, Row, Translation, Unwritten, Value, operator_name
+from prism_explore.frontend.lower_aten import (
+    Flipped,
+    Integers,
+    Operand,
+    Row,
+    Translation,
+    Unwritten,
+    Value,
+    operator_name,
+)
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.tensors import broadcast
 
@@ -351,10 +360,37 @@ def _into_unwritten(t: Translation, x: Unwritten, part: Value, along: int, step:
     return t.reshaped(_joined(t, columns, x, along + 1), x.dims)
 
 
-# ---------------------------------------------------------------- writes at known positions
+# ---------------------------------------------------------------- writes at positions
+MOST_WRITES = 8
+"""The most positions of an integer argument that are written, each a choice over the whole tensor."""
+
+
+def _at_integers(t: Translation, x: Value, along: int, integers: Integers, part: Value, *, adds: bool = False) -> Value:
+    """x with a part at the positions of one dim that an integer argument has, in its order; `adds` adds the part."""
+    count, size = prod(integers.dims, start=ONE), t.dims_of(x)[along]
+    if count.constant is None or count.constant > MOST_WRITES:
+        raise t.unsupported(f"a write at {count} positions of an argument", f"up to {MOST_WRITES} are supported")
+    places = t.tensor_of(Ramp((size,), (1,), ZERO))
+    wanted = t.at(t.reshaped(t.tensor_of(integers), (count,)))
+    shape = [size if d == along else ONE for d in range(len(t.dims_of(x)))]
+    for n in range(count.constant):
+        distance = t.build.binary("sub", places, t.at(t.sliced(wanted, 0, ZERO + n, ZERO + (n + 1))), t.line)
+        one = t.sliced(part, along, ZERO + n, ZERO + (n + 1))
+        is_written = t.nonzero_mask(t.at(t.reshaped(distance, shape)), if_true=False)
+        if adds:
+            wide = t.at(t.expanded(t.tensor_of(one), t.dims_of(x)))
+            kept = t.filled(wide, is_written, Fraction(0), where=False)
+            x = t.build.binary("add", t.tensor_of(x), kept, t.line)
+        else:
+            x = t.lowered_by("where", Operand(is_written), Operand(one), Operand(x))
+    return x
+
+
 def _write_at(t: Translation, x: Value, along: int, index: Any, part: Value) -> Value:
-    """x with a part at evenly spaced positions of one dim."""
+    """x with a part at positions of one dim, which are evenly spaced or those of an argument."""
     at, size = t.value(index), t.dims_of(x)[along]
+    if (integers := t.integers(at)) is not None:
+        return _at_integers(t, x, along, integers, part)
     match at:
         case Ramp((count,), (step,), offset):
             pass
@@ -399,12 +435,19 @@ def _part_dims(t: Translation, dims: Sequence[Dim], along: int, index: Any) -> t
 
 def _index_add(t: Translation, x: Any, d: Any, index: Any, source: Any, *, alpha: Any = 1) -> Value:
     along, dims = t.axis(x, d), t.dims(x)
-    zeros = constants.constant(dims, Fraction(0))
-    added = t.at(_write_at(t, zeros, along, index, t.reshaped(t.value(source), _part_dims(t, dims, along, index))))
     factor = t.number(alpha)
     if factor is None:
         raise t.unsupported(f"index_add with alpha={alpha}")
-    return t.build.binary("add", t.tensor(x), added if factor == 1 else t.build.scalar("mul", added, factor), t.line)
+    part = t.reshaped(t.value(source), _part_dims(t, dims, along, index))
+    return _added_at(t, x, along, index, part if factor == 1 else t.build.scalar("mul", t.at(part), factor))
+
+
+def _added_at(t: Translation, x: Any, along: int, index: Any, part: Value) -> Value:
+    """x plus a part at positions of one dim."""
+    if (integers := t.integers(t.value(index))) is not None:
+        return _at_integers(t, t.value(x), along, integers, part, adds=True)
+    zeros = constants.constant(t.dims(x), Fraction(0))
+    return t.build.binary("add", t.tensor(x), t.at(_write_at(t, zeros, along, index, part)), t.line)
 
 
 def _index_fill(t: Translation, x: Any, d: Any, index: Any, value: Any) -> Value:
@@ -438,8 +481,7 @@ def _index_put(t: Translation, x: Any, positions: Sequence[Any], values: Any, ac
     part = t.reshaped(part, _part_dims(t, dims, along, index))
     if not accumulate:
         return _write_at(t, t.value(x), along, index, part)
-    added = t.at(_write_at(t, constants.constant(dims, Fraction(0)), along, index, part))
-    return t.build.binary("add", t.tensor(x), added, t.line)
+    return _added_at(t, x, along, index, part)
 
 
 def _diagonal_scatter(t: Translation, x: Any, part: Any, offset: int = 0, first: int = 0, second: int = 1) -> Value:

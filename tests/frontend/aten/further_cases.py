@@ -102,6 +102,15 @@ FURTHER_CASES = {
     # writes
     "memory written in parts": (interleaved, X),
     "writes at known positions": (written_at_positions, X),
+    "writes at given positions": (
+        lambda x, i, j: (
+            x.index_copy(2, i, x[..., :1])
+            + x.index_add(2, j, x[..., 1:4], alpha=2) * x.transpose(0, 1).index_put((i,), x[:1, 0]).transpose(0, 1)
+            - x.index_fill(1, j, 0.5).transpose(0, 2).index_put((j,), x[0, 0, :3, None, None], accumulate=True).mT.sum()
+        ),
+        ("b 4 6", "i64 1", "i64 3"),
+    ),
+    "elements at a given position": (lambda x, i: x[:, i, None] * x[..., i] + x[i][..., 1:].sum(), ("3 4 4", "i64")),
     # complex tensors as pairs of real ones
     "rotary embedding by complex numbers": (rotated, ("b 4 6", "4 3")),
     "complex arithmetic": (complex_arithmetic, XY),
