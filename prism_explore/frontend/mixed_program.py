@@ -161,12 +161,19 @@ def run_mixed(program: MixedProgram, tensors: Mapping[str, Any], code: Sequence[
     """
     known, sizes, in_place = dict(tensors), program.sizes(tensors), program.in_place
     functions = iter(code or [c.traced.reference for c in program.computations])
+    dense = set[str]()
+    """What steps computed: types say that it is row-major, and what torch computes may be a view."""
     for step in program.steps:
         if isinstance(step, OpaqueCall):
             known.update(called(step, known, sizes, is_written=step.results[0].name in in_place))
+            dense.update(r.name for r in step.results)
         else:
-            found = next(functions)(*(as_real(known[a]) for a in step.traced.arguments))
+            read = {a: as_real(known[a]) for a in step.traced.arguments}
+            if code:
+                read |= {a: x.contiguous() for a, x in read.items() if a in dense}
+            found = next(functions)(*read.values())
             known.update(zip(step.names, found if len(step.results) > 1 else (found,), strict=True))
+            dense.update(step.names)
     return program.finished(known)
 
 
