@@ -1,0 +1,116 @@
+"""A table of values that are made when it is worth their time, in a bounded number.
+
+Until a value has been made, something slower runs. A value is made once that has taken as long as a value takes to be
+made (rent or buy): all work together takes at most twice what the best choice in hindsight takes. A few values are made
+at once, where the caller says so. Values that were not used for the longest time are forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """There is no value yet."""
+
+    spent_s: float
+    """What ran instead so far, in seconds."""
+    needed_s: float
+    """What has to run until the value is made."""
+    is_being_made: bool = False
+    """Whether another thread makes a value."""
+
+
+class EarnedWork(Generic[Key, Value]):
+    """The table; it can be used from several threads, of which one makes a value at a time.
+
+    Example:
+        >>> table = EarnedWork[str, int](most=2, free=1, first_s=1.0)
+        >>> table.find("a", lambda: 1), table.find("b", lambda: 2)
+        (1, Waiting(spent_s=0.0, needed_s=..., is_being_made=False))
+    """
+
+    def __init__(self, most: int, free: int, first_s: float, clock: Callable[[], float] = time.perf_counter) -> None:
+        """No value has been made yet.
+
+        Args:
+            most: values that are kept, and keys without a value whose time is known.
+            free: values that are made at once.
+            first_s: what a value is assumed to take until one has been made.
+            clock: seconds.
+        """
+        self._most, self._free, self._needed_s, self._clock = most, free, first_s, clock
+        self._made: OrderedDict[Key, Value] = OrderedDict()
+        self._spent_s: OrderedDict[Key, float] = OrderedDict()
+        self._lock, self._making = Lock(), Lock()
+        self._count = 0
+
+    def find(self, key: Key, make: Callable[[], Value], may_be_free: bool = True) -> Value | Waiting:
+        """The value of a key, made where it is time to.
+
+        Args:
+            key: what it is for.
+            make: makes it; an exception leaves the key without one.
+            may_be_free: whether it may be made at once.
+        """
+        with self._lock:
+            if key in self._made:
+                self._made.move_to_end(key)
+                return self._made[key]
+            spent_s = self._spent_s.setdefault(key, 0.0)
+            self._spent_s.move_to_end(key)
+            while len(self._spent_s) > self._most:
+                self._spent_s.popitem(last=False)
+            is_free = may_be_free and self._count < self._free
+            if not is_free and spent_s < self._needed_s:
+                return Waiting(spent_s, self._needed_s)
+        if not self._making.acquire(blocking=False):
+            return Waiting(spent_s, self._needed_s, is_being_made=True)
+        try:
+            return self._make(key, make)
+        finally:
+            self._making.release()
+
+    def _make(self, key: Key, make: Callable[[], Value]) -> Value:
+        with self._lock:
+            if key in self._made:  # by another thread, just now
+                return self._made[key]
+        start = self._clock()
+        try:
+            made = make()
+        finally:
+            with self._lock:
+                self._count += 1
+                self._needed_s = self._clock() - start
+                self._spent_s.pop(key, None)
+        with self._lock:
+            self._made[key] = made
+            while len(self._made) > self._most:
+                self._made.popitem(last=False)
+        return made
+
+    def spent(self, key: Key, seconds: float) -> None:
+        """Count the time of what ran instead of a value.
+
+        Args:
+            key: without a value.
+            seconds: of one run.
+        """
+        with self._lock:
+            if key in self._spent_s:
+                self._spent_s[key] += seconds
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """Those that are kept, the one used last at the end."""
+        with self._lock:
+            return tuple(self._made.values())
