@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from prism_explore.codegen import emit_cpu
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.errors import PositionError, ShapeError
 from prism_explore.events.fastest import EAGER, LIBRARY, FasterBaseline, find_faster_baseline
@@ -33,19 +32,16 @@ from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import LibraryCall, Traced, bind_inputs, with_structure
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.program import TensorProgram
-from prism_explore.pipeline.stages import Kernel, Parameters, Timed
+from prism_explore.pipeline.stages import Timed
+from prism_explore.runtime.kernels_at import kernels_at
 from prism_explore.runtime.masked_rows import MaskedRows, call_torch
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.correctness import check_results, reference_cases
 from prism_explore.tune.runner.torch_code import on_program_inputs
-from prism_explore.tune.space.parameters import legal_sizes
-from prism_explore.tune.space.time_model import model_of
 
 MAX_LOADED = 64
 """Number of values whose compiled kernels are kept."""
-MAX_RANKED = 2_000
-"""Number of legal sizes that are ranked where those of a point are not legal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +186,8 @@ class Dispatch:
         cases = None
         reason = "no sizes are legal there"
         for point in sorted(self.points, key=lambda p: abs(math.log(value / p.value))):
-            for kernel in self._kernels(point, shapes):
+            tuned = point.timed.kernel
+            for kernel in islice(kernels_at(tuned.verified, tuned.parameters, shapes, self._target), 1):
                 cases = cases or reference_cases(self.program, shapes, 0)
                 run = load(kernel)
                 checked = check_results(run, cases)
@@ -198,22 +195,6 @@ class Dispatch:
                     return run
                 reason = checked.reason
         return f"{self.symbol}={value}: {reason}"
-
-    def _kernels(self, point: Point, shapes: Mapping[str, int]) -> list[Kernel]:
-        """The point's kernel where its sizes are legal at these shapes; else the best one by the cost model."""
-        kernel = point.timed.kernel
-        own = emit_cpu(kernel.verified, kernel.parameters, shapes)
-        if isinstance(own, Kernel):
-            return [own]
-        candidate = kernel.verified.candidate
-        model = model_of(candidate, shapes, self._target)
-        legal = list(islice(legal_sizes(candidate, shapes, self._target), MAX_RANKED))
-        for sizes in sorted(legal, key=lambda s: (model.estimate(dict(s)).time_s, s))[:8]:
-            for schedule in (kernel.parameters.schedule, ()):
-                other = emit_cpu(kernel.verified, Parameters(sizes, schedule), shapes)
-                if isinstance(other, Kernel):
-                    return [other]
-        return []
 
     def _call_torch(self, inputs: Sequence[Any], reason: str) -> Any:
         if self._reference is None:

@@ -62,6 +62,15 @@ class MaskedRows:
         if not self._maxima:
             return False
         kernel.check(*inputs)
+        return self.has_empty_row(inputs, sizes)
+
+    def has_empty_row(self, inputs: Sequence[Any], sizes: Mapping[str, int]) -> bool:
+        """Whether a mask keeps nothing of some row of inputs that fit the program.
+
+        Args:
+            inputs: the program's inputs in their order, tensors or arrays.
+            sizes: values of the program's symbols.
+        """
         named = {i.name: x for i, x in zip(self._program.inputs, inputs, strict=True)}
         return any(_has_empty_row(masks, along, named, sizes) for along, masks in self._maxima)
 
