@@ -18,9 +18,13 @@ graph. The report says what runs:
 A region's work is in proportion to its share of the modelled time (`entry/torch_effort.py`). A second build of the same
 model searches, tunes and races nothing again (`entry/torch_answers.py`).
 
-Sizes, including symbolic ones, are those of the call at which torch compiles. At other sizes the default compiler's
-code runs, compiled once for all sizes. A call with strides that a kernel does not accept runs torch's code. Training is
-left to torch. No region spans a side effect (autocast, a change of the gradient mode, a write in place).
+A kernel is tuned for the sizes of the call at which torch compiles. Symbolic sizes are symbols of the region's program,
+so the proof holds for all of them: at other sizes code is generated while the kernel is used, compared with float64 and
+timed beside torch (`runtime/kernel_for_sizes.py`), and what runs the whole graph is decided again
+(`entry/torch_ways.py`). Where a region has no program with symbols, torch runs it at other sizes.
+
+A call with strides that a kernel does not accept runs torch's code. Training is left to torch. No region spans a side
+effect (autocast, a change of the gradient mode, a write in place).
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
 from prism_explore.entry.torch_answers import Answer, AnswerFiles, answer_of, race_question, traced_text
@@ -44,6 +48,7 @@ from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_w
 from prism_explore.entry.torch_regions import Region, flat_rows
 from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
 from prism_explore.entry.torch_simplify import simplify
+from prism_explore.entry.torch_ways import WaysBySizes
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
 from prism_explore.events.format import seconds_text
@@ -54,6 +59,7 @@ from prism_explore.generate.abstract_expr.size_estimate import why_no_search
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
+from prism_explore.runtime.kernel_for_sizes import KernelForSizes, NoKernelError
 from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.search.early_start import start_fork_servers_early
 from prism_explore.session.new_task import package_versions
@@ -67,12 +73,28 @@ from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, torch_co
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
 
 
+@dataclass(frozen=True)
+class _Program:
+    """The program of a region."""
+
+    traced: Traced
+    at: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Values of its symbols in the call at which torch compiles."""
+    fixed: str = ""
+    """The symbolic sizes of torch that are numbers in it, and why; empty where there are none."""
+
+    @cached_property
+    def text(self) -> str:
+        """Regions with equal texts share a kernel."""
+        return f"{traced_text(self.traced)}\n{self.at or ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The result of one search, for all regions with its text."""
 
     outcome: RegionOutcome
-    kernel: SavedKernel | None
+    kernel: SavedKernel | KernelForSizes | None
 
 
 @dataclass(slots=True)
@@ -81,7 +103,7 @@ class _Search:
 
     name: str
     """Of the first region with its program."""
-    traced: Traced
+    program: _Program
     effort: Effort
     session: Session
     seconds: float = 0.0
@@ -132,7 +154,7 @@ class TorchCompiler:
     seed: int = 0
     graphs: list[GraphOutcome] = field(default_factory=list[GraphOutcome])
     """One per graph that torch passed."""
-    _traced: dict[str, Traced | str] = field(default_factory=dict[str, "Traced | str"], repr=False)
+    _programs: dict[str, _Program | str] = field(default_factory=dict[str, "_Program | str"], repr=False)
     """By the text of a region: its program, or why it has none."""
     _found: dict[str, _Found] = field(default_factory=dict[str, _Found], repr=False)
     """By the text of a program and the bindings of its inputs."""
@@ -177,7 +199,7 @@ class TorchCompiler:
         compiled = cache(lambda: _inductor(_copy(original), examples))
         found = self._answers(cut, clock, compiled if self.rest == "fastest" else lambda: None)
         cuts = zip(cut.regions, cut.costs, found, strict=True)
-        searched = [(region, _of_region(f.outcome, region, cost), f.kernel) for region, cost, f in cuts]
+        searched = [(region, self._of_region(f.outcome, region, cost), f.kernel) for region, cost, f in cuts]
         graph_outcome = _of_graph(cut, [row for _, row, _ in searched])
         # Backwards: the nodes before a region are then still those that it names as its inputs.
         for region, outcome, kernel in reversed(searched):
@@ -196,7 +218,9 @@ class TorchCompiler:
         race = replace(race, note="; ".join(filter(None, (race.note, pages))))
         clock.note("whole graph")
         _show_progress("")
-        self.graphs.append(replace(graph_outcome, race=race, build_s=sum(clock.spent.values()), spent=clock.spent))
+        spent = clock.spent
+        races = (lambda: chosen.races) if isinstance(chosen, WaysBySizes) else tuple
+        self.graphs.append(replace(graph_outcome, race=race, build_s=sum(spent.values()), spent=spent, races=races))
         return chosen
 
     def _answers(self, cut: Partition, clock: _Clock, compile_whole: Callable[[], Any]) -> list[_Found]:
@@ -204,11 +228,11 @@ class TorchCompiler:
         effort = efforts([r.text for r in cut.regions], [c.seconds for c in cut.costs])
         searches: dict[str, _Search] = {}
         for region in {r.text: r for r in cut.regions}.values():
-            traced = self._program(region)
-            if isinstance(traced, Traced) and (text := traced_text(traced)) not in self._found | searches:
-                session = self._find(traced, effort[region.text])
+            program = self._program(region)
+            if isinstance(program, _Program) and program.text not in self._found | searches:
+                session = self._find(program, effort[region.text])
                 if session is not None:
-                    searches[text] = _Search(region.name[:60], traced, effort[region.text], session)
+                    searches[program.text] = _Search(region.name[:60], program, effort[region.text], session)
         clock.note("stored answers")
         if searches:
             self._run(searches, clock, compile_whole)
@@ -237,42 +261,43 @@ class TorchCompiler:
         found = self._program(region)
         return found if isinstance(found, str) else ""
 
-    def _program(self, region: Region) -> Traced | str:
-        text = region.text
-        if text not in self._traced:
-            try:
-                traced = trace(region.module(at_hints=True), region.example_inputs(), "region")
-            except PrismError as error:
-                self._traced[text] = str(error).splitlines()[0]
-            else:
-                why = why_no_search(traced.program) or why_no_single_kernel(traced.program)
-                self._traced[text] = why or traced
-        return self._traced[text]
+    def _program(self, region: Region) -> _Program | str:
+        """The program of a region, with symbols where torch's sizes are symbolic; or why it has none."""
+        if region.text not in self._programs:
+            fixed = ""
+            program: _Program | str = "code for other sizes is generated for CPUs only"
+            if region.sizes and self._machine.kind == "cpu":
+                program = _traced(lambda: trace(region.module("at any sizes"), region.types(), "region"), region)
+            if not isinstance(program, _Program):
+                fixed = f"at {region.sizes}, torch runs at other sizes: {program}" if region.sizes else ""
+                program = _traced(lambda: trace(region.module("at hints"), region.example_inputs(), "region"), region)
+            self._programs[region.text] = replace(program, fixed=fixed) if isinstance(program, _Program) else program
+        return self._programs[region.text]
 
-    def _session(self, traced: Traced, effort: Effort, cache: bool) -> Session:
+    def _session(self, program: _Program, effort: Effort, cache: bool) -> Session:
         return Session(
-            traced,
+            program.traced,
             target=self.target,
+            at=program.at,
             budget=effort.budget(self.budget),
-            space=effort.space(traced.program),
+            space=effort.space(program.traced.program),
             seed=self.seed,
             baselines=effort.baselines(tuple(dict.fromkeys((EAGER, *self.baselines)))),
             cache=cache,
         )
 
-    def _find(self, traced: Traced, effort: Effort) -> Session | None:
+    def _find(self, program: _Program, effort: Effort) -> Session | None:
         """Take the answer of an earlier build; where there is none, return the session of a search."""
-        text = traced_text(traced)
         try:
-            with self._session(traced, effort, cache=False) as asked:
+            with self._session(program, effort, cache=False) as asked:
                 kept = AnswerFiles().find(asked.task)
             if kept is None:
-                return self._session(traced, effort, cache=True)
+                return self._session(program, effort, cache=True)
         except PrismError as error:  # such as a dtype that has no kernels
-            self._found[text] = _Found(RegionOutcome("", False, str(error).splitlines()[0]), None)
+            self._found[program.text] = _Found(RegionOutcome("", False, str(error).splitlines()[0]), None)
         else:
-            search = cache(lambda: self._session(traced, effort, cache=True))
-            self._found[text] = self._outcome(kept, traced, effort, search)
+            search = cache(lambda: self._session(program, effort, cache=True))
+            self._found[program.text] = self._outcome(kept, program, effort, search)
         return None
 
     def _run(self, searches: Mapping[str, _Search], clock: _Clock, compile_whole: Callable[[], Any]) -> None:
@@ -303,7 +328,7 @@ class TorchCompiler:
                 if session.state == "finished" and is_known:
                     AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
                 session.close()
-                made = self._outcome(answer, search.traced, search.effort, lambda own=session: own)
+                made = self._outcome(answer, search.program, search.effort, lambda own=session: own)
                 search.seconds += clock.note("tuning and races of regions")
                 self._found[text] = replace(made, outcome=replace(made.outcome, spent_s=search.seconds))
 
@@ -314,19 +339,18 @@ class TorchCompiler:
             search.seconds += clock.note("search and proof")
 
     def _found_for(self, region: Region) -> _Found:
-        traced = self._program(region)
-        if isinstance(traced, str):
-            return _Found(RegionOutcome(region.name, False, traced), None)
-        found = self._found[traced_text(traced)]
+        program = self._program(region)
+        if isinstance(program, str):
+            return _Found(RegionOutcome(region.name, False, program), None)
+        found = self._found[program.text]
         times = [s for s in (found.outcome.kernel_s, *found.outcome.torch_s.values()) if s is not None]
         if times:
             self._measured[region.text] = min(times)
         return found
 
-    def _outcome(self, answer: Answer, traced: Traced, effort: Effort, search: Callable[[], Session]) -> _Found:
-        plain = RegionOutcome(
-            "", False, answer.claim, show(traced.program), search=search, effort=str(effort), kept=answer.kept
-        )
+    def _outcome(self, answer: Answer, program: _Program, effort: Effort, search: Callable[[], Session]) -> _Found:
+        text = show(program.traced.program)
+        plain = RegionOutcome("", False, answer.claim, text, search=search, effort=str(effort), kept=answer.kept)
         if answer.kernel is None:
             return _Found(plain, None)
         times = {r.name: r.time_s for r in answer.rows if r.samples and r.name in (OURS, EAGER, COMPILED)}
@@ -351,7 +375,21 @@ class TorchCompiler:
             torch_s=times,
             proof="proved over the reals",
         )
-        return _Found(outcome, answer.kernel)
+        if not program.at:
+            return _Found(outcome, answer.kernel)
+        kernel = KernelForSizes(answer.kernel, self._machine, seed=self.seed)
+        return _Found(replace(outcome, buckets=lambda: kernel.buckets), kernel)
+
+    def _of_region(self, found: RegionOutcome, region: Region, cost: Cost) -> RegionOutcome:
+        kind = "measured" if cost.is_measured else "modelled"
+        again = f", {cost.repeated:.2f} times the least traffic or arithmetic" if cost.repeated > 1.005 else ""
+        return replace(
+            found,
+            region=region.name,
+            reason=f"{found.reason}{_sizes_text(self._program(region))}",
+            cut=f"cut at a {kind} {seconds_text(cost.seconds)}{again}",
+            calls=Calls(),
+        )
 
     # ------------------------------------------------------------ the whole graph
     def _choose(
@@ -385,7 +423,12 @@ class TorchCompiler:
             )
             if not isinstance(compiled(), _FailedCompiler):  # it may be there at the next build
                 files.store_race(question, race)
-        return _at_these_sizes(ways[race.winner](), lambda: _working(compiled(), original), original.graph), race
+        if not _has_symbols(original.graph):
+            return ways[race.winner](), race
+        default = _working(compiled(), original)
+        if isinstance(compiled(), _FailedCompiler):
+            del ways[COMPILED]
+        return WaysBySizes(original, ways, race, default, self.seed), race
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
@@ -412,16 +455,21 @@ def _records_gradients(graph: Any) -> str:
     return ""
 
 
-def _of_region(found: RegionOutcome, region: Region, cost: Cost) -> RegionOutcome:
-    kind = "measured" if cost.is_measured else "modelled"
-    again = f", {cost.repeated:.2f} times the least traffic or arithmetic" if cost.repeated > 1.005 else ""
-    return replace(
-        found,
-        region=region.name,
-        reason=f"{found.reason}{region.sizes_text}",
-        cut=f"cut at a {kind} {seconds_text(cost.seconds)}{again}",
-        calls=Calls(),
-    )
+def _sizes_text(program: _Program | str) -> str:
+    if isinstance(program, str):
+        return ""
+    at = ", ".join(f"{name}={n}" for name, n in program.at.items())
+    return f"; proved for all sizes, tuned at {at}" if at else f"; {program.fixed}" if program.fixed else ""
+
+
+def _traced(traced: Callable[[], Traced], region: Region) -> _Program | str:
+    """A program that can be searched, or why there is none."""
+    try:
+        found = traced()
+    except PrismError as error:
+        return str(error).splitlines()[0]
+    at = {s: region.sizes.at[s] for s in found.program.graph.data_symbols}
+    return why_no_search(found.program) or why_no_single_kernel(found.program) or _Program(found, at)
 
 
 def _of_graph(cut: Partition, rows: Sequence[RegionOutcome]) -> GraphOutcome:
@@ -504,30 +552,17 @@ def _working(compiled: Callable[..., Any], original: Any) -> Callable[..., Any]:
     return original.forward if isinstance(compiled, _FailedCompiler) else compiled
 
 
-def _at_these_sizes(
-    chosen: Callable[..., Any], compile_other: Callable[[], Callable[..., Any]], graph: Any
-) -> Callable[..., Any]:
-    """The chosen function where symbolic sizes are those of the race, and the default compiler's at other sizes."""
-    sizes = {
-        n: number_of(node)
-        for n, node in enumerate(node for node in graph.nodes if node.op == "placeholder")
-        if hasattr(value_of(node), "node")
-    }
-    if not sizes:
-        return chosen
-    other = compile_other()
-
-    def run(*args: Any) -> Any:
-        return (chosen if all(args[n] == size for n, size in sizes.items()) else other)(*args)
-
-    return run
+def _has_symbols(graph: Any) -> bool:
+    return any(node.op == "placeholder" and hasattr(value_of(node), "node") for node in graph.nodes)
 
 
-def _replace_region(module: Any, region: Region, kernel: SavedKernel, calls: Calls) -> None:
+def _replace_region(module: Any, region: Region, kernel: SavedKernel | KernelForSizes, calls: Calls) -> None:
     import torch
 
     given = [n for n, i in enumerate(region.inputs) if i in region.tensors]
-    numbers = {n: number_of(i) for n, i in enumerate(region.inputs) if i not in region.tensors}
+    # A program without symbols has the numbers of the call at which torch compiles, also those that follow from sizes.
+    fixed = region.fixed_numbers if isinstance(kernel, KernelForSizes) else region.inputs
+    numbers = {n: number_of(i) for n, i in enumerate(region.inputs) if i in fixed and i not in region.tensors}
     leads = tuple(map(region.has_rows, region.tensors)) if region.row_dims else ()
     order = region.order or ()
     inverse = None if order == tuple(range(len(order))) else tuple(order.index(d) for d in range(len(order)))
@@ -541,10 +576,16 @@ def _replace_region(module: Any, region: Region, kernel: SavedKernel, calls: Cal
         def forward(self, *inputs: Any) -> Any:
             try:
                 if any(inputs[n] != size for n, size in numbers.items()):
-                    raise ShapeError("a symbolic size is another one than that of the search")
+                    raise ShapeError("a number is another one than that of the search")
                 tensors = tuple(inputs[n] for n in given)
                 found = kernel(*_flattened(tensors, leads))
                 calls.accepted += 1
+            except NoKernelError as waiting:
+                calls.refused, calls.why = calls.refused + 1, str(waiting)
+                start = time.perf_counter()
+                result = self.torch_code(*inputs)
+                waiting.spent(time.perf_counter() - start)
+                return result
             except ShapeError as error:
                 calls.refused, calls.why = calls.refused + 1, str(error)
                 with suppress(IndexError):
@@ -602,11 +643,15 @@ def _insert(module: Any, region: Region, made_module: Any) -> None:
 
 
 def _compile_rest(module: Any) -> Callable[..., Any]:
-    """Compile the code between the replaced regions with Inductor, one subgraph at a time."""
+    """Compile the code between the replaced regions with Inductor, one subgraph at a time.
+
+    Where the graph has symbolic sizes, it is compiled once for all of them.
+    """
     import torch
     from torch._inductor.compile_fx import compile_fx
     from torch.fx.passes.split_module import split_module
 
+    dynamic = _has_symbols(module.graph)
     part_number, last_is_kernel = 0, False
     part_of: dict[Any, int] = {}
     for node in module.graph.nodes:
@@ -617,5 +662,5 @@ def _compile_rest(module: Any) -> Callable[..., Any]:
     divided: Any = split_module(module, module, lambda node: part_of[node])
     for name, part in divided.named_children():
         if not any(n.op == "call_module" for n in part.graph.nodes):
-            setattr(divided, name, torch.compile(part, backend=compile_fx, dynamic=False))
+            setattr(divided, name, torch.compile(part, backend=compile_fx, dynamic=dynamic))
     return divided.forward

@@ -29,7 +29,6 @@ ROUNDS = 25
 """Most rounds of the race."""
 LEAST_ROUNDS = 7
 SECONDS = 2.0
-"""The race ends after this time if it has the least number of rounds."""
 
 
 def race_whole(
@@ -38,6 +37,7 @@ def race_whole(
     ways: Mapping[str, Callable[..., Any]],
     clock: Callable[[], float] = time.perf_counter,
     seed: int = 0,
+    seconds: float = SECONDS,
 ) -> WholeRace:
     """Time all ways to run a graph, and choose: torch's fastest, unless another is faster by more than the noise.
 
@@ -49,11 +49,12 @@ def race_whole(
         ways: functions by name, `torch eager` and possibly `torch.compile` among them.
         clock: seconds.
         seed: of the order.
+        seconds: after which the race ends, if it has the least number of rounds.
     """
     arguments = _Restored(module.graph, examples).fresh
     errors = Errors() if _why_not(arguments()) else errors_of(module, arguments, ways)
     refused = {name: why for name in ways if (why := errors.why_refused(name))}
-    found = race(arguments, {name: run for name, run in ways.items() if name not in refused}, clock, seed)
+    found = race(arguments, {name: run for name, run in ways.items() if name not in refused}, clock, seed, seconds)
     return replace(found, errors=errors.of, note="; ".join(filter(None, (found.note, *refused.values(), errors.note))))
 
 
@@ -62,6 +63,7 @@ def race(
     ways: Mapping[str, Callable[..., Any]],
     clock: Callable[[], float] = time.perf_counter,
     seed: int = 0,
+    seconds: float = SECONDS,
 ) -> WholeRace:
     """Time all ways to compute the same, and choose as `choose` does; a way that fails is left out and named.
 
@@ -72,6 +74,7 @@ def race(
         ways: functions by name, `torch eager` and possibly `torch.compile` among them.
         clock: seconds.
         seed: of the order.
+        seconds: after which the race ends, if it has the least number of rounds.
     """
     names = list(ways)
     if why := _why_not(arguments()):
@@ -86,7 +89,7 @@ def race(
             failed[name] = f"{name} failed: {str(failure).splitlines()[0] if str(failure) else type(failure).__name__}"
     running = [n for n in names if n not in failed]
     times: dict[str, list[float]] = {n: [] for n in running}
-    end = clock() + SECONDS
+    end = clock() + seconds
     for done in range(ROUNDS):
         if done >= LEAST_ROUNDS and clock() > end:
             break

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from math import prod
+from typing import Any, Literal, TypeAlias
 
 from prism_explore.entry.torch_nodes import (
     FLOATS,
@@ -23,14 +24,17 @@ from prism_explore.entry.torch_nodes import (
     tensor_text,
     value_of,
 )
+from prism_explore.entry.torch_sizes import OpenSizes
+from prism_explore.ir.dims import dim
 from prism_explore.ir.elementwise import COMPOSITE, UNARY
-from prism_explore.ir.tensors import dtype_name
+from prism_explore.ir.tensors import DTYPE_OF_NAME, TensorType, dtype_name, layout_of
 
 _POINTWISE = {
     *("add", "sub", "mul", "truediv", "div", "pow", "maximum", "minimum", "to", "float"),
     *(aten for row in UNARY.values() for aten in row.aten),
     *COMPOSITE,
 }
+ModuleForm: TypeAlias = Literal["as it is", "at hints", "at any sizes"]
 _PER_ROW = {"mean", "sum", "rms_norm", "layer_norm", "softmax"}
 """Reductions; rows stay independent if they are over the last dim."""
 
@@ -76,9 +80,33 @@ class Region:
     def text(self) -> str:
         """The region with its nodes and inputs numbered; equal regions have equal texts."""
         names = {n: f"%{k}" for k, n in enumerate((*self.inputs, *self.nodes))}
-        read = [f"{names[i]} = {tensor_text(i) if i in self.tensors else number_of(i)}" for i in self.inputs]
+        read = [f"{names[i]} = {self._tensor_text(i) if i in self.tensors else self._number(i)}" for i in self.inputs]
         made = [f"{names[n]} = {node_text(n)} {[names[a] for a in n.all_input_nodes]}" for n in self.nodes]
         return "\n".join((*read, *made))
+
+    def _tensor_text(self, node: Any) -> str:
+        dims = f" as [{', '.join(map(str, self.sizes.dims(self._shape(node))))}]" if self.sizes else ""
+        return f"{tensor_text(node)}{dims}"
+
+    def _number(self, node: Any) -> Any:
+        """A number in terms of the program's symbols; that of the call at which torch compiles where it is fixed."""
+        return number_of(node) if node in self.fixed_numbers else self.sizes.computed(value_of(node), dim, _apply)
+
+    @cached_property
+    def sizes(self) -> OpenSizes:
+        """The sizes of its tensors that are symbols of its program."""
+        return OpenSizes.of([self._shape(i) for i in self.tensors])
+
+    @cached_property
+    def fixed_numbers(self) -> tuple[Any, ...]:
+        """The numbers that its program has as they are in the call at which torch compiles."""
+        numbers = (i for i in self.inputs if i not in self.tensors)
+        return tuple(i for i in numbers if not _is_integer(i) or self.sizes.computed(value_of(i), dim, _apply) is None)
+
+    def _shape(self, node: Any) -> tuple[Any, ...]:
+        """The sizes of an input of the program, integers or torch's symbolic ones."""
+        shape = tuple(value_of(node).shape)
+        return (prod(shape[:-1]), shape[-1]) if self.row_dims and self.has_rows(node) else shape
 
     @property
     def order(self) -> tuple[int, ...] | None:
@@ -137,13 +165,6 @@ class Region:
             return "one of its sizes depends on data"
         return ""
 
-    @property
-    def sizes_text(self) -> str:
-        """The sizes of the search, as text, where torch's sizes are symbolic."""
-        sizes = [n for i in self.tensors for n in value_of(i).shape if not str(n).isdecimal()]
-        open_sizes = dict.fromkeys(f"{n}={n.node.hint}" for n in sizes)
-        return f"; at {', '.join(open_sizes)}, torch runs at other sizes" if open_sizes else ""
-
     def example_inputs(self) -> dict[str, Any]:
         """Meta tensors with the inputs' shapes and strides, by argument name of the module."""
         rows = self.row_dims
@@ -153,27 +174,56 @@ class Region:
             if node in self.tensors
         }
 
-    def module(self, at_hints: bool = False) -> Any:
+    def types(self) -> dict[str, TensorType]:
+        """The types of the inputs with symbols as sizes, by argument name of the module."""
+        found: dict[str, TensorType] = {}
+        for (name, x), node in zip(self.example_inputs().items(), self.tensors, strict=True):
+            dims = self.sizes.dims(self._shape(node))
+            found[name] = TensorType(dims, DTYPE_OF_NAME[dtype_name(x.dtype)], *layout_of(dims, x.shape, x.stride()))
+        return found
+
+    def module(self, form: ModuleForm = "as it is") -> Any:
         """A separate module with the same nodes.
 
         Args:
-            at_hints: whether it takes tensors only, symbolic sizes are those of the call at which torch compiles, and
-                the result's dims are in the order of its memory.
+            form: where it is not "as it is", the module takes tensors only, and the result's dims are in the order of
+                its memory. Symbolic sizes are then those of the call at which torch compiles ("at hints"), or those of
+                the tensors ("at any sizes"), of which numbers are computed where they can be.
         """
         import torch
 
         graph = torch.fx.Graph()
         made: dict[Any, Any] = {}
         for n, node in enumerate(self.inputs):
-            is_number = at_hints and node not in self.tensors
-            made[node] = number_of(node) if is_number else graph.placeholder(f"x{n}")
+            if form == "as it is" or node in self.tensors:
+                made[node] = graph.placeholder(f"x{n}")
+
+        def size(symbol: str) -> Any:
+            number, position = self.sizes.places[symbol]
+            return graph.call_method("size", (made[self.tensors[number]], position))
+
+        def call(function: Any, *args: Any) -> Any:
+            return graph.call_function(function, args)
+
+        for node in self.inputs:
+            if node not in made:
+                is_fixed = form == "at hints" or node in self.fixed_numbers
+                made[node] = number_of(node) if is_fixed else self.sizes.computed(value_of(node), size, call)
         for node in self.nodes:
             made[node] = graph.node_copy(node, lambda n: made[n])
         result = made[self.result]
-        if at_hints and self.order is not None and self.order != tuple(range(len(self.order))):
+        if form != "as it is" and self.order is not None and self.order != tuple(range(len(self.order))):
             result = graph.call_method("permute", (result, *self.order))
         graph.output(result)
         return torch.fx.GraphModule(torch.nn.Module(), graph)
+
+
+def _is_integer(node: Any) -> bool:
+    return isinstance(number_of(node), int)
+
+
+def _apply(function: Any, *args: Any) -> Any:
+    return function(*args)
 
 
 def _is_along_rows(node: Any) -> bool:

@@ -10,6 +10,7 @@ from html import escape
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import EAGER
 from prism_explore.events.format import seconds_text
+from prism_explore.runtime.kernel_for_sizes import Bucket
 from prism_explore.session.session import Session
 
 
@@ -63,6 +64,8 @@ class RegionOutcome:
     """The date of the search, where an earlier build made it."""
     calls: Calls = field(default_factory=Calls, compare=False)
     """What ran since."""
+    buckets: Callable[[], Sequence[Bucket]] = field(default=tuple, compare=False, repr=False)
+    """Returns the other sizes for which a kernel was made or refused since; regions that share it have the same."""
 
     @property
     def state(self) -> str:
@@ -75,10 +78,17 @@ class RegionOutcome:
 
     @property
     def how(self) -> str:
-        """How the answer was found: with less work than a whole search, in which time, or in an earlier build."""
+        """How the answer was found (with less work, how long, in an earlier build), and what runs at other sizes."""
         kept = f"found on {self.kept}, proof checked again" if self.kept else ""
         spent = f"in {seconds_text(self.spent_s)}" if self.spent_s else ""
-        return "".join(f"; {said}" for said in (self.effort, spent, kept) if said)
+        return "".join(f"; {said}" for said in (self.effort, spent, kept, _at_other_sizes(self.buckets())) if said)
+
+
+def _at_other_sizes(buckets: Sequence[Bucket]) -> str:
+    kernels = ", ".join(str(b) for b in buckets if b.kernel is not None)
+    torch = ", ".join(str(b) for b in buckets if b.kernel is None)
+    parts = (f"kernels at {kernels}" if kernels else "", f"torch at {torch}" if torch else "")
+    return "; ".join(filter(None, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +136,8 @@ class GraphOutcome:
     build_s: float
     spent: Mapping[str, float] = field(default_factory=dict[str, float])
     """Seconds of the build by phase, in order."""
+    races: Callable[[], Sequence[tuple[str, WholeRace]]] = field(default=tuple, compare=False, repr=False)
+    """Returns the races at other values of symbolic sizes since, each with these values."""
 
     @property
     def share(self) -> float:
@@ -174,6 +186,7 @@ class Report:
                 number += 1
                 lines.append(f"{number:>4} {row}" + (f" [{row.cut}]" if row.cut else ""))
             lines += [f"     in torch  {why}" for why in _counted(graph.left)]
+            lines += [f"     at {sizes}, {race}" for sizes, race in graph.races()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -198,6 +211,8 @@ class Report:
             left = "".join(f"<li>{escape(why)}</li>" for why in _counted(graph.left))
             table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
             rest = f"<p>In torch:</p><ul>{left}</ul>" if left else ""
+            other = "".join(f"<li>at {escape(f'{sizes}, {race}')}</li>" for sizes, race in graph.races())
+            rest += f"<p>At other sizes:</p><ul>{other}</ul>" if other else ""
             parts.append(f"<p>{escape(_headline(n, graph))}</p>{table}{rest}")
         return "".join(parts) or f"<p>{escape(str(self))}</p>"
 

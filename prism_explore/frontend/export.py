@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -470,6 +470,7 @@ def _export(
 @full_collections_postponed()
 def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int], strict: bool) -> Any:
     import torch
+    from torch._guards import tracing as tracing_context
 
     class Wrapped(torch.nn.Module):
         def forward(self, *args: Any) -> Any:
@@ -486,7 +487,12 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
     # A failure is raised with torch's message; its log repeats it at length.
     log.setLevel(logging.CRITICAL)
     try:
-        with nullcontext() if strict else rewritten_functions(), nullcontext() if strict else source_lines():
+        with ExitStack() as ways:
+            if not strict:
+                ways.enter_context(rewritten_functions())
+                ways.enter_context(source_lines())
+            # Within torch.compile, symbols of this trace would become guards of that one.
+            ways.enter_context(tracing_context(None))
             found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
             if any("wrap_with_set_grad_enabled" in str(node.target) for node in found.graph.nodes):
                 with torch.no_grad():  # then code under no_grad() is no graph of its own

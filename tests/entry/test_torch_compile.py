@@ -12,11 +12,13 @@ import torch
 from torch import nn
 
 import prism_explore as px
-from prism_explore.entry import torch_compile, torch_effort
+from prism_explore.entry import torch_compile, torch_effort, torch_ways
 from prism_explore.entry.torch_compile import TorchCompiler
+from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.pipeline.search_space import quick_space
+from prism_explore.runtime.kernel_for_sizes import KernelForSizes
 from prism_explore.search import explore
 from prism_explore.session.session import Session
 from tests.runtime.test_best import scripted
@@ -148,7 +150,14 @@ def test_what_cannot_be_traced_is_left_with_the_reason():
     assert "1 matmul: it has a tensor of float64" in backend.report()
 
 
-def test_symbolic_sizes_have_a_kernel_for_the_call_s_own_and_torch_for_others():
+def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(monkeypatch):
+    def race(_, ways, inputs):
+        kernel_s = (
+            3.0 if max(x.shape[0] for x in inputs if x.shape[-1] in (D, N) and len(x) not in (D, N)) > 20 else 1.0
+        )
+        return [[2.0] * 5, *[[kernel_s] * 5] * (len(ways) - 1)]
+
+    monkeypatch.setattr(KernelForSizes, "_race", race)
     torch.manual_seed(0)
     backend, module = compiler(), Gated().eval()
     torch.compiler.reset()
@@ -161,15 +170,19 @@ def test_symbolic_sizes_have_a_kernel_for_the_call_s_own_and_torch_for_others():
 
     with warnings.catch_warnings(record=True) as said, ThreadPoolExecutor(4) as pool:
         warnings.simplefilter("always")
-        for lead in ((2, 3), (3, 2)):
+        for lead in ((2, 3), (3, 2), (7, 3), (3, 5)):
             agrees(lead)
-        assert [] == [w for w in said if "runs in torch" in str(w.message)]  # as many rows as the kernel takes
         assert 12 == len([*pool.map(agrees, [(4, 5), (7, 3), (5, 4)] * 4)])
 
+    assert 1 == len(backend.graphs)
+    assert [] == [w for w in said if "runs in torch" in str(w.message)]
     assert [True, True] == [r.replaced for r in backend.outcomes], backend.report()
-    assert all("=2" in r.reason and r.reason.endswith("torch runs at other sizes") for r in backend.outcomes)
-    told = [str(w.message) for w in said if "runs in torch" in str(w.message)]
-    assert 2 == len(told)  # once per region, from whichever thread
+    for row in backend.outcomes:
+        assert "proved for all sizes, tuned at n0=6" in row.reason
+        assert {24: False, 16: True, 20: True} == {b.sizes["n0"]: b.kernel is not None for b in row.buckets()}
+        assert "kernels at n0=16 (2.00x)" in str(row)
+        assert "torch at n0=24 (0.67x)" in str(row)
+        assert (3, 5) <= (row.calls.accepted, row.calls.refused)
 
 
 # ---------------------------------------------------------------- precisions, and what acts from beside
@@ -538,21 +551,49 @@ def test_regions_that_differ_in_how_a_weight_is_turned_do_not_share_a_kernel():
     assert [True, True] == [r.replaced for r in backend.outcomes], backend.report()
 
 
-def test_other_sizes_of_a_symbolic_graph_run_the_default_compiler_without_a_recompilation(
-    monkeypatch, without_inductor
-):
-    monkeypatch.setattr(torch_compile, "race_whole", race_won_by(torch_compile.KERNELS))
+def test_what_runs_a_symbolic_graph_is_decided_again_at_other_sizes(monkeypatch, without_inductor):
+    raced = []
+
+    def race(graph, args, ways, *_, **more):
+        raced.append(len(args[-1]))
+        return WholeRace(EAGER if 16 < len(args[-1]) else torch_compile.KERNELS, {EAGER: 2e-3})
+
+    monkeypatch.setattr(torch_compile, "race_whole", race)
+    monkeypatch.setattr(torch_ways, "race_whole", race)
+    monkeypatch.setattr(KernelForSizes, "_race", lambda self, ways, inputs: [[2.0], *[[1.0]] * (len(ways) - 1)])
     layer, backend = nn.Linear(D, N, bias=False).eval(), compiler(rest="fastest")
     torch.compiler.reset()
     fast = torch.compile(layer, backend=backend, dynamic=True)
     with torch.no_grad():
-        for rows in (4, 6, 9, 4):
+        for rows in (4, 9, 10, 40, 4, 9):
             x = torch.randn(rows, D)
             torch.testing.assert_close(layer(x), fast(x), rtol=2e-4, atol=2e-5)
 
-    assert 1 == len(backend.graphs)
+    assert [4, 9, 40] == raced
+    (graph,) = backend.graphs
+    assert (5, 0) == (graph.regions[0].calls.accepted, graph.regions[0].calls.refused), backend.report()
+    assert ["kernels", EAGER] == [race.winner for _, race in reversed(graph.races())]
+    assert "=40, a call runs torch eager" in str(backend.report())
+
+
+def test_a_region_without_a_program_for_all_sizes_has_a_kernel_for_those_of_the_call(monkeypatch):
+    def refused(region):
+        raise px.UnsupportedOperator("a size is restricted")
+
+    monkeypatch.setattr(Region, "types", refused)
+    layer, backend = nn.Linear(D, N, bias=False).eval(), compiler()
+    torch.compiler.reset()
+    fast = torch.compile(layer, backend=backend, dynamic=True)
+    with torch.no_grad(), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for rows in (4, 6, 4):
+            x = torch.randn(rows, D)
+            torch.testing.assert_close(layer(x), fast(x), rtol=2e-4, atol=2e-5)
+
     (row,) = backend.outcomes
-    assert (2, 0) == (row.calls.accepted, row.calls.refused), backend.report()
+    assert row.reason.endswith("at n0=4, torch runs at other sizes: a size is restricted")
+    assert (2, 1) == (row.calls.accepted, row.calls.refused)
+    assert 1 == len([w for w in said if "runs in torch" in str(w.message)])
 
 
 def test_the_weights_that_are_moved_to_huge_pages_are_the_parameters_that_the_graph_reads():

@@ -278,7 +278,7 @@ def test_the_module_of_a_region_returns_its_result_in_the_order_of_its_memory(or
     x = torch.randn(3, 4, 5).permute(order)
 
     (region,) = cut(lambda x: torch.exp(x) + 1.0, x).regions
-    found = region.module(at_hints=True)(x)
+    found = region.module("at hints")(x)
 
     assert found.is_contiguous()
     inverse = tuple(region.order.index(d) for d in range(3))
