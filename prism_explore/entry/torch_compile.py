@@ -197,6 +197,9 @@ class TorchCompiler:
         )
         clock.note("partition")
         compiled = cache(lambda: _inductor(_copy(original), examples))
+        if self.rest == "fastest" and _has_symbolic_floats(original.graph):
+            with tracing(strict=False):
+                compiled()  # may restart the trace, so it is first
         found = self._answers(cut, clock, compiled if self.rest == "fastest" else lambda: None)
         cuts = zip(cut.regions, cut.costs, found, strict=True)
         searched = [(region, self._of_region(f.outcome, region, cost), f.kernel) for region, cost, f in cuts]
@@ -213,7 +216,9 @@ class TorchCompiler:
         moved = move_to_huge_pages(_weights(original, examples)) if has_kernels else 0
         _show_progress("prism: the whole graph beside torch")
         with tracing(strict=False):  # it compiles
-            chosen, race = self._choose(module, original, examples, [row for _, row, _ in searched], compiled)
+            chosen, race = self._choose(
+                module, original, _numbers_of_call(examples), [row for _, row, _ in searched], compiled
+            )
         pages = f"{moved / 1e6:.0f} MB of weights are on huge pages" if moved else ""
         race = replace(race, note="; ".join(filter(None, (race.note, pages))))
         clock.note("whole graph")
@@ -538,10 +543,13 @@ def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
 
 
 def _tried_inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
+    from torch._dynamo.exc import RestartAnalysis
     from torch._inductor import compile_fx  # as the registered backend, which also starts workers for Triton
 
     try:
         compiled: Any = compile_fx.compile_fx(module, list(examples))
+    except RestartAnalysis:  # torch traces the code again, with a number that the compiler does not take as a symbol
+        raise
     except Exception as failure:
         return _FailedCompiler(failure)
     return compiled
@@ -550,6 +558,15 @@ def _tried_inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
 def _working(compiled: Callable[..., Any], original: Any) -> Callable[..., Any]:
     """The compiled graph; torch's own where the compiler failed."""
     return original.forward if isinstance(compiled, _FailedCompiler) else compiled
+
+
+def _numbers_of_call(examples: Sequence[Any]) -> tuple[Any, ...]:
+    """The examples with numbers in place of symbolic sizes: compiled code that reads those makes guards of them."""
+    return tuple(x.node.hint if hasattr(x, "node") else x for x in examples)
+
+
+def _has_symbolic_floats(graph: Any) -> bool:
+    return any(isinstance(number_of(n), float) for n in graph.nodes if hasattr(value_of(n), "node"))
 
 
 def _has_symbols(graph: Any) -> bool:

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 import pytest
 import torch
 from torch import nn
+from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 
 import prism_explore as px
 from prism_explore.entry import torch_compile, torch_effort, torch_ways
@@ -555,6 +556,7 @@ def test_what_runs_a_symbolic_graph_is_decided_again_at_other_sizes(monkeypatch,
     raced = []
 
     def race(graph, args, ways, *_, **more):
+        assert not any(isinstance(a, torch.SymInt) for a in args)
         raced.append(len(args[-1]))
         return WholeRace(EAGER if 16 < len(args[-1]) else torch_compile.KERNELS, {EAGER: 2e-3})
 
@@ -607,3 +609,12 @@ def test_the_weights_that_are_moved_to_huge_pages_are_the_parameters_that_the_gr
         compiled(module, backend)(torch.randn(3, D))
 
     assert {(p.data_ptr(), p.numel() * 4) for p in module.parameters()} == set(seen)
+
+
+def test_torch_may_trace_again_where_its_compiler_does_not_take_a_number_as_a_symbol(monkeypatch):
+    def restarts(*_):
+        raise TensorifyScalarRestartAnalysis
+
+    monkeypatch.setattr("torch._inductor.compile_fx.compile_fx", restarts)
+    with pytest.raises(TensorifyScalarRestartAnalysis):
+        torch_compile._inductor(nn.Identity(), [])
