@@ -27,6 +27,8 @@ LEAST_NODES = 150
 """Partial sGraphs that are expanded in any case; most programs have their first family within a hundred."""
 LEAST_PART_NODES = 75
 """The same for one part of a kernel sequence; attention with grouped heads has its first family after 50."""
+LEAST_FAMILIES = 10
+"""Each is assessed in floating point, which takes up to 40 ms; the smallest regions have one trial."""
 FULL_TIME_S, LEAST_TIME_S = 120.0, 30.0
 """Seconds for enumeration, for proofs, and for float assessments. Unless the machine is busy, the number of partial
 sGraphs ends them before."""
@@ -68,8 +70,9 @@ class Effort:
         full = quick_space(program)
         nodes, patience = (max(LEAST_NODES, int(n * self.scale)) for n in (full.nodes, full.patience))
         part_nodes = max(LEAST_PART_NODES, int(full.row_nodes * self.scale))
+        families = max(LEAST_FAMILIES, int(full.families * self.scale))
         time_s = max(LEAST_TIME_S, FULL_TIME_S * self.scale)
-        return replace(full, nodes=nodes, patience=patience, row_nodes=part_nodes, time_s=time_s)
+        return replace(full, nodes=nodes, patience=patience, row_nodes=part_nodes, families=families, time_s=time_s)
 
     def baselines(self, names: Sequence[str]) -> tuple[str, ...]:
         """What the kernel is timed beside.

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import prism_explore as px
-from prism_explore.entry.torch_effort import FULL_SHARE, LEAST_NODES, Effort, efforts
+from prism_explore.entry.torch_effort import FULL_SHARE, LEAST_FAMILIES, LEAST_NODES, Effort, efforts
 from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.pipeline.search_space import quick_space
 
@@ -40,6 +40,7 @@ def test_less_share_is_never_more_work_and_never_none(share):
     assert 1 <= small.budget(FULL).trials <= large.budget(FULL).trials <= FULL.trials
     assert 1 <= small.budget(FULL).patience <= large.budget(FULL).patience
     assert LEAST_NODES <= small.space(TWICE).nodes <= large.space(TWICE).nodes
+    assert LEAST_FAMILIES <= small.space(TWICE).families <= large.space(TWICE).families
     assert small.space(TWICE).time_s <= large.space(TWICE).time_s
     assert EAGER in small.baselines((EAGER, COMPILED))
 
