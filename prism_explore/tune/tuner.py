@@ -118,7 +118,15 @@ class Tuner:
         self._backend = request.backend or backend_of(request.target)
         shapes, target, seed = request.shapes, request.target, request.seed
         deferred, ranges = request.deferred, request.ranges
-        self._pool = Pool(request.verifieds, shapes, target, self._backend.choices, deferred=deferred, ranges=ranges)
+        self._pool = Pool(
+            request.verifieds,
+            shapes,
+            target,
+            self._backend.choices,
+            deferred=deferred,
+            ranges=ranges,
+            rank_sizes=self._backend.rank_sizes,
+        )
         program = request.verifieds[0].candidate.family.program
         self._remote, lock = None, MachineLock(None)
         if request.executor is not None and self._budget.at_once > 1:

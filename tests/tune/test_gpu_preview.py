@@ -6,11 +6,12 @@ import pytest
 
 from prism_explore.errors import TargetUnavailable
 from prism_explore.events.journal import Journal
+from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Family, Verified
 from prism_explore.targets import target
 from prism_explore.tune.gpu_preview import write_gpu_kernel
 from prism_explore.verify.prover import Prover
-from tests.strategies import Example, r1_example
+from tests.strategies import R1, Example, r1_example, rmsnorm_linear
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +25,8 @@ def proved(example: Example) -> Verified:
 
 
 def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hopper(tmp_path: Path):
-    made = write_gpu_kernel([proved(r1_example())], {"b": 5}, target("h100"))
+    graph = parse(R1.replace("24", "1024").replace("36", "2048"))
+    made = write_gpu_kernel([proved(Example(graph, rmsnorm_linear(1024, 2048), {}))], {"b": 16}, target("h100"))
 
     assert made is not None
     assert "@triton.jit" in made.source

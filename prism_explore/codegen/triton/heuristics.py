@@ -1,34 +1,25 @@
-"""Sizes for a GPU kernel by a time model, without measurement.
+"""Sizes and schedules for a GPU kernel by the time model, without measurement.
 
-The sizes that are best on a CPU (a few wide blocks, tiles of thousands of elements) rarely fit a GPU. These sizes show
-the GPU kernel of a proved candidate where there is no GPU to tune on.
-
-    time = waves * iterations * max(latency, bytes per iteration / a block's share of the bandwidth)
-
-A block's share is the memory bandwidth divided by the number of concurrent blocks, and at most `MAX_BLOCK_SHARE` of it.
-A kernel whose tiles crowd registers or shared memory is chosen only where every kernel does. All choices are evaluated
-where they are few; otherwise a random sample is, and its best members are improved by coordinate descent.
+The sizes that are best on a CPU (a few wide blocks, tiles of thousands of elements) rarely fit a GPU. All choices are
+evaluated where they are few; otherwise a random sample is, and its best members are improved by coordinate descent.
+A size counts with its best schedule.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
-from math import ceil, gcd, inf, prod
+from math import gcd, inf, prod
 
-from prism_explore.codegen.triton.plan import BlockPlan, Obstacle, plan_kernels
-from prism_explore.ir.graph import SGraph
-from prism_explore.ir.ops import Load
-from prism_explore.ir.tensors import BYTES
+from prism_explore.codegen.triton.plan import SCHEDULE, Obstacle, plan_kernels
+from prism_explore.codegen.triton.time_model import BlockWork, kernel_s, works_of
+from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.ops import MatMul
 from prism_explore.pipeline.stages import Parameters
 from prism_explore.targets import Target
-
-LATENCY_S = 7e-7
-"""DRAM latency of a tile, in seconds: the least time of an iteration (assumed)."""
-
-MAX_BLOCK_SHARE = 1 / 40
-"""The share of the memory bandwidth that one multiprocessor can use (assumed)."""
+from prism_explore.targets.gpus import architecture_of
 
 MAX_VALUES = 12
 """Values evaluated per symbol."""
@@ -39,12 +30,52 @@ MAX_CHOICES = 400
 DESCENTS = 3
 """How many samples are improved by coordinate descent."""
 
+FIRST_SAMPLES, MOST_SAMPLES, MOST_GRAPHS = 8, 40, 16
+"""Choices that are sampled of each of many graphs, and then of the most promising ones, which are so many."""
+
 NO_LEGAL_SIZES = Obstacle("tune.illegal", "no numbers make every tile whole")
+NO_ROOM = Obstacle("tune.illegal", "the tiles of a block exceed the shared memory with every schedule")
 
-SCHEDULE = (("num_warps", 4), ("num_stages", 3))
+MOST_WARPS = Parameters((), (("num_warps", 8),))
+"""With these a plan's tiles may be largest."""
 
-MAX_ELEMENTS_PER_THREAD = 64
-"""Elements of one tile in a thread's registers; a thread has 255 registers in all."""
+CHOICES: Mapping[str, tuple[int, ...]] = {
+    "num_warps": (4, 8, 2, 1),
+    "num_stages": (3, 2, 4, 1),
+    "tf32_products": (3, 0),
+}
+"""Per schedule choice its values, the best guess first."""
+
+
+def schedule_choices(graph: SGraph, target: Target) -> dict[str, tuple[int, ...]]:
+    """What may be chosen for an sGraph: stages if it has a loop, the precision of float32 products if it has some."""
+    found = dict(CHOICES)
+    if not any(block.loop is not None for _, block in graph.customs):
+        del found["num_stages"]
+    architecture = architecture_of(target.name)
+    if not _multiplies_float32(graph) or (architecture is not None and architecture.triton[0] != "cuda"):
+        del found["tf32_products"]  # Triton splits float32 products for NVIDIA's GPUs alone
+    return found
+
+
+def ordered_choices(graph: SGraph, sizes: Mapping[str, int], target: Target) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The schedule choices at these sizes, the values of each by modelled time with the best of the others.
+
+    Args:
+        graph: with closed maps.
+        sizes: for every symbol of the graph.
+        target: a GPU.
+    """
+    offered = schedule_choices(graph, target)
+    plans = plan_kernels(graph, sizes, MOST_WARPS)
+    if isinstance(plans, Obstacle):
+        return tuple(offered.items())
+    works = works_of(graph, plans, sizes)
+    _, best = _best_schedule(works, offered, target)
+    return tuple(
+        (name, tuple(sorted(values, key=lambda v: _total_s(works, {**best, name: v}, target))))
+        for name, values in offered.items()
+    )
 
 
 def choose_sizes(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Parameters | Obstacle:
@@ -61,14 +92,20 @@ def choose_sizes(graph: SGraph, shapes: Mapping[str, int], target: Target) -> Pa
     Raises:
         ShapeError: the maps are open, or a data symbol has no size.
     """
-    best, predicted = _evaluate(graph, shapes, target, {})
-    if not isinstance(predicted[best], Obstacle):
-        return Parameters(tuple(zip(graph.parameters, best, strict=True)), SCHEDULE)
+    best, predicted = _evaluate(graph, shapes, target, {}, MAX_CHOICES, DESCENTS)
+    found = predicted[best]
+    if not isinstance(found, Obstacle):
+        return Parameters(tuple(zip(graph.parameters, best, strict=True)), tuple(found.schedule.items()))
     return next((found for found in predicted.values() if isinstance(found, Obstacle)), NO_LEGAL_SIZES)
 
 
 def rank_sizes(
-    graph: SGraph, shapes: Mapping[str, int], target: Target, fixed: Mapping[str, int]
+    graph: SGraph,
+    shapes: Mapping[str, int],
+    target: Target,
+    fixed: Mapping[str, int],
+    most: int = MAX_CHOICES,
+    descents: int = DESCENTS,
 ) -> list[tuple[float, Parameters]]:
     """The legal sizes that were evaluated, by modelled time in seconds, the least first.
 
@@ -77,48 +114,103 @@ def rank_sizes(
         shapes: sizes for the data symbols.
         target: a GPU.
         fixed: the only value of some of the graph's parameters.
+        most: choices that are evaluated before the descent.
+        descents: see `DESCENTS`.
 
     Raises:
         ShapeError: the maps are open, or a data symbol has no size.
     """
-    _, predicted = _evaluate(graph, shapes, target, fixed)
-    legal = [(time_s, values) for values, time_s in predicted.items() if not isinstance(time_s, Obstacle)]
+    _, predicted = _evaluate(graph, shapes, target, fixed, most, descents)
+    legal = [(p.time_s, values, p.schedule) for values, p in predicted.items() if not isinstance(p, Obstacle)]
     return [
-        (time_s, Parameters(tuple(zip(graph.parameters, values, strict=True)), SCHEDULE))
-        for time_s, values in sorted(legal)
+        (time_s, Parameters(tuple(zip(graph.parameters, values, strict=True)), tuple(schedule.items())))
+        for time_s, values, schedule in sorted(legal, key=lambda row: row[:2])
     ]
 
 
+def rank_sizes_of_all(
+    graphs: Sequence[SGraph], shapes: Mapping[str, int], target: Target
+) -> list[list[tuple[float, Parameters]]]:
+    """As `rank_sizes`, for many graphs of which only the most promising ones are examined closely.
+
+    Raises:
+        ShapeError: the maps of a graph are open, or a data symbol has no size.
+    """
+    first = [rank_sizes(g, shapes, target, {}, FIRST_SAMPLES, 0) for g in graphs]
+    order = sorted(range(len(graphs)), key=lambda n: first[n][0][0] if first[n] else inf)
+    close = {n: rank_sizes(graphs[n], shapes, target, {}, MOST_SAMPLES, 1) for n in order[:MOST_GRAPHS]}
+    return [close.get(n, found) for n, found in enumerate(first)]
+
+
 def _evaluate(
-    graph: SGraph, shapes: Mapping[str, int], target: Target, fixed: Mapping[str, int]
-) -> tuple[tuple[int, ...], dict[tuple[int, ...], float | Obstacle]]:
-    """The best values of the graph's parameters, and the modelled time of all that were evaluated."""
-    symbols = graph.parameters
+    graph: SGraph, shapes: Mapping[str, int], target: Target, fixed: Mapping[str, int], most: int, descents: int
+) -> tuple[tuple[int, ...], dict[tuple[int, ...], _Predicted | Obstacle]]:
+    """The best values of the graph's parameters, and what was found for all that were evaluated."""
+    symbols, offered = graph.parameters, schedule_choices(graph, target)
     domains = [(fixed[s],) if s in fixed else tuple(_candidate_sizes(graph, s, shapes)) for s in symbols]
-    predicted: dict[tuple[int, ...], float | Obstacle] = {}
+    predicted: dict[tuple[int, ...], _Predicted | Obstacle] = {}
 
     def time_s(values: tuple[int, ...]) -> float:
         if values not in predicted:
-            predicted[values] = _predict(graph, {**shapes, **dict(zip(symbols, values, strict=True))}, target)
+            predicted[values] = _predict(graph, {**shapes, **dict(zip(symbols, values, strict=True))}, offered, target)
         found = predicted[values]
-        return inf if isinstance(found, Obstacle) else found
+        return inf if isinstance(found, Obstacle) else found.time_s
 
-    if prod(map(len, domains)) <= MAX_CHOICES:
+    if prod(map(len, domains)) <= most:
         choices = list(product(*domains))
     else:
         rng = random.Random(0)
-        choices = [tuple(map(rng.choice, domains)) for _ in range(MAX_CHOICES)]
-        choices = [_coordinate_descent(start, domains, time_s) for start in sorted(choices, key=time_s)[:DESCENTS]]
-    return min(choices, key=time_s), predicted
+        choices = [tuple(map(rng.choice, domains)) for _ in range(most)]
+        choices = [
+            _coordinate_descent(start, domains, time_s)
+            for start in sorted(choices, key=time_s)[: DESCENTS if most == MAX_CHOICES else 1]
+        ]
+    for values in choices:
+        time_s(values)
+    return min(predicted, key=time_s), predicted
 
 
-def _predict(graph: SGraph, sizes: Mapping[str, int], target: Target) -> float | Obstacle:
-    """The modelled time, plus one second where a tile is crowded; or why there is no kernel."""
-    plans = plan_kernels(graph, sizes, Parameters((), SCHEDULE), target)
+@dataclass(frozen=True, slots=True)
+class _Predicted:
+    """The modelled seconds at some sizes, and the schedule that they are modelled with."""
+
+    time_s: float
+    schedule: Mapping[str, int]
+
+
+def _predict(
+    graph: SGraph, sizes: Mapping[str, int], offered: Mapping[str, tuple[int, ...]], target: Target
+) -> _Predicted | Obstacle:
+    plans = plan_kernels(graph, sizes, MOST_WARPS, target)
     if isinstance(plans, Obstacle):
         return plans
-    crowded = any(_is_crowded(plan, target) for plan in plans)
-    return sum(_modelled_s(plan, target) for plan in plans) + (1.0 if crowded else 0.0)
+    time_s, schedule = _best_schedule(works_of(graph, plans, sizes), offered, target)
+    return NO_ROOM if time_s == inf else _Predicted(time_s, schedule)
+
+
+def _best_schedule(
+    works: Sequence[BlockWork], offered: Mapping[str, tuple[int, ...]], target: Target
+) -> tuple[float, dict[str, int]]:
+    """The least modelled seconds, and the first schedule that has them."""
+    schedules = [dict(zip(offered, values, strict=True)) for values in product(*offered.values())]
+    times = [_total_s(works, schedule, target) for schedule in schedules]
+    least = min(times)
+    return least, schedules[times.index(least)]
+
+
+def _total_s(works: Sequence[BlockWork], schedule: Mapping[str, int], target: Target) -> float:
+    return sum(kernel_s(work, {**SCHEDULE, **schedule}, target) for work in works)
+
+
+def _multiplies_float32(graph: SGraph) -> bool:
+    types = graph.types()
+    return any(
+        isinstance(node.op, MatMul) and t.dtype == "f32"
+        for position, block in graph.customs
+        for node, t in zip(
+            block.nodes, block_types(block, tuple(types[a] for a in graph.nodes[position].args)), strict=True
+        )
+    )
 
 
 def _coordinate_descent(
@@ -146,28 +238,3 @@ def _candidate_sizes(graph: SGraph, symbol: str, shapes: Mapping[str, int]) -> I
     divisors = [n for n in range(1, min(common, 4096) + 1) if common % n == 0]
     preferred = sorted(divisors, key=lambda n: (n & (n - 1) != 0, n))
     yield from sorted(preferred[:MAX_VALUES])
-
-
-def _is_crowded(plan: BlockPlan, target: Target) -> bool:
-    """Whether tiles take more registers or shared memory than leaves room for the rest."""
-    threads = 32 * dict(SCHEDULE)["num_warps"]
-    stages = dict(SCHEDULE)["num_stages"]
-    places = range(len(plan.block.nodes))
-    register_elements = [prod(plan.largest_tile(j)) for j in places if not plan.is_staged(j)]
-    spills = max(register_elements) > MAX_ELEMENTS_PER_THREAD * threads
-    return spills or plan.staged_bytes * stages > target.shared_memory_bytes
-
-
-def _modelled_s(plan: BlockPlan, target: Target) -> float:
-    """The module's formula for one kernel.
-
-    Units: bytes / (bytes/s) = s
-    """
-    blocks = prod(plan.grid)
-    concurrent = min(blocks, target.cores)
-    loaded = 0
-    for j, node in enumerate(plan.block.nodes):
-        if isinstance(node.op, Load) and plan.sections[j] != "after":
-            loaded += prod(plan.dims[j]) * BYTES[plan.types[j].dtype]
-    share = target.dram_bytes_per_s * min(MAX_BLOCK_SHARE, 1 / concurrent)
-    return ceil(blocks / target.cores) * plan.iterations * max(LATENCY_S, loaded / share)

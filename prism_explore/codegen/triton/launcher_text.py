@@ -29,6 +29,9 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import DType, TensorType
 from prism_explore.ir.text import show_block
 
+LAUNCH_OPTIONS = ("num_warps", "num_stages")
+"""Schedule choices that Triton takes at a launch; the others are in the kernel's text."""
+
 
 @dataclass(slots=True)
 class LauncherWriter:
@@ -126,7 +129,7 @@ def _launch_lines(
     pointers = [tensors[a.operand] for a in kernel.arguments if a.kind == "pointer"]
     strides = [f"{tensors[a.operand]}.stride({a.dim})" for a in kernel.arguments if a.kind == "stride"]
     constants = [f"{a.name}={a.value}" for a in kernel.arguments if a.kind == "constant"]
-    constants += [f"{name}={value}" for name, value in schedule.items()]
+    constants += [f"{name}={schedule[name]}" for name in LAUNCH_OPTIONS]
     parts = (pointers, strides) if tuned_grid is not None else (pointers, strides, constants)
     grid = f"lambda meta: {tuned_grid}" if tuned_grid is not None else f"{kernel.grid or (1,)}"
     return [f"{kernel.name}[{grid}](", *(line for part in parts for line in wrapped(part)), ")"]

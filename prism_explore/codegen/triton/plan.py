@@ -62,8 +62,12 @@ compile. This limit is chosen, not a limit of the machine."""
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z. Source: CUDA C++ Programming Guide, table of technical specifications."""
 
-SCHEDULE = {"num_warps": 4, "num_stages": 2}
+SCHEDULE = {"num_warps": 4, "num_stages": 2, "tf32_products": 0}
 """Schedule choices and their defaults; other keys of a schedule belong to other backends."""
+
+PRECISIONS = {0: "ieee", 3: "tf32x3"}
+"""Per number of TF32 products that make a product of float32 operands: `input_precision` of `tl.dot`. One such product
+has 10 bits of each operand, three of them nearly all; none means arithmetic in float32, which no tensor core has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +120,8 @@ class BlockPlan:
     """Matrix products on `tl.dot`; the others are a broadcast multiplication and a sum."""
     accumulated_products: frozenset[int]
     """Products that add to their accumulator directly."""
+    precision: str
+    """`input_precision` of products of float32 operands; see `PRECISIONS`."""
 
     def is_reloaded(self, j: int) -> bool:
         """Whether %j is a view of a loaded tile that is loaded by itself: a slice, or a reshape that padding breaks."""
@@ -242,25 +248,33 @@ def plan_kernels(
     missing = sorted({*graph.parameters, *graph.data_symbols} - set(sizes))
     if missing:
         raise ShapeError(f"no number for {', '.join(missing)}; given are {', '.join(sorted(sizes)) or 'none'}")
+    schedule = schedule_of(parameters)
+    precision = PRECISIONS.get(schedule["tf32_products"])
+    if precision is None:
+        known = " or ".join(map(str, PRECISIONS))
+        return Obstacle("tune.illegal", f"tf32_products={schedule['tf32_products']}; it must be {known}")
     try:
         for t in graph.types():
             for d in t.dims:
                 d.value(sizes)
         plans = tuple(
-            _plan(graph, position, sizes, None if dots is None else dots[position]) for position, _ in graph.customs
+            _plan(graph, position, sizes, precision, None if dots is None else dots[position])
+            for position, _ in graph.customs
         )
     except ShapeError as failure:
         return Obstacle("tune.illegal", str(failure))
-    return _unsupported(plans) or _constant_obstacle(graph) or _first_obstacle(plans, parameters, target) or plans
+    return _unsupported(plans) or _constant_obstacle(graph) or _first_obstacle(plans, schedule, target) or plans
 
 
 def schedule_of(parameters: Parameters) -> dict[str, int]:
-    """`num_warps` and `num_stages`; the default of one that the schedule lacks."""
+    """The values of `SCHEDULE`'s choices; the default of one that the schedule lacks."""
     chosen = dict(parameters.schedule)
     return {name: chosen.get(name, default) for name, default in SCHEDULE.items()}
 
 
-def _plan(graph: SGraph, position: int, sizes: Mapping[str, int], wanted: frozenset[int] | None = None) -> BlockPlan:
+def _plan(
+    graph: SGraph, position: int, sizes: Mapping[str, int], precision: str, wanted: frozenset[int] | None
+) -> BlockPlan:
     node = graph.nodes[position]
     kernel_types = graph.types()
     block = dict(graph.customs)[position]
@@ -307,6 +321,7 @@ def _plan(graph: SGraph, position: int, sizes: Mapping[str, int], wanted: frozen
         sections=_sections(block, iterations),
         dots=dots,
         accumulated_products=accumulated if iterations > 1 else frozenset(),
+        precision=precision,
     )
 
 
@@ -405,8 +420,9 @@ def _constant_obstacle(graph: SGraph) -> Obstacle | None:
     return None
 
 
-def _first_obstacle(plans: tuple[BlockPlan, ...], parameters: Parameters, target: Target | None) -> Obstacle | None:
-    schedule = schedule_of(parameters)
+def _first_obstacle(
+    plans: tuple[BlockPlan, ...], schedule: Mapping[str, int], target: Target | None
+) -> Obstacle | None:
     warps, stages = schedule["num_warps"], schedule["num_stages"]
     most = (target.max_threads if target else 1024) // 32
     if warps < 1 or warps & (warps - 1) or warps > most:

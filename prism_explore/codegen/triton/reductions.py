@@ -168,7 +168,7 @@ class Reductions:
         if total:
             arguments.append(total)
         if plan.types[j].dtype == "f32":
-            arguments.append('input_precision="ieee"')
+            arguments.append(f'input_precision="{plan.precision}"')
         return f"tl.dot({', '.join(arguments)})", zero
 
     def _dot_operand(self, value: TileValue, stored: DType, j: int) -> str:

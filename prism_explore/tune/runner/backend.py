@@ -13,6 +13,7 @@ from prism_explore.targets import Target
 from prism_explore.targets.cpus import cores
 from prism_explore.targets.host import cpu_model
 from prism_explore.tune.space.parameters import Choices, ChoicesOf, Sizes
+from prism_explore.tune.space.pool import RankSizes
 
 CPU_LOADER = "prism_explore.codegen.load:load"
 GPU_LOADER = "prism_explore.codegen.triton.launch:load"
@@ -32,6 +33,8 @@ class Backend:
     """`module:function` that makes a kernel callable; the worker imports it."""
     bench: str = "prism_explore.tune.runner.worker:Worker"
     """`module:function` that makes a `Bench` from the arguments of `Worker`, in the client and in remote workers."""
+    rank_sizes: RankSizes | None = None
+    """The code generator's own model of sizes; without one, `tune.space.time_model` ranks them."""
 
 
 def import_named(name: str) -> Any:
@@ -73,9 +76,9 @@ def backend_of(target: Target) -> Backend:
             f"kernels for {target.name} cannot be timed: {reason}. Search without tuning, or pass a Bench of your own"
         )
     if target.kind == "gpu":
-        from prism_explore.tune.runner.gpu_bench import choices
+        from prism_explore.tune.runner.gpu_bench import choices, rank
 
-        return Backend(emit, choices, GPU_LOADER)
+        return Backend(emit, choices, GPU_LOADER, rank_sizes=rank)
     return Backend(emit, _cpu_choices, CPU_LOADER)
 
 

@@ -34,6 +34,9 @@ Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 Ranked: TypeAlias = tuple[tuple[tuple[float, Sizes], ...], bool]
 """Modelled seconds and sizes, fastest first; and whether these are all legal sizes."""
 
+RankSizes: TypeAlias = Callable[[Sequence[Verified], Mapping[str, int], Target], Sequence[Ranked]]
+"""Ranks legal sizes of each candidate at given shapes, by a code generator's own model."""
+
 _RankedSizes: TypeAlias = tuple[float, bool, int, Sizes]
 """Modelled seconds, whether the candidate is deferred, its index, its sizes."""
 
@@ -100,6 +103,7 @@ class Pool:
         most_sizes: int | None = None,
         deferred: Collection[str] = (),
         ranges: Mapping[str, tuple[int, int]] | None = None,
+        rank_sizes: RankSizes | None = None,
     ) -> None:
         """Bound all candidates; their legal sizes are ranked later.
 
@@ -111,20 +115,34 @@ class Pool:
             most_sizes: limit per candidate; if None, an equal share of `MOST_SIZES`, and fewer for deferred candidates.
             deferred: ids of candidates that are proposed after others with the same modelled time.
             ranges: least and largest value of parameters, by name; other sizes are left out.
+            rank_sizes: ranks sizes in place of the time model, if the code generator has a model of its own.
 
         Raises:
             ShapeError: a data symbol has no value in `shapes`.
         """
         self._shapes, self._target, self._choices = dict(shapes), target, choices
         share = max(FEWEST_SIZES, MOST_SIZES // max(1, sum(v.candidate.id not in deferred for v in verifieds)))
+        self._rank_sizes, self._verifieds, self._ranges = rank_sizes, tuple(verifieds), dict(ranges or {})
         candidates: list[PoolCandidate] = []
         for verified in verifieds:
             is_deferred = verified.candidate.id in deferred
             most = most_sizes or (DEFERRED_SIZES if is_deferred else share)
             bound = time_bound_of(verified.candidate, shapes, target)
-            rank = partial(_ranked, verified, self._shapes, target, most, dict(ranges or {}))
+            rank = partial(_ranked, verified, self._shapes, target, most, self._ranges)
+            if rank_sizes is not None:
+                rank = partial(self._ranked_by_generator, len(candidates))
             candidates.append(PoolCandidate(verified, bound, rank, is_deferred))
         self.candidates = sorted(candidates, key=lambda c: (c.bound.time_s, c.deferred))
+
+    @cached_property
+    def _all_ranked(self) -> Sequence[Ranked]:
+        """What the code generator's own model finds, of all candidates at once."""
+        assert self._rank_sizes is not None, "read by candidates that are ranked so"
+        return self._rank_sizes(self._verifieds, self._shapes, self._target)
+
+    def _ranked_by_generator(self, n: int) -> Ranked:
+        ranked, is_complete = self._all_ranked[n]
+        return tuple(row for row in ranked if within(row[1], self._ranges)), is_complete
 
     @property
     def is_complete(self) -> bool:
