@@ -38,7 +38,7 @@ CEILING_PREFIX = "ceiling: "
 FMA_KEY = f"{CEILING_PREFIX}multiply-add"
 """The key of the arithmetic ceiling; the others are read patterns."""
 
-_DEVICE_READ = "a sum over all bytes"
+_DEVICE_SUM, _DEVICE_READ = "a sum over all bytes", "a kernel that reads all bytes"
 
 
 # ---------------------------------------------------------------- baselines
@@ -226,14 +226,19 @@ def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bi
 
 
 def _device_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bit: bool) -> Mapping[str, Any]:
-    """On a GPU by torch's kernels: a sum over as many bytes, and a product of square matrices."""
+    """On a GPU a sum over as many bytes, by torch and by a Triton kernel, and a product of square matrices."""
     import torch
 
     values = torch.ones(max(1, int(wanted_bytes / 4)), dtype=torch.float32, device=bench.device)
-    key = f"{CEILING_PREFIX}{_DEVICE_READ}"
-    bench.keep(key, lambda *_: values.sum())
+    readers = {f"{CEILING_PREFIX}{_DEVICE_SUM}": lambda *_: values.sum()}
+    if bench.device == "cuda":
+        from prism_explore.tune.runner.device_read import reader
+
+        readers[f"{CEILING_PREFIX}{_DEVICE_READ}"] = reader(values)
+    for key, run in readers.items():
+        bench.keep(key, run)
     dtype = torch.bfloat16 if is_16_bit else torch.float32
     side = max(1, ceil((flops / 2) ** (1 / 3) / 128)) * 128  # square, so that it is bound by arithmetic
     a = torch.ones((side, side), dtype=dtype, device=bench.device)
     bench.keep(FMA_KEY, lambda *_: a @ a)
-    return {"readers": [key], "scale": 1.0}
+    return {"readers": list(readers), "scale": 1.0}

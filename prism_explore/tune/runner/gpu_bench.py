@@ -2,9 +2,9 @@
 # torch is only partly typed, and Triton ships no types.
 """A bench for kernels on this machine's GPU, in the tuner's worker process, in place of `LocalBench`.
 
-Inputs and reference results are those of the CPU bench, moved to the device. `triton.testing.do_bench` measures times:
-it uses events on the device and overwrites the cache before every run, so inputs are cold. One *round* is a `do_bench`
-of every kernel, in shuffled order; ratios are computed per round, as on a CPU.
+Inputs and reference results are those of the CPU bench, moved to the device. `QueuedTimer` measures times by events on
+the device, on cold inputs. One *round* is one such measurement of every kernel, in shuffled order; ratios are computed
+per round, as on a CPU.
 
 After an illegal memory access the device no longer works for the process that caused it. Such a bench is `lost`: the
 tuner ends its worker and starts another.
@@ -12,27 +12,40 @@ tuner ends its worker and starts another.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import median
 from typing import Any, TypeAlias
 
+from prism_explore.codegen.triton.heuristics import ordered_choices, rank_sizes_of_all
 from prism_explore.codegen.triton.launch import tensor_of
+from prism_explore.ir.ops import MatMul
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Verified
+from prism_explore.support.file_lock import system_has_locks
 from prism_explore.targets import GPUS, Target
 from prism_explore.targets.devices import amd_name, row_of
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import ReferenceCase
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
+from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
 from prism_explore.tune.space.parameters import Choices, Sizes
+from prism_explore.tune.space.pool import Ranked
 
-DoBench: TypeAlias = Callable[..., Any]
-"""As `triton.testing.do_bench`: the milliseconds that a function takes."""
+TimeCall: TypeAlias = Callable[[Callable[[], Any]], float]
+"""The seconds that a function takes on the device, as `QueuedTimer` measures them."""
 
-WARMUP_MS, REPEAT_MS = 5, 20
-"""Of one `do_bench`; short, because there are several rounds."""
+REPEATS = 8
+"""Calls of one measurement, of which the median counts; few, because there are several rounds."""
 
-WARPS, STAGES = (4, 8, 2, 1), (3, 2, 4, 1)
-"""Schedule choices, best guess first."""
+EVICTING_BYTES = 256 << 20
+"""Read before each call, so that nothing else is in the last-level cache. Written memory would have to be written back
+while the kernel runs: on an H100 that makes 15 us of reading 19."""
+
+MOST_AHEAD = 256
+"""Reads of `EVICTING_BYTES` that a measurement begins with at most; each takes about 0.1 ms on an H100."""
 
 LOST = ("CUDA error", "HIP error", "device-side assert", "illegal memory access", "unspecified launch failure")
 """Parts of the messages of torch and Triton after which the device is lost to the process."""
@@ -62,9 +75,20 @@ def device_name() -> str:
 
 
 def choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
-    """Warps per block and, if a kernel has a loop, the number of pipeline stages."""
-    loops = any(block.loop is not None for _, block in verified.candidate.sgraph.customs)
-    return (("num_warps", WARPS), *((("num_stages", STAGES),) if loops else ()))
+    """Warps per block, pipeline stages of a loop, the precision of float32 products; the best by the model first."""
+    return ordered_choices(verified.candidate.sgraph, {**shapes, **dict(sizes)}, target)
+
+
+def rank(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Target) -> list[Ranked]:
+    """Some legal sizes of each candidate, by the model of Triton's kernels."""
+    ranked = rank_sizes_of_all([v.candidate.sgraph for v in verifieds], shapes, target)
+    return [(tuple((time_s, parameters.sizes) for time_s, parameters in found), False) for found in ranked]
+
+
+def device_lock() -> MachineLock:
+    """What processes of this user hold while they time kernels on a GPU; none where the system has no such locks."""
+    path = Path("/tmp") / f"prism_explore.{os.geteuid()}.gpu"
+    return open_machine_lock(path) if system_has_locks() else MachineLock(None)
 
 
 class DeviceBench(LocalBench):
@@ -79,16 +103,34 @@ class DeviceBench(LocalBench):
         *,
         seed: int = 0,
         device: str = "cuda",
-        do_bench: DoBench | None = None,
+        time_call: TimeCall | None = None,
+        lock: MachineLock | None = None,
     ) -> None:
-        """Compute inputs and reference results; tests pass another device and timer to run without a GPU."""
+        """Compute inputs and reference results; tests pass another device and `time_call` to run without a GPU.
+
+        Args:
+            program: the reference for the kernels.
+            shapes: values of its symbols.
+            target: the GPU.
+            load: makes a kernel callable.
+            seed: of the inputs, and of the order of the kernels in each round.
+            device: torch's name of it.
+            time_call: times a call.
+            lock: held exclusively while kernels are timed, and shared while they are checked.
+        """
         super().__init__(program, shapes, target, load, seed=seed, most_bytes=1)
+        self._lock = lock or MachineLock(None)
+        if self.roundings > 1:  # `tl.dot` takes 16-bit operands, also those that the kernel has computed
+            self.kernel_roundings = 1 + sum(isinstance(n.op, MatMul) for n in program.graph.nodes)
         self.convert_inputs(lambda a: tensor_of(a).to(device))
         self.device = device
-        self._do_bench = do_bench or _do_bench()
+        self._time_call = time_call or QueuedTimer(device)
 
-    def _compared(self, run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0) -> CheckPassed | Failure:
-        return self._with_device_state(super()._compared(run, cases, roundings))
+    def _compared(
+        self, run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0, *, may_overflow: bool = False
+    ) -> CheckPassed | Failure:
+        with self._lock.shared():
+            return self._with_device_state(super()._compared(run, cases, roundings, may_overflow=may_overflow))
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time kept callables in the same rounds; no thread waits for a core here, so every round counts."""
@@ -98,12 +140,9 @@ class DeviceBench(LocalBench):
         try:
             for _ in range(rounds):
                 self._rng.shuffle(order)
-                for key in order:
-                    run = runs[key]
-                    time_ms = self._do_bench(
-                        lambda run=run: run(*inputs), warmup=WARMUP_MS, rep=REPEAT_MS, return_mode="median"
-                    )
-                    times[key].append(float(time_ms) / 1e3)
+                with self._lock.exclusive():
+                    for key in order:
+                        times[key].append(self._time_call(partial(runs[key], *inputs)))
         except Exception as failure:
             return self._with_device_state(Failure("tune.crash", one_line(failure)))
         return Samples({key: tuple(t) for key, t in times.items()}, (0.0,) * rounds)
@@ -117,7 +156,44 @@ class DeviceBench(LocalBench):
         return found
 
 
-def _do_bench() -> DoBench:
-    from triton.testing import do_bench
+class QueuedTimer:
+    """Times calls by events on the device, which has always the next call in its queue.
 
-    return do_bench
+    A small kernel takes less time than its launch takes on the host. Timed one by one, such a kernel shows the time of
+    the host's Python. So the device first gets other work, and all calls are queued while it does that. If it reached
+    the first call before the last one was queued, the measurement is repeated with more work in front. A function that
+    waits for the device cannot be queued; its time has the waiting in it.
+    """
+
+    def __init__(self, device: str) -> None:
+        """Allocate the memory that is read before each call."""
+        import torch
+
+        self._memory = torch.zeros(EVICTING_BYTES // 4, dtype=torch.float32, device=device)
+        self._ahead = 8
+
+    def __call__(self, call: Callable[[], Any]) -> float:
+        """The median time of `REPEATS` calls, in seconds."""
+        call()
+        while True:
+            times_s, was_queued = self._measure(call)
+            if was_queued or self._ahead >= MOST_AHEAD:
+                return median(times_s)
+            self._ahead *= 2
+
+    def _measure(self, call: Callable[[], Any]) -> tuple[list[float], bool]:
+        """The time of each call, and whether all were queued before the first one began."""
+        import torch
+
+        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(REPEATS)]
+        torch.cuda.synchronize()
+        for _ in range(self._ahead):
+            self._memory.sum()
+        for start, end in events:
+            self._memory.sum()  # inputs are cold in every call
+            start.record()
+            call()
+            end.record()
+        was_queued = not events[0][0].query()
+        torch.cuda.synchronize()
+        return [start.elapsed_time(end) / 1e3 for start, end in events], was_queued

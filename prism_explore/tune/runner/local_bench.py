@@ -16,10 +16,14 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
-from prism_explore.tune.runner.correctness import RANDOM, ReferenceCase, check_results, reference_cases
+from prism_explore.tune.runner.correctness import RANDOM, TOLERANCE, ReferenceCase, check_results, reference_cases
 from prism_explore.tune.runner.guarded_memory import BEYOND_OWN, CanaryRun, GuardedRun, WroteOutside
 from prism_explore.tune.runner.inputs import RING_BYTES, InputRing
 from prism_explore.tune.runner.timing import InterleavedTimer
+
+BASELINE_DEVIATION = 0.25
+"""Of a row's magnitude, by which a baseline in 16 bits may deviate. It is the user's own code, run as it is: where it
+takes exp of unnormalized logits, torch in bfloat16 deviates by 0.1."""
 
 
 class LocalBench:
@@ -56,9 +60,13 @@ class LocalBench:
         self.cases = reference_cases(program, shapes, seed, self.ring, is_guarded=True)
         if fill:
             self.ring.start_filling()
-        is_16_bit = any(t.dtype in ("f16", "bf16") for t in program.graph.output_types)
-        self.roundings = 1 + len(program.graph.nodes) if is_16_bit else 1
+        lowest = max(
+            (TOLERANCE[t.dtype] for t in program.graph.output_types if t.dtype in ("f16", "bf16")), default=0.0
+        )
+        self.roundings = max(1 + len(program.graph.nodes), BASELINE_DEVIATION / lowest) if lowest else 1
         """How often a baseline may round: torch rounds each intermediate value to 16 bits, a kernel its result only."""
+        self.kernel_roundings = 1
+        """How often a kernel may round to 16 bits."""
         self.cold_bytes = target.cold_bytes
         self.weights = tuple(n for n, i in enumerate(program.inputs) if not any(d.symbols for d in i.type.dims))
         """Positions of the inputs without symbols in their shape: weights, which a baseline may pack in advance."""
@@ -84,15 +92,17 @@ class LocalBench:
         # A kernel that writes into its inputs ends at those that cannot be written, before it changes the ring's.
         guarded_first = sorted(self.cases, key=lambda case: case.name == RANDOM)
         guarded_run = GuardedRun(run) if isinstance(run, LoadedKernel) else run
-        return self._keep_right(key, run, self._compared(guarded_run, guarded_first))
+        return self._keep_right(key, run, self._compared(guarded_run, guarded_first, self.kernel_roundings))
 
     def check_callable(self, key: str, run: Run, roundings: float = 1.0) -> CheckPassed | Failure:
-        """The same for a callable, such as a baseline; see `check_results`."""
-        return self._keep_right(key, run, self._compared(run, self.cases, roundings))
+        """The same for a callable; see `check_results`. One that rounds intermediate values may overflow."""
+        return self._keep_right(key, run, self._compared(run, self.cases, roundings, may_overflow=roundings > 1))
 
-    def _compared(self, run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0) -> CheckPassed | Failure:
+    def _compared(
+        self, run: Run, cases: Sequence[ReferenceCase], roundings: float = 1.0, *, may_overflow: bool = False
+    ) -> CheckPassed | Failure:
         try:
-            return check_results(run, cases, roundings)
+            return check_results(run, cases, roundings, may_overflow=may_overflow)
         except MemoryError:
             return Failure("tune.memory", "out of memory while running")
         except WroteOutside as failure:

@@ -108,9 +108,9 @@ def _start(request: Request) -> LocalBench:
     program = parse_program(request["program"])
     target, seed = target_from_plain(request["target"]), int(request["seed"])
     if target.kind == "gpu":
-        from prism_explore.tune.runner.gpu_bench import DeviceBench
+        from prism_explore.tune.runner.gpu_bench import DeviceBench, device_lock
 
-        return DeviceBench(program, shapes, target, load, seed=seed)
+        return DeviceBench(program, shapes, target, load, seed=seed, lock=device_lock())
     return LocalBench(program, shapes, target, load, seed=seed, fill=bool(request["fill"]))
 
 

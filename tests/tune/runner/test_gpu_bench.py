@@ -12,13 +12,19 @@ import pytest
 import torch
 
 import prism_explore as px
+from prism_explore.codegen.triton.heuristics import CHOICES
 from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.targets import GPUS, devices
 from prism_explore.targets.devices import row_of
 from prism_explore.tune.runner import baseline_serve
 from prism_explore.tune.runner.backend import why_untimed
 from prism_explore.tune.runner.bench import Failure
-from prism_explore.tune.runner.gpu_bench import STAGES, WARPS, DeviceBench, choices
+from prism_explore.tune.runner.gpu_bench import (
+    MOST_AHEAD,
+    DeviceBench,
+    QueuedTimer,
+    choices,
+)
 from tests.tune.toys import fused, rmsnorm_linear
 
 
@@ -37,18 +43,22 @@ def test_a_gpu_s_kernels_are_written_compared_and_raced_like_any_others(tuned):
     assert all(error < 1e-5 for error in tuned["errors"])
 
 
-def test_times_are_do_bench_s_milliseconds(tuned):
+def test_times_are_those_of_the_timer(tuned):
     assert all(1e-6 < t < 1e-4 for t in tuned["times_s"])
 
 
-def test_a_schedule_chooses_warps_and_where_there_is_a_loop_stages():
-    assert (("num_warps", WARPS), ("num_stages", STAGES)) == choices(fused(), (), {"b": 4}, GPUS["h100"])
+def test_a_schedule_chooses_warps_and_stages_of_a_loop_and_the_precision_of_float32_products():
+    sizes = (("gx", 4), ("f", 8))
+    found = dict(choices(fused(), sizes, {"b": 4}, GPUS["h100"]))
+
+    assert {name: sorted(values) for name, values in CHOICES.items()} == {n: sorted(v) for n, v in found.items()}
+    assert {*found} - {"tf32_products"} == {*dict(choices(fused(), sizes, {"b": 4}, GPUS["mi300x"]))}
 
 
 # ---------------------------------------------------------------- failures
 def bench(run):
     made = DeviceBench(
-        rmsnorm_linear(), {"b": 2}, GPUS["h100"], lambda kernel: run, device="cpu", do_bench=lambda fn, **_: fn() or 1.0
+        rmsnorm_linear(), {"b": 2}, GPUS["h100"], lambda kernel: run, device="cpu", time_call=lambda fn: fn() or 1e-3
     )
     return made, made.check_callable("u1", run)
 
@@ -99,7 +109,7 @@ def test_the_limit_is_drawn_from_torch_s_own_kernels_on_the_device():
         GPUS["h100"],
         lambda kernel: print,
         device="cpu",
-        do_bench=lambda fn, **_: fn() and 1.0,
+        time_call=lambda fn: fn() and 1e-3,
     )
     found = baseline_serve._device_ceilings(made, 4096.0, 2e6, False)
 
@@ -212,7 +222,78 @@ def test_a_gpu_without_a_row_uses_the_measured_figures(monkeypatch):
     assert "the GPU here is NVIDIA L4, not h100" == why_untimed(GPUS["h100"])
 
 
+# ---------------------------------------------------------------- the timer
+class FakeDevice:
+    """Takes 100 us for a read of memory and 10 us for a call, of which the host needs 300 us to queue each."""
+
+    def __init__(self, monkeypatch):
+        self.host_us, self.device_us, self.reads = 0.0, 0.0, 0
+        device = self
+
+        class Event:
+            def __init__(self, enable_timing):
+                assert enable_timing
+
+            def record(self):
+                device.run(0)
+                self.at_us = device.device_us
+
+            def query(self):
+                return device.host_us >= self.at_us
+
+            def elapsed_time(self, end):
+                return (end.at_us - self.at_us) / 1e3
+
+        class Memory:
+            def sum(self):
+                device.reads += 1
+                device.run(100)
+
+        monkeypatch.setattr(torch, "zeros", lambda *_, **__: Memory())
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "synchronize", self.wait)
+
+    def run(self, us):
+        """The device begins when it is idle, but not before the host asks."""
+        self.device_us = max(self.device_us, self.host_us) + us
+
+    def wait(self):
+        self.host_us = self.device_us
+
+    def call(self):
+        self.host_us += 300
+        self.run(10)
+
+
+def test_a_small_kernel_s_time_does_not_have_the_host_s_in_it(monkeypatch):
+    device = FakeDevice(monkeypatch)
+    timer = QueuedTimer("cuda")
+
+    assert 1e-5 == pytest.approx(timer(device.call))
+    assert 1e-5 == pytest.approx(timer(device.call))
+
+
+def test_a_call_that_waits_for_the_device_is_timed_with_its_waiting(monkeypatch):
+    device = FakeDevice(monkeypatch)
+
+    def call():
+        device.wait()
+        device.call()
+
+    assert 3.1e-4 == pytest.approx(QueuedTimer("cuda")(call))
+    assert device.reads < 3 * MOST_AHEAD
+
+
 # ---------------------------------------------------------------- on one
+@pytest.mark.needs_gpu
+def test_a_long_kernel_takes_the_time_that_triton_s_timer_measures():
+    from triton.testing import do_bench
+
+    a = torch.randn(4096, 4096, dtype=torch.float16, device="cuda")
+
+    assert do_bench(lambda: a @ a, return_mode="median") / 1e3 == pytest.approx(QueuedTimer("cuda")(lambda: a @ a), 0.2)
+
+
 @pytest.mark.needs_gpu
 def test_a_search_on_a_gpu_ends_with_a_kernel_that_was_timed_together_with_torch():
     def rmsnorm_linear_(x, g, w):
