@@ -17,14 +17,15 @@ TVM MetaSchedule is one of the baselines where it is installed (`tvm_baseline.py
 Results are stored in the JSON file. A stage whose result is stored is not repeated, except with `--again`. So a run can
 be interrupted, and the stages can run separately. A kernel is compared with float64 before it is timed.
 
-A row is not counted if the quartiles of a ratio are far apart, or if other processes used the cores meanwhile.
+A row is not counted if the quartiles of a ratio are far apart, or if other processes used the cores meanwhile; on a
+GPU the cores are not asked, because a lock keeps other kernels of this user away.
 
 A ratio is the median of the ratios of the rounds. "Best other" is the fastest baseline that could be timed; the file
 names all of them. "Of limit" is the measured limit's time divided by our time.
 
-On a GPU a round is one `triton.testing.do_bench` of each kernel, and the cache is overwritten before each run. There
-torch packs no weights, and its CUDA graphs are not used. Without a GPU, `--target cuda` prints the reason and measures
-nothing.
+On a GPU a round is the median of eight calls of each kernel. They are queued, so that the host's time is not in them,
+and other memory is read before each, so that inputs are cold. There torch packs no weights, and its CUDA graphs are not
+used. Without a GPU, `--target cuda` prints the reason and measures nothing.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--dtype", choices=("f32", "bf16", "f16"), help="dtype of all inputs; default: that of the row")
     parser.add_argument("--trials", type=int, default=64, help="tuning trials per row")
     parser.add_argument("--seconds", type=float, default=70.0, help="tuning time per row")
+    parser.add_argument("--patience", type=int, default=px.Budget().patience, help="tuning trials without a gain")
     parser.add_argument("--strategy", default="climbing", help="tuning strategy")
     parser.add_argument("--rounds", type=int, default=24, help="rounds of the comparison")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search and of the order in a round")
@@ -128,7 +130,7 @@ def _is_done(stage: str, results: Mapping[str, Any]) -> bool:
     """Whether a stage has a stored result; a disturbed comparison counts as not done."""
     if stage not in results:
         return False
-    found = row_summary(**_comparison(results)) if stage == "compare" else None
+    found = row_summary(results[stage]["rows"], results[stage].get("others")) if stage == "compare" else None
     return found is None or not found["disturbed"]
 
 
@@ -136,7 +138,7 @@ def _is_done(stage: str, results: Mapping[str, Any]) -> bool:
 def _run_in_subprocess(path: Path, row: Row, stage: str, args: argparse.Namespace) -> None:
     """Run a stage in its own process; print why it failed, if it did."""
     words = ["--rows", row.name, "--stages", stage, "--json", str(path), "--in-this-process"]
-    for name in ("target", "trials", "seconds", "strategy", "rounds", "seed"):
+    for name in ("target", "trials", "seconds", "patience", "strategy", "rounds", "seed"):
         words += [f"--{name}", str(getattr(args, name))]
     words += ["--dtype", args.dtype] if args.dtype else []
     words += ["--database", str(args.database)] if args.database else []
@@ -163,7 +165,7 @@ def _run_stage(path: Path, args: argparse.Namespace) -> None:
 
 
 def _tune(row: Row, args: argparse.Namespace, _: Mapping[str, Any]) -> dict[str, Any]:
-    budget = px.Budget(trials=args.trials, seconds=args.seconds, strategy=args.strategy)
+    budget = px.Budget(args.trials, args.seconds, args.patience, strategy=args.strategy)
     session = px.Session(
         row.code,
         name=row.code.__name__,
@@ -266,11 +268,6 @@ def _machine(name: str) -> dict[str, Any]:
     }
 
 
-def _comparison(results: Mapping[str, Any]) -> dict[str, Any]:
-    found = results.get("compare", {})
-    return {"rows": found.get("rows", []), "others": found.get("others")}
-
-
 def row_summary(rows: Sequence[Mapping[str, Any]], others: float | None = None) -> dict[str, Any] | None:
     """Summarize a row: our time, the limit's time over it, the best baseline, all ratios; None if it was not timed.
 
@@ -307,7 +304,9 @@ def print_table(data: Mapping[str, Any]) -> None:
         names = [row.name for row in ROWS if row.group == group]
         for name in names:
             results = data["rows"].get(name, {})
-            if (found := row_summary(**_comparison(results))) is None:
+            compared = results.get("compare", {})
+            others = None if data.get("target", {}).get("kind") == "gpu" else compared.get("others")
+            if (found := row_summary(compared.get("rows", []), others)) is None:
                 continue
             if not found["disturbed"]:
                 ratios.append(found["ratio"])
