@@ -39,6 +39,7 @@ from prism_explore.frontend.opaque import (
 from prism_explore.frontend.result_form import Computed, ResultForm
 from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import Dim, dim
+from prism_explore.ir.ops import Expand, Permute, Reshape, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, TensorType, dtype_name
 from prism_explore.support.union_find import UnionFind
@@ -162,6 +163,8 @@ class _Reader(Translation):
         self.lines: dict[Any, str] = {}
         self.made: dict[Any, int] = {}
         """Per node, how many nodes of the program its row made."""
+        self.views: set[Any] = set()
+        """Nodes whose rows rearrange only."""
         self.positions: dict[Any, str] = {}
         """Integers that are computed and that a lookup reads, each with the reason why torch computes it."""
         self._infinite = {n for n in self.nodes if n.name in infinite}
@@ -176,16 +179,21 @@ class _Reader(Translation):
                 raise UnsupportedOperator(f"{what}; put it outside of the function")
             self.visit(node)
             self.lines[node] = self.line
-            self.made[node] = len(self.build.nodes) - before
+            made = self.build.nodes[before:]
+            self.made[node] = len(made)
+            is_part = operator_name(node.target) == "getitem" and node.args[0] in self.views
+            if is_part or (made and all(isinstance(n.op, Permute | Reshape | Expand | Slice) for n in made)):
+                self.views.add(node)
 
     def value_of(self, node: Any) -> Value:
         """The value of a node; `Unused` where nothing reads it."""
         return self._values.get(node, Unused("what nothing reads"))
 
     def computes(self, node: Any) -> bool:
-        """Whether the value of a node is a tensor of the program, and not that of a tensor which it reads."""
+        """Whether the value of a node is a tensor of the program, and no view or value of a tensor which it reads."""
         value = self.value_of(node)
-        return isinstance(value, int) and all(self.value_of(n) != value for n in node.all_input_nodes)
+        is_read = node in self.views or any(self.value_of(n) == value for n in node.all_input_nodes)
+        return isinstance(value, int) and not is_read
 
     def integers(self, value: Value) -> Integers | None:
         """As for any translation; None also for constants that no lookup can read."""

@@ -15,6 +15,7 @@ from prism_explore.frontend.mixed_program import Computation, evaluate_mixed, ru
 from prism_explore.frontend.mixed_trace import trace_mixed
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef, find_operator
 from prism_explore.ir.dims import dim
+from prism_explore.ir.ops import op_name
 
 
 class Embedded(torch.nn.Module):
@@ -135,6 +136,19 @@ def test_sizes_of_a_symbolic_program_are_those_of_the_call():
         torch.testing.assert_close(run_mixed(program, program.bind(x)), torch.sort(x.reshape(-1, 4), 0)[0] * 2)
     with pytest.raises(px.ShapeError, match=r"'x' has the shape \(3, 9\)"):
         run_mixed(program, program.bind(r(3, 9)))
+
+
+def test_views_of_what_a_part_computes_are_in_the_parts_that_read_them():
+    def gates(x, w):
+        a, b = (x @ w).chunk(2, 1)
+        return torch.sort(torch.sigmoid(a))[0] * torch.tanh(b)
+
+    x, w = r(4, 8), r(8, 6)
+    program = trace_mixed(gates, {"x": x, "w": w}, fits=lambda part: len(part.graph.nodes) < 4)
+    ends = [[op_name(n.op) for n in p.traced.program.graph.nodes][-2:] for p in program.computations]
+
+    assert ends == [["input", "matmul"], ["slice", "sigmoid"], ["slice", "tanh"], ["input", "mul"]]
+    torch.testing.assert_close(run_mixed(program, program.bind(x, w)), gates(x, w))
 
 
 def test_kernels_read_what_torch_computed_as_row_major():
