@@ -138,12 +138,17 @@ def test_one_process_times_kernels_and_the_baselines_where_none_of_these_is_comp
     assert {OURS, EAGER, ROOFLINE} == {row.name for row in rows if row.samples}
 
 
+COMPILER = "prism_explore.tune.runner.torch_code:set_up_compiler"
+"""Called in what workers with the default compiler are forked from."""
+
+
 def test_what_workers_need_is_imported_while_the_program_is_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     monkeypatch.setattr(early_start, "start_fork_servers", lambda imports: calls.extend(imports))
     monkeypatch.setattr(new_task, "trace", lambda *args: calls.append("trace") or trace(*args))
     with session(cache=False), session(trace(rmsnorm_linear, INPUTS)), session(budget=px.Budget(trials=0)):
-        assert ["torch.export.pt2_archive", "torch._inductor.compile_fx", "trace", "trace"] == calls
+        servers = ["torch.export.pt2_archive", "torch._inductor.compile_fx", COMPILER]
+        assert [*servers, "trace", "trace"] == calls
 
 
 def test_steps_start_nothing(started: list[search.EarlyStart]) -> None:
