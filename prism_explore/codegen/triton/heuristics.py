@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd, inf, prod
 
-from prism_explore.codegen.triton.plan import SCHEDULE, Obstacle, plan_kernels
-from prism_explore.codegen.triton.time_model import BlockWork, kernel_s, works_of
+from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
+from prism_explore.codegen.triton.time_model import BlockWork, modelled_s, works_of
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import MatMul
 from prism_explore.pipeline.stages import Parameters
@@ -73,7 +73,7 @@ def ordered_choices(graph: SGraph, sizes: Mapping[str, int], target: Target) -> 
     works = works_of(graph, plans, sizes)
     _, best = _best_schedule(works, offered, target)
     return tuple(
-        (name, tuple(sorted(values, key=lambda v: _total_s(works, {**best, name: v}, target))))
+        (name, tuple(sorted(values, key=lambda v: modelled_s(works, {**best, name: v}, target))))
         for name, values in offered.items()
     )
 
@@ -161,10 +161,7 @@ def _evaluate(
     else:
         rng = random.Random(0)
         choices = [tuple(map(rng.choice, domains)) for _ in range(most)]
-        choices = [
-            _coordinate_descent(start, domains, time_s)
-            for start in sorted(choices, key=time_s)[: DESCENTS if most == MAX_CHOICES else 1]
-        ]
+        choices = [_coordinate_descent(start, domains, time_s) for start in sorted(choices, key=time_s)[:descents]]
     for values in choices:
         time_s(values)
     return min(predicted, key=time_s), predicted
@@ -193,13 +190,9 @@ def _best_schedule(
 ) -> tuple[float, dict[str, int]]:
     """The least modelled seconds, and the first schedule that has them."""
     schedules = [dict(zip(offered, values, strict=True)) for values in product(*offered.values())]
-    times = [_total_s(works, schedule, target) for schedule in schedules]
+    times = [modelled_s(works, schedule, target) for schedule in schedules]
     least = min(times)
     return least, schedules[times.index(least)]
-
-
-def _total_s(works: Sequence[BlockWork], schedule: Mapping[str, int], target: Target) -> float:
-    return sum(kernel_s(work, {**SCHEDULE, **schedule}, target) for work in works)
 
 
 def _multiplies_float32(graph: SGraph) -> bool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, inf, prod
 
-from prism_explore.codegen.triton.plan import BlockPlan
+from prism_explore.codegen.triton.plan import SCHEDULE, BlockPlan
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Custom, Load, MatMul, Result, Store
 from prism_explore.ir.tensors import BYTES
@@ -135,35 +135,34 @@ class BlockWork:
                 others, held = others + 2 * elements * times, held + elements / 4
         return dots, others, held + largest
 
-    def registers(self, stages: int, warps: int, lanes: int) -> float:
-        """Estimated registers per thread.
+    def registers(self, schedule: Mapping[str, int], lanes: int) -> float:
+        """Estimated registers per thread, of which a warp has so many.
 
         A staged tile is in registers too, if it is not copied ahead. The operands of a product of few rows are: Triton
         reads them whole from shared memory, the left one in every warp, the right one by columns.
         """
-        held = self.arithmetic[2]
+        held, warps, stages = self.arithmetic[2], schedule["num_warps"], schedule["num_stages"]
         for tile in self.loads:
             if not tile.is_staged:
                 held += tile.elements
             elif not (tile.in_loop and self.has_loop_dots and stages > 1):
                 held += tile.elements * tile.element_bytes / 4
-        of_operands = max((self._operand_registers(j, warps, lanes) for j in self.plan.dots), default=0.0)
-        return BASE_REGISTERS + held / (lanes * warps) + of_operands
+        of_operands = max((self._operand_registers(j, schedule) for j in self.plan.dots), default=0.0)
+        return BASE_REGISTERS + held / (lanes * warps) + of_operands / lanes
 
-    def _operand_registers(self, j: int, warps: int, lanes: int) -> float:
-        plan = self.plan
+    def _operand_registers(self, j: int, schedule: Mapping[str, int]) -> float:
+        """Of one warp, for the operands of the product %j."""
+        plan, dtype = self.plan, self.plan.types[j].dtype
         a, b = (plan.padded(plan.shapes[x]) for x in plan.block.nodes[j].args)
         if a[-2] >= WGMMA_ROWS:
             return 0.0
-        size = BYTES[plan.types[j].dtype] * (2 if plan.precision == "tf32x3" else 1)
-        return size / 4 * a[-1] * (a[-2] + max(DOT_COLUMNS, b[-1] / warps)) / lanes
+        size = BYTES[dtype] * (2 if dtype == "f32" and schedule["tf32_products"] else 1)  # each in two parts
+        return size / 4 * a[-1] * (a[-2] + max(DOT_COLUMNS, b[-1] / schedule["num_warps"]))
 
 
-def modelled_s(
-    graph: SGraph, plans: Sequence[BlockPlan], sizes: Mapping[str, int], schedule: Mapping[str, int], target: Target
-) -> float:
-    """Modelled seconds of all custom kernels of an sGraph, infinite if a block's tiles exceed the shared memory."""
-    return sum(kernel_s(w, schedule, target) for w in works_of(graph, plans, sizes))
+def modelled_s(works: Sequence[BlockWork], schedule: Mapping[str, int], target: Target) -> float:
+    """Modelled seconds of several kernels, infinite if a block's tiles exceed the shared memory; see `kernel_s`."""
+    return sum(kernel_s(work, schedule, target) for work in works)
 
 
 def works_of(graph: SGraph, plans: Sequence[BlockPlan], sizes: Mapping[str, int]) -> tuple[BlockWork, ...]:
@@ -182,15 +181,16 @@ def kernel_s(work: BlockWork, schedule: Mapping[str, int], target: Target) -> fl
 
     Args:
         work: of a block.
-        schedule: values of `plan.SCHEDULE`'s choices.
+        schedule: schedule choices; `plan.SCHEDULE` has the defaults of those that it lacks.
         target: a GPU; one that is not in the table has the occupancy rule of `sm_80`.
     """
+    schedule = {**SCHEDULE, **schedule}
     plan, warps, stages = work.plan, schedule["num_warps"], schedule["num_stages"]
     shared = work.staged_bytes * (stages if plan.iterations > 1 else 1)
     if shared > target.shared_memory_bytes:
         return inf
     architecture = architecture_of(target.name) or SM_80
-    registers = work.registers(stages, warps, architecture.triton[2])
+    registers = work.registers(schedule, architecture.triton[2])
     resident = architecture.occupancy(int(min(255, max(32, registers))), shared, warps).blocks
     blocks, cores = prod(plan.grid), target.cores
     together = max(1, min(resident, ceil(blocks / cores)))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from prism_explore.codegen.triton import heuristics
 from prism_explore.codegen.triton.heuristics import (
     CHOICES,
     choose_sizes,
@@ -17,8 +18,8 @@ from prism_explore.codegen.triton.heuristics import (
     rank_sizes,
     rank_sizes_of_all,
 )
-from prism_explore.codegen.triton.plan import SCHEDULE, BlockPlan, plan_kernels
-from prism_explore.codegen.triton.time_model import kernel_s, modelled_s, works_of
+from prism_explore.codegen.triton.plan import plan_kernels
+from prism_explore.codegen.triton.time_model import BlockWork, kernel_s, modelled_s, works_of
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Parameters
 from prism_explore.targets import GPUS
@@ -31,11 +32,11 @@ LEAST_TRIALS = 6
 
 
 def modelled(trial: Mapping[str, Any]) -> float:
-    graph, schedule = parse(trial["graph"]), {**SCHEDULE, **trial["schedule"]}
+    graph, schedule = parse(trial["graph"]), trial["schedule"]
     sizes = {**trial["shapes"], **trial["sizes"]}
     plans = plan_kernels(graph, sizes, Parameters((), tuple(schedule.items())), H100)
     assert isinstance(plans, tuple), plans
-    return modelled_s(graph, plans, sizes, schedule, H100)
+    return modelled_s(works_of(graph, plans, sizes), schedule, H100)
 
 
 @pytest.mark.slow
@@ -54,26 +55,24 @@ def test_the_fastest_of_the_first_five_is_nearly_the_fastest_of_a_tuning_run():
     assert max(losses.values()) < 2.5, losses
 
 
-def plans_of(numbers: Mapping[str, int], **schedule: int) -> tuple[Any, tuple[BlockPlan, ...], dict[str, int]]:
+def works(numbers: Mapping[str, int]) -> tuple[BlockWork, ...]:
     graph = graphs.rmsnorm_linear(d=1024, n=1024)
-    plans = plan_kernels(graph, numbers, Parameters((), tuple(schedule.items())))
+    plans = plan_kernels(graph, numbers, Parameters(()))
     assert isinstance(plans, tuple), plans
-    return graph, plans, {**SCHEDULE, **schedule}
+    return works_of(graph, plans, numbers)
 
 
 def seconds(numbers: Mapping[str, int], **schedule: int) -> float:
-    graph, plans, chosen = plans_of(numbers, **schedule)
-    return modelled_s(graph, plans, numbers, chosen, H100)
+    return modelled_s(works(numbers), schedule, H100)
 
 
 def test_a_kernel_takes_no_less_time_than_reading_its_operands():
-    graph, plans, _ = plans_of({"b": 16, "gx": 16, "f": 16})
-    (work,) = works_of(graph, plans, {"b": 16, "gx": 16, "f": 16})
+    (work,) = works({"b": 16, "gx": 16, "f": 16})
 
     assert 4 * (16 * 1024 + 1024 + 1024 * 1024) == work.distinct_bytes
     assert not work.is_cached
     for warps in CHOICES["num_warps"]:
-        assert kernel_s(work, {**SCHEDULE, "num_warps": warps}, H100) > work.distinct_bytes / H100.dram_bytes_per_s
+        assert kernel_s(work, {"num_warps": warps}, H100) > work.distinct_bytes / H100.dram_bytes_per_s
 
 
 def test_one_block_is_slower_than_one_per_multiprocessor():
@@ -86,9 +85,15 @@ def test_tiles_beyond_the_registers_make_a_wave_slower():
 
 def test_tiles_beyond_the_shared_memory_take_infinite_time():
     small = H100.replace(shared_memory_bytes=1024)
-    graph, plans, chosen = plans_of({"b": 16, "gx": 16, "f": 16})
 
-    assert modelled_s(graph, plans, {"b": 16, "gx": 16, "f": 16}, chosen, small) == float("inf")
+    assert modelled_s(works({"b": 16, "gx": 16, "f": 16}), {}, small) == float("inf")
+
+
+def test_a_float32_product_in_three_tf32_products_needs_registers_for_both_parts_of_its_operands():
+    (work,) = works({"b": 16, "gx": 16, "f": 2})
+    plain, split = (work.registers({"num_warps": 8, "num_stages": 2, "tf32_products": n}, 32) for n in (0, 3))
+
+    assert split > plain + 64
 
 
 # ---------------------------------------------------------------- what the tuner reads
@@ -103,6 +108,15 @@ def test_many_graphs_are_ranked_as_one_is_and_the_best_sizes_are_the_first():
     assert rank_sizes(graph, {"b": 16}, H100, {})[0][1] == chosen
 
 
+def test_of_many_graphs_few_sizes_are_looked_at_until_they_are_promising(monkeypatch):
+    monkeypatch.setattr(heuristics, "MOST_GRAPHS", 1)
+    graph = graphs.rmsnorm_linear(d=1024, n=1024)
+    close, first = rank_sizes_of_all([graph, graph], {"b": 16}, H100)
+
+    assert len(first) <= heuristics.FIRST_SAMPLES < len(close)
+    assert first[0][0] >= close[0][0]
+
+
 def test_the_first_value_of_each_schedule_choice_is_the_one_that_is_modelled_fastest():
     numbers = {"b": 16, "gx": 64, "f": 4}
     graph = graphs.rmsnorm_linear(d=1024, n=1024)
@@ -112,10 +126,11 @@ def test_the_first_value_of_each_schedule_choice_is_the_one_that_is_modelled_fas
     assert isinstance(plans, tuple)
 
     assert {name: sorted(values) for name, values in offered.items()} == {n: sorted(CHOICES[n]) for n in offered}
-    least = modelled_s(graph, plans, numbers, {**SCHEDULE, **first}, H100)
+    found = works_of(graph, plans, numbers)
+    least = modelled_s(found, first, H100)
     for name, values in offered.items():
         for value in values:
-            assert least <= modelled_s(graph, plans, numbers, {**SCHEDULE, **first, name: value}, H100)
+            assert least <= modelled_s(found, {**first, name: value}, H100)
 
 
 def test_a_graph_in_the_text_of_a_trial_is_read_as_it_was_written():
