@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return _run_stage(path, args)
     for row in () if args.table else select_rows(args.rows):
         for stage in args.stages:
-            if args.again or not _is_done(stage, _read(path)["rows"].get(row.name, {})):
+            if args.again or not _is_done(stage, _read(path), row.name):
                 _run_in_subprocess(path, row, stage, args)
     print_table(_read(path))
 
@@ -126,11 +126,11 @@ def _no_gpu_reason() -> str:
         return str(error)
 
 
-def _is_done(stage: str, results: Mapping[str, Any]) -> bool:
+def _is_done(stage: str, data: Mapping[str, Any], name: str) -> bool:
     """Whether a stage has a stored result; a disturbed comparison counts as not done."""
-    if stage not in results:
+    if stage not in data["rows"].get(name, {}):
         return False
-    found = row_summary(results[stage]["rows"], results[stage].get("others")) if stage == "compare" else None
+    found = _summary(data, name) if stage == "compare" else None
     return found is None or not found["disturbed"]
 
 
@@ -268,6 +268,13 @@ def _machine(name: str) -> dict[str, Any]:
     }
 
 
+def _summary(data: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """The summary of a row of a file; of a row on a GPU, processes on the cores disturb nothing."""
+    compared = data["rows"].get(name, {}).get("compare", {})
+    is_on_gpu = data.get("target", {}).get("kind") == "gpu"
+    return row_summary(compared.get("rows", []), None if is_on_gpu else compared.get("others"))
+
+
 def row_summary(rows: Sequence[Mapping[str, Any]], others: float | None = None) -> dict[str, Any] | None:
     """Summarize a row: our time, the limit's time over it, the best baseline, all ratios; None if it was not timed.
 
@@ -304,9 +311,7 @@ def print_table(data: Mapping[str, Any]) -> None:
         names = [row.name for row in ROWS if row.group == group]
         for name in names:
             results = data["rows"].get(name, {})
-            compared = results.get("compare", {})
-            others = None if data.get("target", {}).get("kind") == "gpu" else compared.get("others")
-            if (found := row_summary(compared.get("rows", []), others)) is None:
+            if (found := _summary(data, name)) is None:
                 continue
             if not found["disturbed"]:
                 ratios.append(found["ratio"])

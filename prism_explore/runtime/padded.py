@@ -37,7 +37,7 @@ class PaddedKernel:
         self._kernel = kernel
         types = [i.type for i in program.inputs]
         self._fills = tuple(dict(sorted(fills[i.name].items())) for i in program.inputs)
-        self._forms = tuple((tuple(d.value(largest) for d in t.dims), t.strides_at(largest)) for t in types)
+        self._forms = tuple((t.shape_at(largest), t.strides_at(largest)) for t in types)
         self._outputs = program.graph.output_types
         self._expected = Forms(program, fills)
 
@@ -117,7 +117,7 @@ class Forms:
         for given, x in zip(program.inputs, inputs, strict=True):
             if 0 in x.shape:
                 raise ShapeError(f"{given.name!r} has no elements, its shape is {tuple(x.shape)}")
-            shape = tuple(d.value(sizes) for d in given.type.dims)
+            shape = given.type.shape_at(sizes)
             if tuple(x.shape) != shape:
                 raise ShapeError(f"{given.name!r} must have the shape {shape}, found {tuple(x.shape)}")
             wanted, found = NAMES[given.type.dtype], dtype_name(x.dtype)

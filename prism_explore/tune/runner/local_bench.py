@@ -60,10 +60,9 @@ class LocalBench:
         self.cases = reference_cases(program, shapes, seed, self.ring, is_guarded=True)
         if fill:
             self.ring.start_filling()
-        lowest = max(
-            (TOLERANCE[t.dtype] for t in program.graph.output_types if t.dtype in ("f16", "bf16")), default=0.0
-        )
-        self.roundings = max(1 + len(program.graph.nodes), BASELINE_DEVIATION / lowest) if lowest else 1
+        short = {t.dtype for t in program.graph.output_types} & {"f16", "bf16"}
+        tolerance = max((TOLERANCE[dtype] for dtype in short), default=0.0)
+        self.roundings = max(1 + len(program.graph.nodes), BASELINE_DEVIATION / tolerance) if short else 1
         """How often a baseline may round: torch rounds each intermediate value to 16 bits, a kernel its result only."""
         self.kernel_roundings = 1
         """How often a kernel may round to 16 bits."""

@@ -128,9 +128,10 @@ class Pool:
             is_deferred = verified.candidate.id in deferred
             most = most_sizes or (DEFERRED_SIZES if is_deferred else share)
             bound = time_bound_of(verified.candidate, shapes, target)
-            rank = partial(_ranked, verified, self._shapes, target, most, self._ranges)
-            if rank_sizes is not None:
-                rank = partial(self._ranked_by_generator, len(candidates))
+            n = len(candidates)
+            rank = (
+                partial(self._ranked, verified, most) if rank_sizes is None else partial(self._ranked_by_generator, n)
+            )
             candidates.append(PoolCandidate(verified, bound, rank, is_deferred))
         self.candidates = sorted(candidates, key=lambda c: (c.bound.time_s, c.deferred))
 
@@ -141,7 +142,15 @@ class Pool:
         return self._rank_sizes(self._verifieds, self._shapes, self._target)
 
     def _ranked_by_generator(self, n: int) -> Ranked:
-        ranked, is_complete = self._all_ranked[n]
+        return self._in_ranges(self._all_ranked[n])
+
+    def _ranked(self, verified: Verified, most: int) -> Ranked:
+        """At most about `most` legal sizes of a candidate, by the time model."""
+        model = model_of(verified.candidate, self._shapes, self._target)
+        return self._in_ranges(ranked_sizes(verified.candidate, self._shapes, self._target, model, most))
+
+    def _in_ranges(self, found: Ranked) -> Ranked:
+        ranked, is_complete = found
         return tuple(row for row in ranked if within(row[1], self._ranges)), is_complete
 
     @property
@@ -233,19 +242,6 @@ class Pool:
         if [n for n, _ in offered] == list(chosen) and all(chosen[n] in values for n, values in offered):
             return schedule
         return next(schedules(offered))
-
-
-def _ranked(
-    verified: Verified,
-    shapes: Mapping[str, int],
-    target: Target,
-    most: int,
-    ranges: Mapping[str, tuple[int, int]],
-) -> Ranked:
-    """At most about `most` legal sizes of a candidate within these ranges."""
-    model = model_of(verified.candidate, shapes, target)
-    ranked, is_complete = ranked_sizes(verified.candidate, shapes, target, model, most)
-    return tuple(row for row in ranked if within(row[1], ranges)), is_complete
 
 
 def _distinct_first(candidates: Sequence[PoolCandidate]) -> Iterator[_RankedSizes]:
