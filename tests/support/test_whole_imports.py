@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ os.kill(os.getpid(), signal.SIGINT)
 from interrupted_package import part
 WHOLE = True
 """
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_handled() -> Iterator[None]:
+    """A shell starts what it runs in the background with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True)
