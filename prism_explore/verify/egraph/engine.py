@@ -54,14 +54,9 @@ class RuleLibrary:
         )
 
     def parse(self, program: str) -> list[Any]:
-        """The commands of a program with one command per line; the result for the last program is cached.
-
-        Each line is parsed separately, because every token of egglog's parser holds a copy of the parsed text.
-        """
+        """The commands of a program with one command per line; the result for the last program is cached."""
         if self._parsed[0] != program:
-            parser = bindings.EGraph()
-            lines = (line for line in program.splitlines() if line.strip())
-            self._parsed = program, [c for line in lines for c in parser.parse_program(line)]
+            self._parsed = program, _parse_lines(program)
         return self._parsed[1]
 
     def applicable(self, names: tuple[str, ...], stated: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -92,6 +87,15 @@ class RuleLibrary:
             if more == needed:
                 return tuple(a.name for a in matching), tuple(c.name for c in conditions)
             needed = more
+
+
+def _parse_lines(program: str) -> list[Any]:
+    """The commands of a program with one command per line.
+
+    Each line is parsed separately, because every token of egglog's parser holds a copy of the parsed text.
+    """
+    parser = bindings.EGraph()
+    return [c for line in program.splitlines() if line.strip() for c in parser.parse_program(line)]
 
 
 _GROUND_WORDS = frozenset((*CONSTRUCTORS, "digits", "renamed", "stated"))
@@ -213,7 +217,7 @@ def _saturate(graph: bindings.EGraph, goal: Goal, library: RuleLibrary) -> Itera
         lost = not report.updated and not restated and not proved()
         if lost:
             # Rebuilding may lose a term that became congruent to another one; making it again unites the two.
-            graph.run_program(*graph.parse_program(goal.restated))
+            graph.run_program(*_parse_lines(goal.restated))
             restated = True
         if proved():
             yield "proved", step
