@@ -115,7 +115,7 @@ class Worker:
         }
         self._undisturbed = undisturbed
         self._starting: threading.Thread | None = None
-        self._may_run = threading.Lock()
+        self._may_run = threading.RLock()
         """Held while the process is stopped."""
         self._on_gpu = target.kind == "gpu"
         self._limits = limits or WorkerLimits()
@@ -154,13 +154,16 @@ class Worker:
         return CheckPassed(float(found["error"]))
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        """Time kernels; a kernel that an earlier process had is first compiled and compared again."""
+        """Time kernels, while the other workers of this process are stopped.
+
+        A kernel that an earlier process had is first compiled and compared again.
+        """
         for key in keys:
             if key not in self._loaded and key in self._kernels:
                 reloaded = self.check(key, self._kernels[key])
                 if isinstance(reloaded, Failure):
                     return reloaded
-        with self._undisturbed():
+        with _others_stopped(self), self._undisturbed():
             found = self.request({"do": "time", "keys": list(keys), "rounds": rounds}, self._limits.time_s)
         if isinstance(found, Failure):
             return found
@@ -180,7 +183,8 @@ class Worker:
         self._await_start()
         self._end()
         self._is_closed = False
-        _RUNNING.discard(self)
+        with _running_lock:
+            _RUNNING.discard(self)
 
     def delete_at_the_end(self, folder: str) -> None:
         """Have a folder for this worker deleted when this process has ended, also where it was killed.
@@ -262,10 +266,11 @@ class Worker:
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (used as long as the worker runs; `_end` closes it)
         self._answers, self._stderr = answers, stderr
         environment = _environment(self._threads)
+        with _running_lock:
+            _RUNNING.add(self)
         process = self._start_process(environment, stderr)
         with self._may_run:  # while it is held, no process of this worker runs
             self._process = process
-        _RUNNING.add(self)
         threading.Thread(target=_read_answers, args=(process, answers), daemon=True).start()
         memory_bytes = 0 if self._on_gpu else self._limits.memory_bytes or _default_memory_bytes()
         request = {**self._start_request, "memory_bytes": memory_bytes}  # GPU drivers reserve more than any limit
@@ -351,11 +356,30 @@ _ACTIVITIES = {"start": "making inputs and references", "check": "compiling and 
 """What a worker does on each request; part of the reasons that the journal keeps."""
 
 _RUNNING: weakref.WeakSet[Worker] = weakref.WeakSet()
+"""The workers that have a process, or start one."""
+_running_lock = threading.Lock()
+_timing = threading.Lock()
+"""Held while a worker of this process times kernels."""
+
+
+@contextlib.contextmanager
+def _others_stopped(own: Worker) -> Generator[None]:
+    """Stop all other workers of this process: searches side by side time their kernels one after the other."""
+    with _timing, contextlib.ExitStack() as held:
+        for worker in _running() if hasattr(os, "killpg") else ():
+            if worker is not own:
+                held.enter_context(worker.stopped())
+        yield
+
+
+def _running() -> tuple[Worker, ...]:
+    with _running_lock:
+        return tuple(_RUNNING)
 
 
 @atexit.register
 def _end_all() -> None:
-    for worker in tuple(_RUNNING):
+    for worker in _running():
         worker.close()
 
 

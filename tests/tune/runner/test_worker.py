@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,12 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Worker]:
         patch.setattr(fork_server, "IS_SUPPORTED", request.param)
         with make() as worker:
             yield worker
+
+
+def state_of(pid: int | None) -> str:
+    """The letter of its state, once it has changed to the one that a signal asked for."""
+    time.sleep(0.05)
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
 
 def is_alive(pid: int) -> bool:
@@ -195,6 +203,47 @@ def test_stopping_ends_a_worker_at_once() -> None:
         assert isinstance(found, Failure)
         assert "tune.cancelled" == found.code
         assert worker.pid is None
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows the state of a process")
+def test_while_a_kernel_is_timed_the_other_workers_are_stopped() -> None:
+    states: list[str] = []
+    with make() as other:
+        other.check("u1", GOOD)
+
+        @contextmanager
+        def look() -> Iterator[None]:
+            states.append(state_of(other.pid))
+            yield
+
+        with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", undisturbed=look) as own:
+            own.check("u1", GOOD)
+            assert isinstance(own.time(["u1"], 1), Samples)
+        assert isinstance(other.time(["u1"], 1), Samples)
+
+    assert states == ["T"]
+
+
+def test_workers_of_searches_side_by_side_time_one_after_the_other() -> None:
+    timing: list[int] = []
+    most: list[int] = []
+
+    @contextmanager
+    def count() -> Iterator[None]:
+        timing.append(1)
+        most.append(len(timing))
+        yield
+        timing.pop()
+
+    def race(_: int) -> bool:
+        with Worker(rmsnorm_linear(), {"b": 4}, TOY, "tests.tune.toys:load", undisturbed=count) as worker:
+            worker.check("u1", GOOD)
+            return all(isinstance(worker.time(["u1"], 2), Samples) for _ in range(4))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert all(pool.map(race, range(3)))
+
+    assert most == [1] * 12
 
 
 def test_closing_leaves_no_process() -> None:
