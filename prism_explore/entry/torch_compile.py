@@ -72,6 +72,9 @@ from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, torch_co
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
 
+SIDE_BY_SIDE = 2
+"""The number of regions that are tuned at once. Their kernels are timed one after the other."""
+
 
 @dataclass(frozen=True)
 class _Program:
@@ -306,7 +309,7 @@ class TorchCompiler:
         return None
 
     def _run(self, searches: Mapping[str, _Search], clock: _Clock, compile_whole: Callable[[], Any]) -> None:
-        """Enumerate and prove all, and then tune all.
+        """Enumerate and prove all, and then tune all, two at a time.
 
         Enumeration needs one core. Beside it the default compiler, which the last race needs, compiles the whole graph,
         and what workers are forked from imports torch.
@@ -314,7 +317,7 @@ class TorchCompiler:
         start_fork_servers_early(
             self._machine, self.budget, {b for s in searches.values() for b in s.session.task.baselines}
         )
-        with ThreadPoolExecutor(1) as pool, ExitStack() as opened:
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool, ExitStack() as opened:
             for search in searches.values():
                 opened.enter_context(search.session)
             proved = pool.submit(self._prove, searches.values(), clock)
@@ -322,20 +325,27 @@ class TorchCompiler:
                 compile_whole()
             proved.result()
             clock.note("waiting for torch.compile")
-            for number, (text, search) in enumerate(searches.items(), 1):
-                _show_progress(f"prism: tuning {number} of {len(searches)}, {search.name}")
-                session = search.session
-                found = session.best()
-                best = found if isinstance(found, Best) else None
-                answer = answer_of(session.claim, best)
-                # A failure to time something may be gone in the next build.
-                is_known = session.chosen is None if best is None else EAGER in answer.ratios
-                if session.state == "finished" and is_known:
-                    AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
-                session.close()
-                made = self._outcome(answer, search.program, search.effort, lambda own=session: own)
-                search.seconds += clock.note("tuning and races of regions")
-                self._found[text] = replace(made, outcome=replace(made.outcome, spent_s=search.seconds))
+            longest_first = sorted(searches.items(), key=lambda item: -item[1].effort.share)
+            tuned = [(text, pool.submit(self._tune, search)) for text, search in longest_first]
+            for number, (text, found) in enumerate(tuned, 1):
+                _show_progress(f"prism: tuning {number} of {len(searches)}, {searches[text].name}")
+                self._found[text] = found.result()
+            clock.note("tuning and races of regions")
+
+    def _tune(self, search: _Search) -> _Found:
+        """Tune a region's proved candidates, race its kernel, and store the answer."""
+        start_s, session = time.perf_counter(), search.session
+        found = session.best()
+        best = found if isinstance(found, Best) else None
+        answer = answer_of(session.claim, best)
+        # A failure to time something may be gone in the next build.
+        is_known = session.chosen is None if best is None else EAGER in answer.ratios
+        if session.state == "finished" and is_known:
+            AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
+        session.close()
+        made = self._outcome(answer, search.program, search.effort, lambda: session)
+        search.seconds += time.perf_counter() - start_s
+        return replace(made, outcome=replace(made.outcome, spent_s=search.seconds))
 
     def _prove(self, searches: Collection[_Search], clock: _Clock) -> None:
         for number, search in enumerate(searches, 1):
