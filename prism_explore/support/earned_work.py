@@ -2,7 +2,8 @@
 
 Until a value has been made, something slower runs. A value is made once that has taken as long as a value takes to be
 made (rent or buy): all work together takes at most twice what the best choice in hindsight takes. A few values are made
-at once, where the caller says so. Values that were not used for the longest time are forgotten.
+without that, where the caller says so. Values that were not used for the longest time are forgotten. A value is made in
+the call that asks for it or later, on another thread, as the owner of the table chooses (`support/background.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
+
+from prism_explore.support.after_fork import renew_after_fork
+from prism_explore.support.background import Start, in_the_call
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -27,11 +31,11 @@ class Waiting:
     needed_s: float
     """What has to run until the value is made."""
     is_being_made: bool = False
-    """Whether another thread makes a value."""
+    """Whether another thread makes it, or will."""
 
 
 class EarnedWork(Generic[Key, Value]):
-    """The table; it can be used from several threads, of which one makes a value at a time.
+    """The table; it can be used from several threads.
 
     Example:
         >>> table = EarnedWork[str, int](most=2, free=1, first_s=1.0)
@@ -39,28 +43,42 @@ class EarnedWork(Generic[Key, Value]):
         (1, Waiting(spent_s=0.0, needed_s=..., is_being_made=False))
     """
 
-    def __init__(self, most: int, free: int, first_s: float, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        most: int,
+        free: int,
+        first_s: float,
+        clock: Callable[[], float] = time.perf_counter,
+        start: Start = in_the_call,
+    ) -> None:
         """No value has been made yet.
 
         Args:
             most: values that are kept, and keys without a value whose time is known.
-            free: values that are made at once.
+            free: values that are made when they are first asked for.
             first_s: what a value is assumed to take until one has been made.
             clock: seconds.
+            start: runs what makes a value.
         """
-        self._most, self._free, self._needed_s, self._clock = most, free, first_s, clock
+        self._most, self._free, self._needed_s, self._clock, self._start = most, free, first_s, clock, start
         self._made: OrderedDict[Key, Value] = OrderedDict()
         self._spent_s: OrderedDict[Key, float] = OrderedDict()
-        self._lock, self._making = Lock(), Lock()
         self._count = 0
+        self.after_fork()
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """In a forked process no other thread makes a value."""
+        self._lock = Lock()
+        self._being_made: dict[Key, None] = {}
 
     def find(self, key: Key, make: Callable[[], Value], may_be_free: bool = True) -> Value | Waiting:
-        """The value of a key, made where it is time to.
+        """The value of a key; where it is time to, it is made.
 
         Args:
             key: what it is for.
             make: makes it; an exception leaves the key without one.
-            may_be_free: whether it may be made at once.
+            may_be_free: whether it may be made before it is earned.
         """
         with self._lock:
             if key in self._made:
@@ -70,33 +88,29 @@ class EarnedWork(Generic[Key, Value]):
             self._spent_s.move_to_end(key)
             while len(self._spent_s) > self._most:
                 self._spent_s.popitem(last=False)
-            is_free = may_be_free and self._count < self._free
-            if not is_free and spent_s < self._needed_s:
-                return Waiting(spent_s, self._needed_s)
-        if not self._making.acquire(blocking=False):
-            return Waiting(spent_s, self._needed_s, is_being_made=True)
-        try:
-            return self._make(key, make)
-        finally:
-            self._making.release()
-
-    def _make(self, key: Key, make: Callable[[], Value]) -> Value:
+            waiting = Waiting(spent_s, self._needed_s, is_being_made=key in self._being_made)
+            is_free = may_be_free and self._count + len(self._being_made) < self._free
+            if waiting.is_being_made or (not is_free and spent_s < self._needed_s):
+                return waiting
+            self._being_made[key] = None
+        self._start(lambda: self._make(key, make))
         with self._lock:
-            if key in self._made:  # by another thread, just now
-                return self._made[key]
+            return self._made.get(key, Waiting(spent_s, self._needed_s, is_being_made=True))
+
+    def _make(self, key: Key, make: Callable[[], Value]) -> None:
         start = self._clock()
         try:
             made = make()
+            with self._lock:
+                self._made[key] = made
+                while len(self._made) > self._most:
+                    self._made.popitem(last=False)
         finally:
             with self._lock:
                 self._count += 1
                 self._needed_s = self._clock() - start
                 self._spent_s.pop(key, None)
-        with self._lock:
-            self._made[key] = made
-            while len(self._made) > self._most:
-                self._made.popitem(last=False)
-        return made
+                self._being_made.pop(key, None)
 
     def spent(self, key: Key, seconds: float) -> None:
         """Count the time of what ran instead of a value.
@@ -114,3 +128,9 @@ class EarnedWork(Generic[Key, Value]):
         """Those that are kept, the one used last at the end."""
         with self._lock:
             return tuple(self._made.values())
+
+    @property
+    def being_made(self) -> tuple[Key, ...]:
+        """The keys whose values another thread makes, or will, in this order."""
+        with self._lock:
+            return tuple(self._being_made)

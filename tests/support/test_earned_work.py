@@ -1,8 +1,5 @@
 """Work that is done once it is worth it: what is free, what has to be earned, what is forgotten, and threads."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
-
 import pytest
 
 from prism_explore.support.earned_work import EarnedWork, Waiting
@@ -68,25 +65,25 @@ def test_a_failure_is_the_caller_s_and_counts_as_work():
     assert Waiting(0.0, 2.0) == table.find("a", lambda: "a")
 
 
-def test_one_thread_makes_a_value_and_others_do_not_wait():
-    table = EarnedWork(most=4, free=4, first_s=1.0)
-    started, end, made = Event(), Event(), []
+def test_what_is_made_later_is_waited_for_by_nobody_and_started_once():
+    jobs, made = [], []
+    table = EarnedWork(most=4, free=2, first_s=1.0, start=jobs.append)
+    for key in "aabc":
+        found = table.find(key, lambda key=key: made.append(key) or key)
+        assert isinstance(found, Waiting)
+        assert (key != "c") == found.is_being_made
 
-    def slow():
-        started.set()
-        assert end.wait(10)
-        made.append("a")
-        return "a"
+    assert ("a", "b") == table.being_made
+    for job in jobs:
+        job()
+    assert ["a", "b"] == made == [table.find(key, pytest.fail) for key in "ab"]
+    assert () == table.being_made
 
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(table.find, "a", slow)
-        assert started.wait(10)
-        for key in "ab":
-            found = table.find(key, slow)
-            assert isinstance(found, Waiting)
-            assert found.is_being_made
-        end.set()
-        assert "a" == first.result()
 
-    assert "a" == table.find("a", slow)
-    assert ["a"] == made
+def test_a_forked_process_makes_what_no_thread_makes_there():
+    table = EarnedWork(most=4, free=2, first_s=1.0, start=lambda job: None)
+    table.find("a", lambda: "a")
+    table.after_fork()
+
+    assert () == table.being_made
+    assert table.find("a", lambda: "a").is_being_made
