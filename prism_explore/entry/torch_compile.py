@@ -21,7 +21,9 @@ model searches, tunes and races nothing again (`entry/torch_answers.py`).
 A kernel is tuned for the sizes of the call at which torch compiles. Symbolic sizes are symbols of the region's program,
 so the proof holds for all of them: at other sizes code is generated while the kernel is used, compared with float64 and
 timed beside torch (`runtime/kernel_for_sizes.py`), and what runs the whole graph is decided again
-(`entry/torch_ways.py`). Where a region has no program with symbols, torch runs it at other sizes.
+(`entry/torch_ways.py`). Kernels for other sizes are built beside the calls, one at a time, and torch runs meanwhile;
+with `wait=True` the call that needs them waits. Where a region has no program with symbols, torch runs it at other
+sizes.
 
 A call with strides that a kernel does not accept runs torch's code. Training is left to torch. No region spans a side
 effect (autocast, a change of the gradient mode, a write in place).
@@ -59,11 +61,13 @@ from prism_explore.generate.abstract_expr.size_estimate import why_no_search
 from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
+from prism_explore.runtime.kernel_build import build_here, build_in_worker
 from prism_explore.runtime.kernel_for_sizes import KernelForSizes, NoKernelError
 from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.search.early_start import start_fork_servers_early
 from prism_explore.session.new_task import package_versions
 from prism_explore.session.session import Session
+from prism_explore.support.background import Background, in_the_call
 from prism_explore.support.huge_pages import move_to_huge_pages
 from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
@@ -74,6 +78,13 @@ Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
 
 SIDE_BY_SIDE = 2
 """The number of regions that are tuned at once. Their kernels are timed one after the other."""
+
+_BUILDS = Background("prism-builds")
+"""What is built beside the calls of compiled code, one at a time in this process."""
+
+
+def _is_stopped() -> bool:
+    return _BUILDS.is_stopped
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,8 @@ class TorchCompiler:
         at_least: the required speed-up of a region over the fastest baseline, within the noise of the run.
         baselines: what a kernel is timed beside: torch eager, which is always there, and the default compiler.
         seed: for the searches.
+        wait: whether a call at other sizes than those of the call at which torch compiles waits until the kernels for
+            these sizes are built. Otherwise torch runs until then; `wait_for_builds` waits for all that were begun.
 
     Example:
         >>> import prism_explore as px
@@ -155,6 +168,7 @@ class TorchCompiler:
     at_least: float = 1.0
     baselines: Sequence[str] = (EAGER, COMPILED)
     seed: int = 0
+    wait: bool = False
     graphs: list[GraphOutcome] = field(default_factory=list[GraphOutcome])
     """One per graph that torch passed."""
     _programs: dict[str, _Program | str] = field(default_factory=dict[str, "_Program | str"], repr=False)
@@ -250,6 +264,17 @@ class TorchCompiler:
     def outcomes(self) -> list[RegionOutcome]:
         """One per region, in the order of torch's graphs."""
         return self.report().outcomes
+
+    def wait_for_builds(self, seconds: float | None = None) -> bool:
+        """Wait until the kernels are built, for which calls so far run torch.
+
+        Args:
+            seconds: the longest time; without limit if None.
+
+        Returns:
+            Whether they are.
+        """
+        return _BUILDS.wait(seconds)
 
     def report(self) -> Report:
         """What was searched, what runs, what stayed in torch and why.
@@ -392,7 +417,8 @@ class TorchCompiler:
         )
         if not program.at:
             return _Found(outcome, answer.kernel)
-        kernel = KernelForSizes(answer.kernel, self._machine, seed=self.seed)
+        build, start = (build_here, in_the_call) if self.wait else (build_in_worker(_is_stopped), _BUILDS)
+        kernel = KernelForSizes(answer.kernel, self._machine, build=build, start=start, seed=self.seed)
         return _Found(replace(outcome, buckets=lambda: kernel.buckets), kernel)
 
     def _of_region(self, found: RegionOutcome, region: Region, cost: Cost) -> RegionOutcome:
@@ -443,7 +469,7 @@ class TorchCompiler:
         default = _working(compiled(), original)
         if isinstance(compiled(), _FailedCompiler):
             del ways[COMPILED]
-        return WaysBySizes(original, ways, race, default, self.seed), race
+        return WaysBySizes(original, ways, race, default, start=in_the_call if self.wait else _BUILDS), race
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:

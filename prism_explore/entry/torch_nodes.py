@@ -270,6 +270,19 @@ def has_side_effect(node: Any) -> bool:
     return node.op in CALLS and bool(in_place or node.is_impure())
 
 
+def draws_random_numbers(node: Any) -> bool:
+    """Whether two calls of a node may differ."""
+    name = called_name(node).rstrip("_")
+    if "dropout" in name or name == "rrelu":
+        training = node.args[2] if len(node.args) > 2 else node.kwargs.get("training", node.kwargs.get("train"))
+        return training is not False
+    if name == "scaled_dot_product_attention":
+        return (node.args[4] if len(node.args) > 4 else node.kwargs.get("dropout_p", 0.0)) != 0.0
+    return name.startswith("rand") or name in _RANDOM
+
+
+_RANDOM = {"bernoulli", "multinomial", "normal", "poisson", "uniform", "exponential", "gumbel_softmax", "empty"}
+
 _IN_PLACE = {"setitem", "iadd", "isub", "imul", "itruediv", "ipow", "imatmul"}
 
 

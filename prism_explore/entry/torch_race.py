@@ -29,6 +29,7 @@ ROUNDS = 25
 """Most rounds of the race."""
 LEAST_ROUNDS = 7
 SECONDS = 2.0
+"""A race ends after this time, if it has the least number of rounds."""
 
 
 def race_whole(
@@ -37,7 +38,6 @@ def race_whole(
     ways: Mapping[str, Callable[..., Any]],
     clock: Callable[[], float] = time.perf_counter,
     seed: int = 0,
-    seconds: float = SECONDS,
 ) -> WholeRace:
     """Time all ways to run a graph, and choose: torch's fastest, unless another is faster by more than the noise.
 
@@ -49,12 +49,11 @@ def race_whole(
         ways: functions by name, `torch eager` and possibly `torch.compile` among them.
         clock: seconds.
         seed: of the order.
-        seconds: after which the race ends, if it has the least number of rounds.
     """
     arguments = _Restored(module.graph, examples).fresh
     errors = Errors() if _why_not(arguments()) else errors_of(module, arguments, ways)
     refused = {name: why for name in ways if (why := errors.why_refused(name))}
-    found = race(arguments, {name: run for name, run in ways.items() if name not in refused}, clock, seed, seconds)
+    found = race(arguments, {name: run for name, run in ways.items() if name not in refused}, clock, seed)
     return replace(found, errors=errors.of, note="; ".join(filter(None, (found.note, *refused.values(), errors.note))))
 
 
@@ -63,7 +62,6 @@ def race(
     ways: Mapping[str, Callable[..., Any]],
     clock: Callable[[], float] = time.perf_counter,
     seed: int = 0,
-    seconds: float = SECONDS,
 ) -> WholeRace:
     """Time all ways to compute the same, and choose as `choose` does; a way that fails is left out and named.
 
@@ -74,7 +72,6 @@ def race(
         ways: functions by name, `torch eager` and possibly `torch.compile` among them.
         clock: seconds.
         seed: of the order.
-        seconds: after which the race ends, if it has the least number of rounds.
     """
     names = list(ways)
     if why := _why_not(arguments()):
@@ -89,7 +86,7 @@ def race(
             failed[name] = f"{name} failed: {str(failure).splitlines()[0] if str(failure) else type(failure).__name__}"
     running = [n for n in names if n not in failed]
     times: dict[str, list[float]] = {n: [] for n in running}
-    end = clock() + seconds
+    end = clock() + SECONDS
     for done in range(ROUNDS):
         if done >= LEAST_ROUNDS and clock() > end:
             break
@@ -118,7 +115,8 @@ def choose(times: Mapping[str, Sequence[float]], note: str = "") -> WholeRace:
     best = min(others, key=lambda n: medians[n], default=None)
     if best is None or best_torch not in times:
         return WholeRace(best or best_torch, medians, note)
-    shares = ratios(times[best], times[best_torch])
+    rounds = min(len(times[best]), len(times[best_torch]))  # fewer of a way that was left out
+    shares = ratios(times[best][:rounds], times[best_torch][:rounds])
     wins = quantile(shares, 0.75) < 1.0
     said = f"{best} is {1 / median(shares):.2f}x as fast as {best_torch} ({len(shares)} rounds)"
     said = said if wins else f"{said}, which is not faster by more than the noise"

@@ -85,10 +85,12 @@ class RegionOutcome:
 
 
 def _at_other_sizes(buckets: Sequence[Bucket]) -> str:
-    kernels = ", ".join(str(b) for b in buckets if b.kernel is not None)
-    torch = ", ".join(str(b) for b in buckets if b.kernel is None)
-    parts = (f"kernels at {kernels}" if kernels else "", f"torch at {torch}" if torch else "")
-    return "; ".join(filter(None, parts))
+    """Where kernels run and where torch does, and why; and what is being built or timed."""
+    said: dict[str, list[str]] = {}
+    for b in buckets:
+        what = b.stage if b.stage != "decided" else "torch" if b.kernel is None else "kernels"
+        said.setdefault(f"{what} at", []).append(str(b))
+    return "; ".join(f"{what} {', '.join(sizes)}" for what, sizes in sorted(said.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +138,8 @@ class GraphOutcome:
     build_s: float
     spent: Mapping[str, float] = field(default_factory=dict[str, float])
     """Seconds of the build by phase, in order."""
-    races: Callable[[], Sequence[tuple[str, WholeRace]]] = field(default=tuple, compare=False, repr=False)
-    """Returns the races at other values of symbolic sizes since, each with these values."""
+    races: Callable[[], Sequence[tuple[str, WholeRace | str]]] = field(default=tuple, compare=False, repr=False)
+    """Returns the races at other values of symbolic sizes since, each with these values, or what is done before one."""
 
     @property
     def share(self) -> float:

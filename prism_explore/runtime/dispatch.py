@@ -33,12 +33,12 @@ from prism_explore.frontend import LibraryCall, Traced, bind_inputs, with_struct
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Timed
-from prism_explore.runtime.kernels_at import kernels_at
 from prism_explore.runtime.masked_rows import MaskedRows, call_torch
 from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.correctness import check_results, reference_cases
 from prism_explore.tune.runner.torch_code import on_program_inputs
+from prism_explore.tune.space.kernels_at import kernels_at
 
 MAX_LOADED = 64
 """Number of values whose compiled kernels are kept."""

@@ -13,13 +13,15 @@ from torch import nn
 from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 
 import prism_explore as px
-from prism_explore.entry import torch_compile, torch_effort, torch_ways
+from prism_explore.entry import torch_compile, torch_effort
 from prism_explore.entry.torch_compile import TorchCompiler
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.pipeline.search_space import quick_space
-from prism_explore.runtime.kernel_for_sizes import KernelForSizes
+from prism_explore.runtime import kernel_for_sizes
+from prism_explore.runtime.call_race import CallRace
+from prism_explore.runtime.kernel_build import build_here
 from prism_explore.search import explore
 from prism_explore.session.session import Session
 from tests.runtime.test_best import scripted
@@ -152,15 +154,18 @@ def test_what_cannot_be_traced_is_left_with_the_reason():
 
 
 def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(monkeypatch):
-    def race(_, ways, inputs):
-        kernel_s = (
-            3.0 if max(x.shape[0] for x in inputs if x.shape[-1] in (D, N) and len(x) not in (D, N)) > 20 else 1.0
-        )
-        return [[2.0] * 5, *[[kernel_s] * 5] * (len(ways) - 1)]
+    race = CallRace
 
-    monkeypatch.setattr(KernelForSizes, "_race", race)
+    def scripted_race(ways):
+        found = race(ways)
+        took = found.took
+        found.took = lambda way, _: took(way, 2.0 if way == "torch" else 3.0 if slow[0] else 1.0)
+        return found
+
+    slow = [False]
+    monkeypatch.setattr(kernel_for_sizes, "CallRace", scripted_race)
     torch.manual_seed(0)
-    backend, module = compiler(), Gated().eval()
+    backend, module = compiler(wait=True), Gated().eval()
     torch.compiler.reset()
     fast = torch.compile(module, backend=backend, dynamic=True)
 
@@ -171,9 +176,12 @@ def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(
 
     with warnings.catch_warnings(record=True) as said, ThreadPoolExecutor(4) as pool:
         warnings.simplefilter("always")
-        for lead in ((2, 3), (3, 2), (7, 3), (3, 5)):
-            agrees(lead)
+        for slow[0], lead in ((False, (2, 3)), (False, (3, 2)), (True, (7, 3)), (False, (3, 5))):
+            for _ in range(30):
+                agrees(lead)
         assert 12 == len([*pool.map(agrees, [(4, 5), (7, 3), (5, 4)] * 4)])
+        for _ in range(30):
+            agrees((4, 5))
 
     assert 1 == len(backend.graphs)
     assert [] == [w for w in said if "runs in torch" in str(w.message)]
@@ -183,7 +191,32 @@ def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(
         assert {24: False, 16: True, 20: True} == {b.sizes["n0"]: b.kernel is not None for b in row.buckets()}
         assert "kernels at n0=16 (2.00x)" in str(row)
         assert "torch at n0=24 (0.67x)" in str(row)
-        assert (3, 5) <= (row.calls.accepted, row.calls.refused)
+
+
+def test_kernels_for_other_sizes_are_built_beside_the_calls_and_then_used(monkeypatch):
+    jobs = []
+    monkeypatch.setattr(torch_compile, "_BUILDS", jobs.append)
+    monkeypatch.setattr(torch_compile, "build_in_worker", lambda stop: build_here)
+    layer, backend = nn.Linear(D, N, bias=False).eval(), compiler(_found={})
+    torch.compiler.reset()
+    fast = torch.compile(layer, backend=backend, dynamic=True)
+
+    def agrees(rows):
+        x = torch.randn(rows, D)
+        with torch.no_grad():
+            torch.testing.assert_close(layer(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    for rows in (4, 9, 10, 9):
+        agrees(rows)
+    (row,) = backend.outcomes
+    assert "being built at n0=10" in str(row)
+    assert (1, 3) == (row.calls.accepted, row.calls.refused)
+    (job,) = jobs
+    job()
+    assert "being timed at n0=10" in str(row)
+    for _ in range(60):
+        agrees(9)
+    assert "decided" == row.buckets()[0].stage
 
 
 # ---------------------------------------------------------------- precisions, and what acts from beside
@@ -558,24 +591,23 @@ def test_what_runs_a_symbolic_graph_is_decided_again_at_other_sizes(monkeypatch,
     def race(graph, args, ways, *_, **more):
         assert not any(isinstance(a, torch.SymInt) for a in args)
         raced.append(len(args[-1]))
-        return WholeRace(EAGER if 16 < len(args[-1]) else torch_compile.KERNELS, {EAGER: 2e-3})
+        return WholeRace(torch_compile.KERNELS, {EAGER: 2e-3})
 
     monkeypatch.setattr(torch_compile, "race_whole", race)
-    monkeypatch.setattr(torch_ways, "race_whole", race)
-    monkeypatch.setattr(KernelForSizes, "_race", lambda self, ways, inputs: [[2.0], *[[1.0]] * (len(ways) - 1)])
-    layer, backend = nn.Linear(D, N, bias=False).eval(), compiler(rest="fastest")
+    layer, backend = nn.Linear(D, N, bias=False).eval(), compiler(rest="fastest", wait=True)
     torch.compiler.reset()
     fast = torch.compile(layer, backend=backend, dynamic=True)
     with torch.no_grad():
-        for rows in (4, 9, 10, 40, 4, 9):
+        for rows in (4, *[9, 10] * 80, 40, 4):
             x = torch.randn(rows, D)
             torch.testing.assert_close(layer(x), fast(x), rtol=2e-4, atol=2e-5)
 
-    assert [4, 9, 40] == raced
+    assert [4] == raced
     (graph,) = backend.graphs
-    assert (5, 0) == (graph.regions[0].calls.accepted, graph.regions[0].calls.refused), backend.report()
-    assert ["kernels", EAGER] == [race.winner for _, race in reversed(graph.races())]
-    assert "=40, a call runs torch eager" in str(backend.report())
+    (first, race), (second, said) = graph.races()
+    assert first.endswith("=9") and second.endswith("=40")
+    assert race.winner in race.seconds and EAGER in race.errors
+    assert "torch runs while kernels are" in said and f"at {second}, {said}" in str(backend.report())
 
 
 def test_a_region_without_a_program_for_all_sizes_has_a_kernel_for_those_of_the_call(monkeypatch):

@@ -9,8 +9,9 @@ import prism_explore as px
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import trace
 from prism_explore.pipeline.search_space import default_space
-from prism_explore.runtime import kernel_for_sizes
-from prism_explore.runtime.kernel_for_sizes import KernelForSizes, NoKernelError, bucket_size
+from prism_explore.runtime import kernel_build
+from prism_explore.runtime.kernel_build import build_here, build_in_worker
+from prism_explore.runtime.kernel_for_sizes import KernelForSizes, NoKernelError, bucket_size, noting_unsettled
 from prism_explore.tune.runner.bench import Failure
 from tests.session.test_session import QUICK, D, N, machine, rmsnorm_linear
 
@@ -56,21 +57,37 @@ def of_heads(b, n, seed=0):
     return q, k, v, keep
 
 
-class Race:
-    """A clock by which each call of the torch code takes some seconds, and all else next to nothing."""
+class Calls:
+    """A kernel and the torch code that it replaces, by a clock by which each call of the latter takes some seconds."""
 
-    def __init__(self, kernel, torch_s):
-        self.now, self.calls, self.torch_s, self.code = 0.0, 0, torch_s, kernel.reference
-        self.kernel = KernelForSizes(replace(kernel, reference=self.reference), machine(), self.clock)
+    def __init__(self, kernel, torch_s, code=rmsnorm_linear, **more):
+        self.code = code
+        self.now, self.torch_s, self.why = 0.0, torch_s, []
+        self.kernel = KernelForSizes(kernel, machine(), clock=self.clock, **more)
 
     def clock(self):
         self.now += 1e-3
         return self.now
 
-    def reference(self, *inputs):
-        self.now += self.torch_s
-        self.calls += 1
-        return self.code(*inputs)
+    def __call__(self, *args):
+        """What a call returns, run by the kernel or by torch."""
+        try:
+            return self.kernel(*args)
+        except NoKernelError as waiting:
+            self.why.append(str(waiting))
+            self.now += self.torch_s
+            waiting.spent(self.torch_s)
+            return self.code(*args)
+
+    def decided(self, *args):
+        """The result of a call, once it is decided what runs it."""
+        found = self(*args)
+        for _ in range(50):
+            if all(b.stage == "decided" for b in self.kernel.buckets):
+                return self(*args)
+            agree(self.code, found, args)
+            found = self(*args)
+        pytest.fail("it is not decided")
 
 
 def agree(code, found, args):
@@ -81,65 +98,110 @@ def agree(code, found, args):
 
 
 def test_rows_of_any_number_are_computed_by_the_kernel_of_their_bucket(rows):
-    race = Race(rows, torch_s=1.0)
+    calls = Calls(rows, torch_s=1.0)
     sizes = (1, 3, 8, 9, 10, 19, 20, 17)
     for seed, n in enumerate(sizes):
         args = of_rows(n, seed)
-        agree(rmsnorm_linear, race.kernel(*args), args)
+        agree(rmsnorm_linear, calls.decided(*args), args)
 
-    assert {bucket_size(n) for n in sizes if n != 8} == {b.sizes["n"] for b in race.kernel.buckets}
-    assert all(b.kernel is not None and b.speed_up > 100.0 for b in race.kernel.buckets)
+    assert {bucket_size(n) for n in sizes if n != 8} == {b.sizes["n"] for b in calls.kernel.buckets}
+    assert all(b.kernel is not None and b.speed_up > 100.0 for b in calls.kernel.buckets)
+    assert {"a kernel for these sizes is being timed"} == set(calls.why)
+
+
+def test_calls_run_torch_while_kernels_are_built_and_switch_when_one_is_there(rows):
+    jobs = []
+    calls = Calls(rows, torch_s=1.0, start=jobs.append)
+    args = of_rows(9)
+    with noting_unsettled() as unsettled:
+        for _ in range(3):
+            agree(rmsnorm_linear, calls(*args), args)
+
+    assert ["a kernel for these sizes is being built"] * 3 == calls.why
+    assert [("being built", 10)] == [(b.stage, b.sizes["n"]) for b in calls.kernel.buckets]
+    assert [False] * 3 == [is_built() for is_built in unsettled.built]
+    (job,) = jobs
+    job()
+    assert all(is_built() for is_built in unsettled.built)
+    with noting_unsettled() as unsettled:
+        agree(rmsnorm_linear, calls.decided(*args), args)
+    assert unsettled.timed and not unsettled.built
+    assert [True] == [b.kernel is not None for b in calls.kernel.buckets]
+
+
+def test_a_worker_makes_the_kernels_that_this_process_makes(rows):
+    here, there = (b(rows.kernel, {"n": 10}, machine(), 0) for b in (build_here, build_in_worker(lambda: False)))
+    args = of_rows(10)
+
+    assert 2 == len(there.kernels)
+    assert [k.source for k in here.kernels] == [k.source for k in there.kernels]
+    for own, other in zip(here.kernels, there.kernels, strict=True):
+        torch.testing.assert_close(own(*args), other(*args), rtol=0, atol=0)
+
+
+def test_a_worker_that_is_stopped_and_a_build_that_fails_leave_torch_with_the_reason(rows):
+    assert "stopped" in build_in_worker(lambda: True)(rows.kernel, {"n": 10}, machine(), 0).why
+
+    def fails(*_):
+        raise OSError("no memory")
+
+    calls = Calls(rows, torch_s=1.0, build=fails)
+    calls(*of_rows(9))
+    assert ["OSError: no memory"] == calls.why
 
 
 def test_a_masked_attention_is_padded_along_its_keys_and_its_batch(heads):
-    race = Race(heads, torch_s=1.0)
+    calls = Calls(heads, torch_s=1.0, code=attention)
     for seed, (b, n) in enumerate(((2, 8), (1, 9), (1, 10), (3, 13))):
         args = of_heads(b, n, seed)
-        agree(attention, race.kernel(*args), args)
+        agree(attention, calls.decided(*args), args)
 
-    assert {} == race.kernel.exact
-    assert [(1, 10), (3, 14)] == [tuple(b.sizes.values()) for b in race.kernel.buckets]
+    assert {} == calls.kernel.exact
+    assert [(1, 10), (3, 14)] == [tuple(b.sizes.values()) for b in calls.kernel.buckets]
 
 
 def test_a_row_of_which_a_mask_keeps_nothing_runs_torch_at_every_size(heads):
-    race = Race(heads, torch_s=1.0)
+    calls = Calls(heads, torch_s=1.0, code=attention)
     q, k, v, keep = of_heads(1, 9)
     keep[0, 4] = False
     with pytest.warns(UserWarning, match="mask keeps nothing"):
-        found = race.kernel(q, k, v, keep)
+        found = calls.kernel(q, k, v, keep)
 
     torch.testing.assert_close(attention(q, k, v, keep), found, rtol=0, atol=0, equal_nan=True)
 
 
 def test_where_torch_is_faster_it_runs_and_nothing_is_made_again(rows):
-    race = Race(rows, torch_s=0.0)  # as long as a kernel, by this clock
-    calls: set[int] = set()
-    for _ in range(3):
-        with pytest.raises(NoKernelError, match=r"1\.00x as fast as torch eager"):
-            race.kernel(*of_rows(9))
-        calls.add(race.calls)
+    built = []
 
-    assert 1 == len(calls)
-    assert [None] == [b.kernel for b in race.kernel.buckets]
+    def build(*given):
+        built.append(given)
+        return build_here(*given)
+
+    calls = Calls(rows, torch_s=8e-4, build=build)  # by this clock a kernel takes 1e-3
+    for _ in range(3):
+        calls.decided(*of_rows(9))
+
+    assert "x as fast as torch eager" in calls.why[-1]
+    assert 1 == len(built)
+    assert [None] == [b.kernel for b in calls.kernel.buckets]
 
 
 def test_a_size_that_cannot_be_padded_is_made_when_torch_has_taken_as_long():
     kernel = searched(mean_of_rows, {"n": 8}, x=px.T("n", D), g=px.T(D))
-    race = Race(kernel, torch_s=1.0)
+    calls = Calls(kernel, torch_s=2.0, code=mean_of_rows)
     args = torch.randn(9, D), torch.randn(D)
 
-    assert "reads every element" in race.kernel.exact["n"]
-    with pytest.raises(NoKernelError, match="torch has taken") as refused:
-        race.kernel(*args)
-    refused.value.spent(2.0)
-    agree(mean_of_rows, race.kernel(*args), args)
-    assert [9] == [b.sizes["n"] for b in race.kernel.buckets]
+    assert "reads every element" in calls.kernel.exact["n"]
+    calls(*args)
+    assert "torch has taken" in calls.why[0]
+    agree(mean_of_rows, calls.decided(*args), args)
+    assert [9] == [b.sizes["n"] for b in calls.kernel.buckets]
 
 
 def test_a_kernel_that_is_wrong_at_other_sizes_is_not_used(rows, monkeypatch):
-    monkeypatch.setattr(kernel_for_sizes, "check_results", lambda run, cases: Failure("tune.wrong", "a row deviates"))
+    monkeypatch.setattr(kernel_build, "check_results", lambda run, cases: Failure("tune.wrong", "a row deviates"))
     with pytest.raises(NoKernelError, match="a row deviates"):
-        Race(rows, torch_s=1.0).kernel(*of_rows(9))
+        Calls(rows, torch_s=1.0).kernel(*of_rows(9))
 
 
 @pytest.mark.parametrize(
@@ -155,13 +217,13 @@ def test_a_kernel_that_is_wrong_at_other_sizes_is_not_used(rows, monkeypatch):
     ],
 )
 def test_tensors_of_another_form_are_refused(rows, args, said):
-    race = Race(rows, torch_s=1.0)
+    calls = Calls(rows, torch_s=1.0)
     with pytest.raises(ShapeError, match=said) as refused:
-        race.kernel(*args())
+        calls.kernel(*args())
     assert not isinstance(refused.value, NoKernelError)
 
 
 def test_the_layout_of_what_is_padded_does_not_matter(rows):
     x, g, w = of_rows(9)
     args = x.t().contiguous().t(), g, w
-    agree(rmsnorm_linear, Race(rows, torch_s=1.0).kernel(*args), args)
+    agree(rmsnorm_linear, Calls(rows, torch_s=1.0).decided(*args), args)

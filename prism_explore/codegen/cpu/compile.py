@@ -30,14 +30,40 @@ class CompiledProgram:
     scratch_bytes: int
     """Per thread, with a cache line at its end that no function uses."""
 
+    @property
+    def machine_code(self) -> MachineCode:
+        """The same for another process on this machine."""
+        return MachineCode(self.module.object_code, len(self.entries), self.scratch_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """A compiled program as data."""
+
+    object_code: bytes
+    nests: int
+    scratch_bytes: int
+
+    def load(self, cpu: CpuModel) -> CompiledProgram:
+        """The program as functions of this process.
+
+        Args:
+            cpu: of this machine.
+        """
+        module = JitModule.from_object_code(self.object_code, cpu)
+        return CompiledProgram(module, _entries(module, self.nests), self.scratch_bytes)
+
+
+def _entries(module: JitModule, nests: int) -> tuple[int, ...]:
+    return tuple(module.address(f"nest{n}") for n in range(nests))
+
 
 @memoize(256)
 def compile_program(program: LoopProgram, schedule: Schedule, cpu: CpuModel) -> CompiledProgram:
     """Machine code of a program under a complete schedule. The same program is compiled once."""
     text, scratch = llvm_text(program, schedule, cpu)
     module = JitModule(text, cpu)
-    entries = tuple(module.address(f"nest{n}") for n in range(len(program.nests)))
-    return CompiledProgram(module, entries, 4 * scratch)
+    return CompiledProgram(module, _entries(module, len(program.nests)), 4 * scratch)
 
 
 def cross_compile(program: LoopProgram, schedule: Schedule, cpu: CpuModel, triple: str) -> str:

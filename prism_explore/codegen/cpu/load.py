@@ -16,7 +16,7 @@ import numpy as np
 
 from prism_explore.codegen.cpu.arguments import Array, ExpectedArgument, data_address
 from prism_explore.codegen.cpu.call_memory import Bytes, MemoryLayout, NewMemory, aligned_memory
-from prism_explore.codegen.cpu.compile import CompiledProgram, compile_program
+from prism_explore.codegen.cpu.compile import CompiledProgram, MachineCode, compile_program
 from prism_explore.codegen.cpu.loop_ir import positions_of
 from prism_explore.codegen.cpu.plan import Plan, plan
 from prism_explore.codegen.cpu.thread_pool import CallFrame, PoolKind, ThreadTeam, thread_team
@@ -27,12 +27,22 @@ Allocate: TypeAlias = Callable[[ExpectedArgument, Array], tuple[Array, int]]
 """A new result like another tensor, and the address of its first element."""
 
 
-def load(kernel: Kernel, pool: PoolKind = "auto") -> LoadedKernel:
-    """The callable of a CPU kernel; see `codegen.load.load`."""
+def load(kernel: Kernel, pool: PoolKind = "auto", code: MachineCode | None = None) -> LoadedKernel:
+    """The callable of a CPU kernel; see `codegen.load.load`.
+
+    Args:
+        kernel: made by `emit`.
+        pool: the threads.
+        code: what another process of this machine compiled of the same kernel; it is compiled here if None.
+    """
     kernel_plan = plan(kernel.verified.candidate.sgraph, kernel.parameters, dict(kernel.shapes))
     if isinstance(kernel_plan, str):
         raise ShapeError(kernel_plan)
-    return load_plan(kernel_plan, pool)
+    return load_plan(kernel_plan, pool) if code is None else _of_code(kernel_plan, pool, code)
+
+
+def _of_code(kernel_plan: Plan, pool: PoolKind, code: MachineCode) -> LoadedKernel:
+    return LoadedKernel(kernel_plan, code.load(kernel_plan.host), thread_team(pool))
 
 
 def load_plan(kernel_plan: Plan, pool: PoolKind = "auto") -> LoadedKernel:
@@ -73,6 +83,11 @@ class LoadedKernel:
     def source(self) -> str:
         """The kernel's text."""
         return self.plan.source
+
+    @property
+    def machine_code(self) -> MachineCode:
+        """Its code, for another process on this machine."""
+        return self._compiled.machine_code
 
     def __call__(
         self, *inputs: Array, out: Array | None = None, allocate: Allocate = ExpectedArgument.allocate_like

@@ -53,6 +53,8 @@ class LocalBench:
             most_bytes: largest size of the ring of inputs.
             fill: whether the ring is filled from now on, in the background, or when kernels are first timed.
         """
+        self.shapes = dict(shapes)
+        """The values of the program's symbols."""
         self._load = load
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
@@ -147,6 +149,10 @@ class LocalBench:
         missing = [key for key in keys if key not in self._runs]
         assert not missing, f"never checked: {', '.join(missing)}; a kernel is compared before it is timed"
         return {key: self._runs[key] for key in keys}
+
+    def kept(self, key: str) -> Run:
+        """A callable that was compared and kept."""
+        return self._kept([key])[key]
 
     def drop(self, key: str) -> None:
         """Release a kernel."""

@@ -17,12 +17,14 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
+from prism_explore.codegen.cpu.load import LoadedKernel
 from prism_explore.ir.text import parse_program
 from prism_explore.tune.runner import baseline_serve
 from prism_explore.tune.runner.backend import import_named
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.local_bench import LocalBench
-from prism_explore.tune.runner.wire import kernel_from_plain, target_from_plain
+from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain, machine_code_to_plain, target_from_plain
+from prism_explore.tune.space.kernels_at import kernels_at
 
 Request: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Mapping[str, Any]
@@ -42,10 +44,27 @@ def _drop(bench: LocalBench, request: Request) -> Answer:
     return {}
 
 
+def _compile_at(bench: LocalBench, request: Request) -> Answer:
+    """Kernels of a candidate at the bench's sizes, compared with the reference, with their machine code."""
+    tuned, target = kernel_from_plain(request["kernel"]), target_from_plain(request["target"])
+    found: list[Answer] = []
+    why = "no parameters are legal"
+    for number, kernel in enumerate(kernels_at(tuned.verified, tuned.parameters, bench.shapes, target)):
+        checked = bench.check(str(number), kernel)
+        if isinstance(checked, Failure):
+            why = checked.reason
+        elif isinstance(run := bench.kept(str(number)), LoadedKernel):
+            found.append({"kernel": kernel_to_plain(kernel), "code": machine_code_to_plain(run.machine_code)})
+        if number + 1 == int(request["most"]):
+            break
+    return {"kernels": found, "why": why}
+
+
 HANDLERS: Mapping[str, Handler] = {
     "check": _check,
     "time": _time,
     "drop": _drop,
+    "compile at": _compile_at,
     "baseline": baseline_serve.prepare_baseline,
     "ceilings": baseline_serve.prepare_ceilings,
 }
@@ -103,6 +122,8 @@ def _to_plain(found: CheckPassed | Samples | Failure | Answer) -> Answer:
 
 def _start(request: Request) -> LocalBench:
     _limit_memory(int(request["memory_bytes"]))
+    if nice := int(request["nice"]):
+        os.nice(nice)
     load = import_named(request["loader"])
     shapes = {str(k): int(v) for k, v in request["shapes"].items()}
     program = parse_program(request["program"])

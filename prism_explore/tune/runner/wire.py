@@ -6,11 +6,13 @@ proof, so only the proof's method and claim are sent.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from prism_explore.codegen.cpu.compile import MachineCode
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.dims import dim
 from prism_explore.ir.text import parse, parse_program, show
@@ -70,6 +72,16 @@ def kernel_from_plain(data: Mapping[str, Any]) -> Kernel:
         data["backend"],
         data["source"],
     )
+
+
+def machine_code_to_plain(code: MachineCode) -> dict[str, Any]:
+    """Compiled code as JSON data."""
+    return {**asdict(code), "object_code": b64encode(code.object_code).decode()}
+
+
+def machine_code_from_plain(data: Mapping[str, Any]) -> MachineCode:
+    """The inverse of `machine_code_to_plain`; only for data of a worker of this process, as the code is not checked."""
+    return MachineCode(b64decode(data["object_code"]), int(data["nests"]), int(data["scratch_bytes"]))
 
 
 def _sizes(data: Any) -> tuple[tuple[str, int], ...]:

@@ -26,10 +26,11 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
+from prism_explore.codegen.cpu.compile import MachineCode
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.pipeline.stages import Kernel
@@ -38,7 +39,12 @@ from prism_explore.targets import Target
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.fork_server import POLL_S
-from prism_explore.tune.runner.wire import kernel_to_plain, target_to_plain
+from prism_explore.tune.runner.wire import (
+    kernel_from_plain,
+    kernel_to_plain,
+    machine_code_from_plain,
+    target_to_plain,
+)
 
 REUSING_MALLOC = {
     "MALLOC_MMAP_MAX_": "0",
@@ -86,6 +92,7 @@ class Worker:
         threads: Mapping[str, str] | None = None,
         imports: Sequence[str] = (),
         fill: bool = True,
+        nice: int = 0,
         undisturbed: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
     ) -> None:
         """Describe the worker; no process starts yet.
@@ -101,6 +108,7 @@ class Worker:
             threads: environment variables that set the threads of libraries; `thread_env.AT_IMPORT` if None.
             imports: modules that the worker needs and that take long to import.
             fill: whether the copies of the inputs are made at the start, or when kernels are first timed.
+            nice: added to the niceness of the process.
             undisturbed: entered while kernels are timed, such as `stopped` of a worker that compiles meanwhile.
         """
         self._imports = tuple(imports)
@@ -112,6 +120,7 @@ class Worker:
             "loader": loader,
             "seed": seed,
             "fill": fill,
+            "nice": nice,
         }
         self._undisturbed = undisturbed
         self._starting: threading.Thread | None = None
@@ -176,6 +185,37 @@ class Worker:
         if key in self._loaded:
             self._loaded.discard(key)
             self.request({"do": "drop", "key": key}, self._limits.check_s)
+
+    def compile_at(
+        self, tuned: Kernel, target: Target, most: int
+    ) -> tuple[tuple[tuple[Kernel, MachineCode], ...], str] | Failure:
+        """Kernels of a candidate at the worker's sizes that agree with the reference, and why there are no others.
+
+        Args:
+            tuned: a kernel of the candidate at other sizes.
+            target: the machine.
+            most: kernels that are compiled.
+
+        Returns:
+            The kernels with their machine code, those of the best parameters first, and the reason as text.
+        """
+        message = {
+            "do": "compile at",
+            "kernel": kernel_to_plain(tuned),
+            "target": target_to_plain(target),
+            "most": most,
+        }
+        found = self.request(message, self._limits.check_s * most)
+        if isinstance(found, Failure):
+            return found
+        kernels = tuple(
+            (
+                replace(kernel_from_plain(row["kernel"]), verified=tuned.verified),
+                machine_code_from_plain(row["code"]),
+            )
+            for row in found["kernels"]
+        )
+        return kernels, str(found["why"])
 
     def close(self) -> None:
         """End the process."""
@@ -352,7 +392,12 @@ def _environment(threads: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-_ACTIVITIES = {"start": "making inputs and references", "check": "compiling and comparing", "time": "timing"}
+_ACTIVITIES = {
+    "start": "making inputs and references",
+    "check": "compiling and comparing",
+    "compile at": "compiling and comparing",
+    "time": "timing",
+}
 """What a worker does on each request; part of the reasons that the journal keeps."""
 
 _RUNNING: weakref.WeakSet[Worker] = weakref.WeakSet()

@@ -24,12 +24,35 @@ class JitModule:
 
     def __init__(self, text: str, cpu: CpuModel, symbols: dict[str, int] | None = None) -> None:
         _initialize_native_target()
+        self.object_code = b""
+        """An object file with the functions, for `from_object_code` in another process on the same machine."""
         with _LLVM_LOCK:
             for name, address in (symbols or {}).items():
                 llvm.add_symbol(name, address)
             module, machine = _optimize(text, cpu, llvm.get_default_triple(), "jitdefault")
             self._engine = llvm.create_mcjit_compiler(module, machine)
+            compiled: list[bytes] = []
+            self._engine.set_object_cache(lambda _, code: compiled.append(code))
             self._engine.finalize_object()
+            self.object_code = b"".join(compiled)
+
+    @classmethod
+    def from_object_code(cls, code: bytes, cpu: CpuModel) -> JitModule:
+        """Functions that another process compiled.
+
+        Args:
+            code: its `object_code`.
+            cpu: the CPU for which they are.
+        """
+        _initialize_native_target()
+        found = cls.__new__(cls)
+        found.object_code = code
+        with _LLVM_LOCK:
+            module, machine = _optimize("", cpu, llvm.get_default_triple(), "jitdefault")
+            found._engine = llvm.create_mcjit_compiler(module, machine)
+            found._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            found._engine.finalize_object()
+        return found
 
     def address(self, name: str) -> int:
         """The address of a function's first instruction."""
