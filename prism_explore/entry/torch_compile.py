@@ -209,9 +209,7 @@ class TorchCompiler:
         simplify(module.graph)
         split_complex(module.graph)
         question = (machine_name(self._machine), self._measured, is_casting(), package_versions())
-        cut = AnswerFiles().cut(
-            module.graph, question, lambda: partition(module.graph, self._machine, self._measured, self._refused)
-        )
+        cut = AnswerFiles().cut(module.graph, question, lambda: self._new_cut(module.graph))
         clock.note("partition")
         compiled = cache(lambda: _inductor(_copy(original), examples))
         if self.rest == "fastest" and _has_symbolic_floats(original.graph):
@@ -244,6 +242,14 @@ class TorchCompiler:
         races = (lambda: chosen.races) if isinstance(chosen, WaysBySizes) else tuple
         self.graphs.append(replace(graph_outcome, race=race, build_s=sum(spent.values()), spent=spent, races=races))
         return chosen
+
+    def _new_cut(self, graph: Any) -> Partition:
+        """Cut a graph that no earlier build has cut; its regions will be searched, and workers be forked for them."""
+        self._start_fork_servers()
+        return partition(graph, self._machine, self._measured, self._refused)
+
+    def _start_fork_servers(self) -> None:
+        start_fork_servers_early(self._machine, self.budget, {EAGER, *self.baselines})
 
     def _answers(self, cut: Partition, clock: _Clock, compile_whole: Callable[[], Any]) -> list[_Found]:
         """The answer of each region: those of earlier builds first, then those of the searches."""
@@ -339,9 +345,7 @@ class TorchCompiler:
         Enumeration needs one core. Beside it the default compiler, which the last race needs, compiles the whole graph,
         and what workers are forked from imports torch.
         """
-        start_fork_servers_early(
-            self._machine, self.budget, {b for s in searches.values() for b in s.session.task.baselines}
-        )
+        self._start_fork_servers()
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool, ExitStack() as opened:
             for search in searches.values():
                 opened.enter_context(search.session)
