@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prism_explore.codegen.triton.plan import BlockPlan
+from prism_explore.codegen.triton.plan import BlockPlan, result_positions
 from prism_explore.codegen.triton.python_text import Names, wrapped
 from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE, band_text, operator_text
 from prism_explore.codegen.triton.writer import KernelText, write_kernel
-from prism_explore.ir.graph import SGraph, block_types
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -78,7 +78,7 @@ class LauncherWriter:
                 self._checks.append(_check_text(self._inputs[-1], shape, dtype))
                 return self._inputs[-1]
             case Custom():
-                return self._write_kernel(position, node, args, types)
+                return self._write_kernel(position, args)
             case Result(index):
                 return self._results[node.args[0]][index]
             case Band() as band:
@@ -95,11 +95,11 @@ class LauncherWriter:
         self._body.append(f"{name} = {text}")
         return name
 
-    def _write_kernel(self, position: int, node: Node, args: list[str], types: Sequence[TensorType]) -> str:
+    def _write_kernel(self, position: int, args: list[str]) -> str:
         """Write a custom kernel, the allocation of its results and its launch; returns its first result."""
-        plan, results = self.plans[position], _result_nodes(self.graph, position)
+        plan = self.plans[position]
         suffix = "" if len(self.plans) == 1 else f"_{position}"
-        tensors = (*(types[a] for a in node.args), *(t for _, t in results))
+        tensors = (*plan.operands, *plan.results)
         kernel = write_kernel(
             plan,
             self._names.fresh(f"{self.stem}_kernel{suffix}"),
@@ -109,8 +109,11 @@ class LauncherWriter:
         )
         self.kernels.append(kernel)
         near = next(filter(None, args), "") or self._inputs[0]
-        outs: list[str] = [self._names.fresh("out" if at in self.graph.outputs else f"t{at}") for at, _ in results]
-        for out, (_, t) in zip(outs, results, strict=True):
+        outs: list[str] = [
+            self._names.fresh("out" if at in self.graph.outputs else f"t{position}_{n}" if at is None else f"t{at}")
+            for n, at in enumerate(result_positions(self.graph, position))
+        ]
+        for out, t in zip(outs, plan.results, strict=True):
             extents = _extents(t, self.sizes)
             self._body.append(f"{out} = torch.empty({extents}, dtype={TORCH_DTYPE[t.dtype]}, device={near}.device)")
         self._results[position] = outs
@@ -133,19 +136,6 @@ def _launch_lines(
     parts = (pointers, strides) if tuned_grid is not None else (pointers, strides, constants)
     grid = f"lambda meta: {tuned_grid}" if tuned_grid is not None else f"{kernel.grid or (1,)}"
     return [f"{kernel.name}[{grid}](", *(line for part in parts for line in wrapped(part)), ")"]
-
-
-def _result_nodes(graph: SGraph, position: int) -> tuple[tuple[int | str, TensorType], ...]:
-    """The results of a custom kernel: its node in the graph, or a name where no node reads it, and its type."""
-    node, types = graph.nodes[position], graph.types()
-    assert isinstance(node.op, Custom), "results belong to custom kernels"
-    block = node.op.block
-    tiles = block_types(block, tuple(types[a] for a in node.args))
-    shown: dict[int, int] = {0: position}
-    for t, other in enumerate(graph.nodes):
-        if isinstance(other.op, Result) and other.args[0] == position:
-            shown.setdefault(other.op.index, t)
-    return tuple((shown.get(n, f"{position}_{n}"), tiles[store]) for n, store in enumerate(block.stores))
 
 
 def _extents(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -145,7 +145,7 @@ class GlobalMemory:
         text = call_text("tl.load", [address, *([f"mask={mask}", "other=0.0"] if mask else [])], LOAD_COLUMNS)
         wanted = self.pointers[operand].removesuffix("_ptr")
         zero = (True,) * len(shape)
-        dtype = plan.types[j].dtype
+        dtype = plan.operands[operand].dtype
         if dtype in ("f32", "f64"):
             return TileValue(self.tiles.assign(section, wanted, text), shape, zero)
         read_by_dot = [r in plan.dots and plan.types[r].dtype == dtype for r in consumers(plan.block.nodes)[j]]
@@ -159,11 +159,12 @@ class GlobalMemory:
 
     def store(self, j: int, value: TileValue, omap: tuple[int | None, ...], section: Section) -> None:
         """Write a tile of a result, rounded to its dtype."""
-        tensor = len(self.plan.operands) + self.plan.block.stores.index(j)
+        result = self.plan.block.stores.index(j)
+        tensor = len(self.plan.operands) + result
         places = partitions(Load(0, omap), len(self.plan.dims[j]))
         address = self.address(tensor, value.shape, places)
         mask = self.tiles.tile_mask(value.shape)
-        dtype = self.plan.types[j].dtype
+        dtype = self.plan.results[result].dtype
         rounded = f"{value.name}.to({TRITON_DTYPE[dtype]})" if dtype in ("bf16", "f16") else value.name
         arguments = [address, value.unconverted or rounded, *([f"mask={mask}"] if mask else [])]
         self.tiles.lines[section].append(call_text("tl.store", arguments, STORE_COLUMNS))

@@ -9,7 +9,7 @@ its section (before, in or after the loop), and every matrix product its impleme
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -24,12 +24,14 @@ from prism_explore.ir.ops import (
     Band,
     BlockGraph,
     Concat,
+    Custom,
     Expand,
     Input,
     Load,
     MatMul,
     Permute,
     Reshape,
+    Result,
     RunningMax,
     Scalar,
     Slice,
@@ -101,6 +103,9 @@ class BlockPlan:
     numeric_block: BlockGraph
     """The same, with the sizes in its operators as numbers."""
     operands: tuple[TensorType, ...]
+    """As they are stored; see `stored_types`."""
+    results: tuple[TensorType, ...]
+    """Per store, as it is stored."""
     bands: Mapping[int, Band]
     """Operands that are computed in place, with numbers for all symbols, by position."""
     grid: tuple[int, ...]
@@ -282,8 +287,8 @@ def _plan(
     numeric = graph.substitute(sizes) if has_symbolic_ops else graph
     numeric_block = dict(numeric.customs)[position]
     bands = {o: op for o, a in enumerate(node.args) if isinstance(op := numeric.nodes[a].op, Band)}
-    operands = tuple(kernel_types[a] for a in node.args)
-    types = block_types(block, operands)
+    types = block_types(block, tuple(kernel_types[a] for a in node.args))
+    stored = stored_types(graph)
     dims = tuple(tuple(d.value(sizes) for d in t.dims) for t in types)
     axis_names = tile_axes(graph, position)
     extents = {
@@ -309,7 +314,11 @@ def _plan(
         position=position,
         block=block,
         numeric_block=numeric_block,
-        operands=operands,
+        operands=tuple(stored[a] for a in node.args),
+        results=tuple(
+            types[store] if n is None else stored[n]
+            for store, n in zip(block.stores, result_positions(graph, position), strict=True)
+        ),
         bands=bands,
         grid=tuple(p.size.value(sizes) for p in block.grid),
         iterations=iterations,
@@ -323,6 +332,48 @@ def _plan(
         accumulated_products=accumulated if iterations > 1 else frozenset(),
         precision=precision,
     )
+
+
+def stored_types(graph: SGraph) -> tuple[TensorType, ...]:
+    """The type of each tensor of a kernel graph in memory, by position.
+
+    A result that only other custom kernels read, and there no product, is stored in float32: it may be a partial sum,
+    which 16 bits would round once more. Operands of products are 16-bit numbers on tensor cores anyway.
+    """
+    types, readers = list(graph.types()), consumers(graph.nodes)
+    for n, node in enumerate(graph.nodes):
+        is_temporary = isinstance(node.op, Custom | Result) and n not in graph.outputs
+        if is_temporary and types[n].dtype in ("bf16", "f16") and all(_keeps_f32(graph, n, r) for r in readers[n]):
+            types[n] = replace(types[n], dtype="f32")
+    return tuple(types)
+
+
+def _keeps_f32(graph: SGraph, tensor: int, reader: int) -> bool:
+    """Whether a node reads a tensor as numbers, not as the operand of a product; a `Result` reads another tensor."""
+    node = graph.nodes[reader]
+    match node.op:
+        case Result():
+            return True
+        case Custom(block):
+            inner = consumers(block.nodes)
+            return not any(
+                isinstance(block.nodes[r].op, MatMul)
+                for j, loaded in enumerate(block.nodes)
+                if isinstance(loaded.op, Load) and node.args[loaded.op.operand] == tensor
+                for r in inner[j]
+            )
+        case _:
+            return False
+
+
+def result_positions(graph: SGraph, position: int) -> tuple[int | None, ...]:
+    """Per store of a custom kernel, the position of its result in the kernel graph; None where no node reads it."""
+    block = dict(graph.customs)[position]
+    shown = {0: position}
+    for n, node in enumerate(graph.nodes):
+        if isinstance(node.op, Result) and node.args[0] == position:
+            shown.setdefault(node.op.index, n)
+    return tuple(shown.get(k) for k in range(len(block.stores)))
 
 
 def _pad_products(

@@ -95,8 +95,8 @@ class BlockWork:
         plan, found = self.plan, list[LoadedTile]()
         for j, node in enumerate(plan.block.nodes):
             if isinstance(node.op, Load) and j not in plan.unemitted:
-                size, elements = BYTES[plan.types[j].dtype], prod(plan.largest_tile(j))
-                order = plan.operands[node.op.operand].storage_order
+                operand, elements = plan.operands[node.op.operand], prod(plan.largest_tile(j))
+                size, order = BYTES[operand.dtype], operand.storage_order
                 run_bytes = size * (plan.dims[j][order[-1]] if order else 1)
                 moved_bytes = elements * size * _excess(run_bytes)
                 found.append(LoadedTile(plan.sections[j] == "loop", plan.is_staged(j), elements, size, moved_bytes))

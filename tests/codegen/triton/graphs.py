@@ -73,3 +73,32 @@ WHOLE_NUMBERS = """sgraph
   return %3
 """
 """A product with a weight of another dtype, scaled per column."""
+
+PARTIAL_SUMS = """sgraph
+  x = input bf16[4, 512]
+  %1 = custom(x) grid[x=s]
+    %0 = load(0, imap=[1])
+    %1 = sum(%0, dim=1)
+    %2 = store(%1, omap=[1])
+  %2 = custom(%1) grid[x=gb]
+    %0 = load(0, imap=[0])
+    %1 = sum(%0, dim=1)
+    %2 = store(%1, omap=[0])
+  return %2
+"""
+"""A sum in two kernels."""
+PRODUCT_OF_A_TEMPORARY = """sgraph
+  x = input bf16[16, 512]
+  w = input bf16[512, 16]
+  %2 = custom(x) grid[x=gb]
+    %0 = load(0, imap=[0])
+    %1 = square(%0)
+    %2 = store(%1, omap=[0])
+  %3 = custom(%2, w) grid[x=gm]
+    %0 = load(0, imap=[0])
+    %1 = load(1, imap=[-])
+    %2 = matmul(%0, %1)
+    %3 = store(%2, omap=[0])
+  return %3
+"""
+"""A product whose operand another kernel has computed."""

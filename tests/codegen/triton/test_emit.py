@@ -69,6 +69,14 @@ def test_two_kernels_and_what_torch_does_between_them_read_as_they_did(golden):
     golden("triton_two_kernels", source(graphs.SPLIT, b=6, gx=3, gy=2))
 
 
+def test_what_kernels_hand_on_is_in_float32_unless_a_product_reads_it():
+    partial, operand = source(graphs.PARTIAL_SUMS, s=4, gb=1), source(graphs.PRODUCT_OF_A_TEMPORARY, gb=1, gm=1)
+
+    assert "t1 = torch.empty((4, 4), dtype=torch.float32" in partial
+    assert "out = torch.empty((4, 1), dtype=torch.bfloat16" in partial
+    assert "t2 = torch.empty((16, 512), dtype=torch.bfloat16" in operand
+
+
 def test_online_softmax_reads_as_it_did(golden):
     golden("triton_causal_flash", source(CAUSAL_FLASH.replace("f32", "f16"), h=2, m=32, d=32, s=64, e=32, gy=2, f=4))
 

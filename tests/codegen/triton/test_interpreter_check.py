@@ -119,6 +119,13 @@ def test_batched_products_are_right(interpreter, dtype, sizes):
     agrees(parse(graphs.SEVERAL_HEADS.replace("f32", dtype)), numbers, interpreter)
 
 
+@pytest.mark.parametrize(
+    ("text", "sizes"), [(graphs.PARTIAL_SUMS, {"s": 32, "gb": 1}), (graphs.PRODUCT_OF_A_TEMPORARY, {"gb": 4, "gm": 1})]
+)
+def test_16_bit_programs_in_two_kernels_are_right(interpreter, text, sizes):
+    agrees(parse(text), sizes, interpreter)
+
+
 # ---------------------------------------------------------------- views, masks, running maxima
 @pytest.mark.parametrize("case", WIDER, ids=lambda c: c.name)
 @pytest.mark.parametrize("seed", range(3))
