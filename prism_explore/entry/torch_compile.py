@@ -700,15 +700,13 @@ def _insert(module: Any, region: Region, made_module: Any) -> None:
 
 
 def _compile_rest(module: Any) -> Callable[..., Any]:
-    """Compile the code between the replaced regions with Inductor, one subgraph at a time.
+    """Compile the code between the replaced regions with Inductor, one subgraph at a time, within torch's backend.
 
-    Where the graph has symbolic sizes, it is compiled once for all of them.
+    Where the graph has symbolic sizes, it is compiled once for all of them. Through torch.compile each subgraph would
+    be another version of one function, of which torch keeps eight, and each call of one would check guards.
     """
-    import torch
-    from torch._inductor.compile_fx import compile_fx
     from torch.fx.passes.split_module import split_module
 
-    dynamic = _has_symbols(module.graph)
     part_number, last_is_kernel = 0, False
     part_of: dict[Any, int] = {}
     for node in module.graph.nodes:
@@ -717,7 +715,11 @@ def _compile_rest(module: Any) -> Callable[..., Any]:
             part_number, last_is_kernel = part_number + 1, is_kernel
         part_of[node] = part_number
     divided: Any = split_module(module, module, lambda node: part_of[node])
-    for name, part in divided.named_children():
+    for name, part in tuple(divided.named_children()):
         if not any(n.op == "call_module" for n in part.graph.nodes):
-            setattr(divided, name, torch.compile(part, backend=compile_fx, dynamic=dynamic))
+            examples = [value_of(node) for node in part.graph.nodes if node.op == "placeholder"]
+            compiled = _inductor(part, examples)
+            if not isinstance(compiled, _FailedCompiler):
+                delattr(divided, name)
+                setattr(divided, name, compiled)
     return divided.forward

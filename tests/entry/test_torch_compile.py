@@ -610,6 +610,37 @@ def test_what_runs_a_symbolic_graph_is_decided_again_at_other_sizes(monkeypatch,
     assert "torch runs while kernels are" in said and f"at {second}, {said}" in str(backend.report())
 
 
+def test_code_between_kernels_is_compiled_once_for_all_sizes_however_many_parts_it_has(monkeypatch):
+    parts = []
+
+    def inductor(part, examples):
+        parts.append([type(x).__name__ for x in examples])
+        return part.forward
+
+    class Sorted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(D, D, bias=False) for _ in range(10))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.sort(layer(x)).values
+            return x
+
+    monkeypatch.setattr(torch_compile, "_inductor", inductor)
+    module, backend = Sorted().eval(), compiler(rest="inductor", _found=SEARCHED)
+    torch.compiler.reset()
+    fast = torch.compile(module, backend=backend, dynamic=True)
+    with torch.no_grad(), torch._dynamo.config.patch(error_on_recompile=True):
+        for rows in (4, 9, 5):
+            x = torch.randn(rows, D)
+            torch.testing.assert_close(module(x), fast(x), rtol=2e-3, atol=2e-4)
+
+    assert 10 == len([row for row in backend.outcomes if row.replaced]), backend.report()
+    assert 10 == len(parts)
+    assert {"FakeTensor", "SymInt"} >= {kind for examples in parts for kind in examples}
+
+
 def test_a_region_without_a_program_for_all_sizes_has_a_kernel_for_those_of_the_call(monkeypatch):
     def refused(region):
         raise px.UnsupportedOperator("a size is restricted")
