@@ -188,6 +188,18 @@ def is_casting() -> bool:
     return any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda"))
 
 
+def _grows(node: Any) -> str:
+    """Why a region cannot contain a tensor that is put together along a size that varies, such as a growing cache.
+
+    Its kernel would be for one size each, while one that reads the tensor may serve several (`ir/analysis/padding.py`).
+    """
+    if called_name(node) not in ("cat", "concat", "concatenate") or not is_float(node):
+        return ""
+    along = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", 0)
+    varies = isinstance(along, int) and hasattr(value_of(node).shape[along], "node")
+    return "it grows along a size that varies from call to call" if varies else ""
+
+
 class _Partitioner:
     def __init__(
         self, graph: Any, target: Target, measured: Mapping[str, float], refused: Callable[[Region], str]
@@ -204,6 +216,8 @@ class _Partitioner:
             if (casting or mapping) and node.op in CALLS:
                 why = f"it runs under {'torch.vmap' if mapping else 'autocast'}"
                 self.found[node] = replace(self.found[node], translation=Translation(why))
+            if grows := _grows(node):
+                self.found[node] = replace(self.found[node], translation=Translation(grows))
         self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}
         self.views = {n for n in self.inside if _only_moves(n, self.found[n].translation)}
         cells = [n for n in graph.nodes if n in self.inside and n not in self.views and is_float(n)]

@@ -67,7 +67,7 @@ class WaysBySizes:
         """
         self._module, self._ways, self._default, self._start, self._clock = module, ways, default, start, clock
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
-        self._numbers = {n: node for n, node in enumerate(placeholders) if hasattr(value_of(node), "node")}
+        self._numbers = {n: node for n, node in enumerate(placeholders) if _varies(value_of(node))}
         self._at = tuple(number_of(node) for node in self._numbers.values())
         self._first = ways[first.winner]()
         self._can_be_compared = not any(map(draws_random_numbers, module.graph.nodes))
@@ -204,6 +204,11 @@ class _Bucket:
     def begin_race(self, ways: Sequence[str]) -> None:
         """Let all of these ways run the next calls in turns."""
         self.race, self.stage = CallRace(ways), _RACING
+
+
+def _varies(value: Any) -> bool:
+    """Whether a value is a number that may be another one in another call."""
+    return hasattr(value, "node") and not value.node.expr.is_number
 
 
 def _copy(x: Any) -> Any:

@@ -30,7 +30,7 @@ from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
 from prism_explore.frontend.torch_tracing import import_tracer, tracing
 from prism_explore.frontend.traced_program import Binding, Traced
-from prism_explore.ir.dims import dim
+from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import Node
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, NAMES, TensorType, dtype_name, layout_of
@@ -217,8 +217,8 @@ def exported(
     for t in types.values():
         for d in t.dims:
             for s in d.symbols:
-                if str(d) != s:
-                    raise ShapeError(f"an argument's dim must be a number or one symbol, found {d}")
+                if _linear(d) is None:
+                    raise ShapeError(f"an argument's dim must be a number or linear in one symbol, found {d}")
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
     if not symbols and form.is_plain and (known := _graph_of_known(code, list(types.values()))) is not None:
         graph, structure = known
@@ -479,7 +479,15 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
     module = code if isinstance(code, torch.nn.Module) else Wrapped()
     examples = _examples(types, symbols, _device(module))
     sizes = {s: torch.export.Dim(s, min=1) for s in symbols}
-    dynamic = tuple({i: sizes[str(d)] for i, d in enumerate(t.dims) if d.symbols} for t in types)
+
+    def size(d: Dim) -> Any:
+        linear = _linear(d)
+        assert linear is not None, "refused before"
+        symbol, factor, added = linear
+        product = sizes[symbol] if factor == 1 else factor * sizes[symbol]
+        return product + added if added else product
+
+    dynamic = tuple({i: size(d) for i, d in enumerate(t.dims) if d.symbols} for t in types)
     is_one_tuple = any(p.kind is p.VAR_POSITIONAL for p in _parameters(module) or ())
     shapes = (dynamic,) if is_one_tuple else dynamic
     log = logging.getLogger("torch")
@@ -500,6 +508,16 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
             return found
     finally:
         log.setLevel(level)
+
+
+def _linear(d: Dim) -> tuple[str, int, int] | None:
+    """The symbol of a size, by which positive integer it is multiplied, and what is added; None for other sizes."""
+    if len(d.symbols) != 1:
+        return None
+    numbers = dict(d.terms)
+    factor, added = numbers.pop(((d.symbols[0], 1),), 0), numbers.pop((), 0)
+    is_linear = not numbers and factor > 0 and int(factor) == factor and int(added) == added
+    return (d.symbols[0], int(factor), int(added)) if is_linear else None
 
 
 def _first_line(failure: Exception) -> str:

@@ -16,7 +16,7 @@ H100 = target("h100")
 D, HEADS = 512, 8
 
 
-def graph_of(code, *examples):
+def graph_of(code, *examples, dynamic=False):
     found = []
 
     def backend(module, _):
@@ -25,7 +25,7 @@ def graph_of(code, *examples):
 
     torch.compiler.reset()
     with torch.no_grad():
-        torch.compile(code, backend=backend, dynamic=False)(*examples)
+        torch.compile(code, backend=backend, dynamic=dynamic)(*examples)
     return found[0]
 
 
@@ -85,6 +85,29 @@ def test_attention_that_is_written_out_is_one_region():
 
     (only,) = found.regions
     assert 2 == functions(only).count("matmul")
+
+
+def test_a_cache_that_grows_is_put_together_outside_of_the_attention_that_reads_it():
+    q, past, new, keep = (
+        torch.randn(HEADS, 1, 64),
+        torch.randn(HEADS, 9, 64),
+        torch.randn(HEADS, 1, 64),
+        torch.randn(10),
+    )
+    torch._dynamo.maybe_mark_dynamic(past, 1)
+    torch._dynamo.maybe_mark_dynamic(keep, 0)
+
+    def step(q, past, new, keep):
+        k = torch.cat((past, new), 1)
+        return torch.softmax(q @ k.mT + keep, -1) @ k, torch.cat((q, new), -1).sin()
+
+    found = partition(graph_of(step, q, past, new, keep, dynamic=None), H100, {}, lambda region: "")
+    attention = [r for r in found.regions if "matmul" in functions(r)]
+
+    assert not any("cat" in functions(r) for r in attention)
+    assert {("n0",)} == {tuple(r.sizes.at) for r in attention}
+    assert ["it grows along a size that varies from call to call"] == [*found.left.values()]
+    assert any("cat" in functions(r) for r in found.regions)
 
 
 def test_masked_scores_are_in_the_region_of_the_softmax_that_reads_them():

@@ -1,12 +1,16 @@
 """Symbolic sizes of a region: its symbols, and the numbers that follow from them."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+import prism_explore as px
 from prism_explore.entry.torch_sizes import OpenSizes
+from prism_explore.frontend import trace
 from prism_explore.ir.dims import dim
+from prism_explore.ir.tensors import TensorType
 
 
 def symbolic(*hints):
@@ -45,6 +49,36 @@ def test_a_number_is_computed_from_sizes_where_it_is_a_polynomial_of_them(b, s, 
     for formula in (lambda x, y: x * y, lambda x, y: x + c, lambda x, y: 2 * x * x + c * y - x * y, lambda x, y: x):
         computed = sizes.computed(formula(first, second), {"n0": b, "n1": s}.__getitem__, applied)
         assert formula(b, s) == computed
+
+
+def test_sizes_that_are_linear_in_one_term_are_those_of_one_symbol():
+    past, b = symbolic(5, 7)
+    sizes = OpenSizes.of([(b, 1 + past), (past, b * past), (2 * past + 3, b + 2)])
+
+    assert {"n0": 7, "n2": 5, "n3": 35} == sizes.at
+    assert {"n0": (0, 0), "n2": (1, 0), "n3": (1, 1)} == sizes.places
+    assert tuple(map(dim, ("n2 + 1", "n2", "n3", "2*n2 + 3", "n0 + 2"))) == sizes.dims(
+        (1 + past, past, b * past, 2 * past + 3, b + 2)
+    )
+    at = {"n0": 4, "n2": 9, "n3": 36}.__getitem__
+    assert [10, 9, 22, 8] == [sizes.computed(n, at, applied) for n in (1 + past, past, 2 * past + 4, 2 * b)]
+
+    alone = OpenSizes.of([(past + 1, past + 4)])
+    assert (dim("n0"), dim("n0 + 3")) == alone.dims((past + 1, past + 4))
+    assert 6 == alone.computed(past, {"n0": 7}.__getitem__, applied)
+    assert (dim("n0"), dim("n1")) == OpenSizes.of([(past + 3, 2 * past)]).dims((past + 3, 2 * past))
+
+
+def test_a_region_with_a_size_and_its_successor_is_traced_for_all_sizes():
+    def attended(q, k, new, mask):
+        return torch.softmax(q @ torch.cat((k, new), 0).T + mask, -1)
+
+    types = {"q": px.T("n", 8), "k": px.T("n", 8), "new": px.T(1, 8), "mask": TensorType((dim("n"), dim("n + 1")))}
+    program = trace(attended, types).program
+
+    assert (dim("n"), dim("n + 1")) == program.graph.output_types[0].dims
+    with pytest.raises(px.ShapeError, match="linear in one symbol"):
+        trace(attended, {**types, "mask": TensorType((dim("n"), dim("m*n")))})
 
 
 def test_other_numbers_are_not():
