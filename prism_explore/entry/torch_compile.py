@@ -188,10 +188,14 @@ class TorchCompiler:
         """Compile a graph to the callable that torch runs in its place.
 
         Raises:
-            ShapeError: an option was passed; the backend has none.
+            ShapeError: `mode=` or `options=` was passed to torch.compile.
         """
         if options:
-            raise ShapeError(f"the prism backend has no option {', '.join(options)}; set them on px.TorchCompiler(..)")
+            found = ", ".join(f"{name}={value!r}" for name, value in options.items())
+            raise ShapeError(
+                f"the prism backend takes no mode= and no options= of torch.compile; found {found}: pass "
+                "backend=px.TorchCompiler(budget=.., rest=..) with what it has to do otherwise"
+            )
         start = time.perf_counter()
         original = _copy(module)
         if reason := _records_gradients(module.graph):
@@ -265,6 +269,14 @@ class TorchCompiler:
         if searches:
             self._run(searches, clock, compile_whole)
         return [self._found_for(r) for r in cut.regions]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TorchCompiler:
+        """The compiler itself: a copy of a compiled module shares it, as it would share a function."""
+        return self
+
+    def __reduce__(self) -> tuple[type[TorchCompiler], tuple[Any, ...]]:
+        """Only the options, so that compiled modules can be pickled: kernels are for this process."""
+        return TorchCompiler, (self.target, self.budget, self.rest, self.at_least, self.baselines, self.seed)
 
     @property
     def outcomes(self) -> list[RegionOutcome]:

@@ -9,6 +9,7 @@ shorter and keeps what the decomposition loses: norms, for example, end in `var_
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
@@ -183,13 +184,15 @@ def _run(exported: Any, kept: Mapping[Any, Any], table: Mapping[Any, Any]) -> An
     """
     from torch.export import exported_program
 
-    return exported_program._decompose_exported_program(
-        exported,
-        cia_to_decomp=dict(kept),
-        python_decomp_table=dict(table),
-        joint_loss_index=None,
-        decompose_custom_triton_ops=False,
-    )
+    with warnings.catch_warnings():  # torch copies objects of a class that it has deprecated, and warns of each
+        warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
+        return exported_program._decompose_exported_program(
+            exported,
+            cia_to_decomp=dict(kept),
+            python_decomp_table=dict(table),
+            joint_loss_index=None,
+            decompose_custom_triton_ops=False,
+        )
 
 
 def _tables(known: frozenset[str], is_wide: bool) -> tuple[Mapping[Any, Any], Mapping[Any, Any]]:

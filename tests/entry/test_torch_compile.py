@@ -1,6 +1,8 @@
 """torch.compile(model, backend=...): what is replaced, what is left and why, and that results and gradients stay."""
 
+import copy
 import json
+import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -369,6 +371,23 @@ def test_a_call_that_a_kernel_does_not_take_goes_to_torch_with_one_warning(gated
         torch.testing.assert_close(module(x), fast(x), rtol=2e-4, atol=2e-5)
 
 
+def test_copies_of_a_compiled_module_have_weights_of_their_own(gated):
+    _, fast, backend = gated
+    shared, read = copy.deepcopy(fast), pickle.loads(pickle.dumps(fast))
+    x = torch.randn(2, 3, D)
+    with torch.no_grad():
+        before = fast(x)
+        for copied in (shared, read):
+            torch.testing.assert_close(before, copied(x), rtol=2e-4, atol=2e-5)
+            copied.down.weight.zero_()
+            torch.testing.assert_close(x, copied(x))
+        torch.testing.assert_close(before, fast(x))
+    assert copy.deepcopy(backend) is backend
+    assert repr(TorchCompiler(rest="eager", seed=3)) == repr(
+        pickle.loads(pickle.dumps(TorchCompiler(rest="eager", seed=3)))
+    )
+
+
 def test_the_backend_has_a_name_that_torch_finds():
     (found,) = [e for e in entry_points(group="torch_dynamo_backends") if e.name == "prism"]
 
@@ -376,7 +395,7 @@ def test_the_backend_has_a_name_that_torch_finds():
 
 
 def test_an_unknown_option_is_named():
-    with pytest.raises(px.ShapeError, match="no option fast"):
+    with pytest.raises(px.ShapeError, match=r"found fast=True: pass backend=px\.TorchCompiler"):
         TorchCompiler()(torch.fx.symbolic_trace(nn.Linear(2, 2)), [], fast=True)
 
 

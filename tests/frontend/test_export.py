@@ -288,3 +288,10 @@ def test_autocast_within_a_function_is_read_as_its_casts():
 def test_a_result_that_is_written_into_an_argument_is_named():
     with pytest.raises(UnsupportedOperator, match="writes into out"):
         trace(lambda x, out: torch.add(x, 1, out=out), {"x": T("b", 8), "out": T("b", 8)}, name="f")
+
+
+def test_decompositions_of_torch_warn_of_nothing(recwarn):
+    traced = trace(torch.sinc, {"x": T(4)})
+
+    assert "sin(" in show(traced.program)
+    assert [] == [str(w.message) for w in recwarn]
