@@ -10,7 +10,7 @@ from typing import Any
 
 from prism_explore.codegen.load import Loaded
 from prism_explore.errors import ShapeError
-from prism_explore.ir.analysis.padding import Fill
+from prism_explore.ir.analysis.padding import MASKED, Fill
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import sizes_of
 from prism_explore.ir.tensors import NAMES, TensorType, dtype_name
@@ -50,9 +50,13 @@ class PaddedKernel:
         """The result, a new tensor.
 
         Raises:
-            ShapeError: as for the kernel, except that sizes may be smaller.
+            ShapeError: as for the kernel, except that sizes may be smaller; or a mask that is added to scores keeps
+                nothing of a row, and keys are added to it.
         """
         sizes = self._expected.sizes(inputs)
+        for x, fills, (shape, _) in zip(inputs, self._fills, self._forms, strict=True):
+            if x.shape[-1:] != shape[-1:] and fills.get(x.dim() - 1) == "masked" and _has_masked_row(x):
+                raise ShapeError("a mask keeps nothing of a row, whose result is another one with added keys")
         found = self._kernel(*self._padded(inputs))
         results = found if isinstance(found, tuple) else (found,)
         cut = tuple(_cut(r, t, sizes) for r, t in zip(results, self._outputs, strict=True))
@@ -70,6 +74,8 @@ class PaddedKernel:
         ]
 
 
+LEAST_KEPT = MASKED * 1e-6
+"""A score above this is not changed by added keys: their exponentials are 0 beside its own, whatever the scale."""
 MOST_FORMS = 256
 """Forms of arguments that are kept with their sizes."""
 
@@ -145,11 +151,19 @@ def _padded(x: Any, fills: Mapping[int, Fill], shape: Sequence[int], strides: Se
             part = part.narrow(later, 0, x.shape[later])
         n = x.shape[d]
         added = part.narrow(d, n, shape[d] - n)
-        if fill == "zero":
-            added.zero_()
-        else:
-            added.copy_(part.narrow(d, n - 1, 1).expand_as(added))
+        match fill:
+            case "zero":
+                added.zero_()
+            case "masked":
+                added.fill_(MASKED)
+            case "copy":
+                added.copy_(part.narrow(d, n - 1, 1).expand_as(added))
     return found
+
+
+def _has_masked_row(x: Any) -> bool:
+    """Whether some row of a mask that is added to scores has no element that stays above those of added keys."""
+    return bool((x.amax(-1) <= LEAST_KEPT).any())
 
 
 def _cut(found: Any, t: TensorType, sizes: Mapping[str, int]) -> Any:

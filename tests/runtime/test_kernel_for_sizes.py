@@ -160,6 +160,22 @@ def test_a_masked_attention_is_padded_along_its_keys_and_its_batch(heads):
     assert [(1, 10), (3, 14)] == [tuple(b.sizes.values()) for b in calls.kernel.buckets]
 
 
+def test_an_attention_with_a_bias_is_padded_along_its_keys_but_for_rows_without_a_kept_score():
+    head = px.T(2, "n", HEAD)
+    kernel = searched(attention, {"n": 8}, q=head, k=head, v=head, keep=px.T("n", "n"))
+    calls = Calls(kernel, torch_s=1.0, code=attention)
+    q, k, v = torch.randn(3, 2, 9, HEAD)
+    bias = torch.randn(9, 9).masked_fill(torch.rand(9, 9) < 0.3, float("-inf"))
+    bias[:, 0] = 0.0
+
+    assert {} == calls.kernel.exact
+    agree(attention, calls.decided(q, k, v, bias), (q, k, v, bias))
+    assert [10] == [b.sizes["n"] for b in calls.kernel.buckets if b.kernel is not None]
+    bias[4] = torch.finfo(torch.float32).min
+    with pytest.raises(ShapeError, match="keeps nothing of a row"):
+        calls.kernel(q, k, v, bias)
+
+
 def test_a_row_of_which_a_mask_keeps_nothing_runs_torch_at_every_size(heads):
     calls = Calls(heads, torch_s=1.0, code=attention)
     q, k, v, keep = of_heads(1, 9)

@@ -1,7 +1,8 @@
 """Padding analysis: whether a program for a larger size of a symbol computes the results for a smaller one.
 
-A dim whose size is the symbol is extended: its last element is repeated, or, of a mask of keys, zeros are added. The
-elements of every tensor at positions that existed before must not change. What a tensor holds at an added position of
+A dim whose size is the symbol is extended: its last element is repeated, or, of a mask of keys, zeros are added, or, of
+a mask that is added to scores, minus infinity (`MASKED`). The elements of every tensor at positions that existed before
+must not change. What a tensor holds at an added position of
 one dim, and at earlier positions of all others, is
 
     copy       what it holds at the last earlier position
@@ -10,17 +11,18 @@ one dim, and at earlier positions of all others, is
     unknown    something else, possibly no number
 
 A sum over the dim needs zeros, a maximum masked elements, and a product zeros on one side and copies or zeros on the
-other one. So rows of a norm or of a product may be added, and keys of an attention with a causal or a given mask.
+other one. So rows of a norm or of a product may be added, and keys of an attention with a causal or a given mask. A row
+of which a mask keeps nothing is another one with added keys, so it is excluded (`runtime/padded.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Literal, TypeAlias, assert_never
 
-from prism_explore.ir.dims import ONE, Dim
+from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
@@ -48,7 +50,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.tensors import TensorType
 
-Fill: TypeAlias = Literal["copy", "zero"]
+Fill: TypeAlias = Literal["copy", "zero", "masked"]
 """What an input holds at the added positions of a dim."""
 Added: TypeAlias = Literal["copy", "zero", "masked", "unknown"]
 _States: TypeAlias = Mapping[int, Added]
@@ -57,6 +59,10 @@ _States: TypeAlias = Mapping[int, Added]
 
 _NEUTRAL: Mapping[str, Added] = {"sum": "zero", "max": "masked", "reverse_cumsum": "zero"}
 """What a reduction may read at added positions."""
+MASKED = -1e30
+"""What is added to the scores of added keys, instead of minus infinity: sums with scores stay as small, and finite."""
+_FLOAT_MASKS = ("f32", "bf16")
+"""Dtypes of masks that are added to scores and can hold `MASKED`."""
 SMALLEST_SCALE = Fraction(1, 1024)
 """Scores that are scaled by less are not followed."""
 
@@ -91,8 +97,9 @@ def padding_of(graph: SGraph, symbol: str) -> Mapping[str, Mapping[int, Fill]] |
         'a sum over n reads every element'
     """
     reason = ""
-    for masks in (False, True):
-        fills = {i.name: _fills(i.type, symbol, masks) for i in graph.inputs}
+    added = [i.name for i in graph.inputs if i.type.dtype in _FLOAT_MASKS and i.type.dims[-1:] == (dim(symbol),)]
+    for masks in (None, (), *((name,) for name in added)):
+        fills = {i.name: _fills(i, symbol, masks) for i in graph.inputs}
         try:
             _check(graph, symbol, fills)
         except _CannotPad as refused:
@@ -102,10 +109,16 @@ def padding_of(graph: SGraph, symbol: str) -> Mapping[str, Mapping[int, Fill]] |
     return reason
 
 
-def _fills(t: TensorType, symbol: str, masks: bool) -> dict[int, Fill]:
-    """Copies; zeros along the last dim of a mask, which is that of the keys."""
-    own = [d for d, n in enumerate(t.dims) if n.symbol == symbol]
-    return {d: "zero" if masks and t.dtype == "bool" and d == t.rank - 1 else "copy" for d in own}
+def _fills(given: Input, symbol: str, masks: Collection[str] | None) -> dict[int, Fill]:
+    """Copies; along the last dim of a mask, which is that of the keys, what masks."""
+    t = given.type
+
+    def fill(d: int) -> Fill:
+        if masks is None or d != t.rank - 1:
+            return "copy"
+        return "zero" if t.dtype == "bool" else "masked" if given.name in masks else "copy"
+
+    return {d: fill(d) for d, n in enumerate(t.dims) if n.symbol == symbol}
 
 
 def _check(graph: SGraph, symbol: str, fills: Mapping[str, Mapping[int, Fill]]) -> None:

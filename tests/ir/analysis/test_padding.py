@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prism_explore.ir.analysis.padding import MASKED as SMALL
 from prism_explore.ir.analysis.padding import padding_of
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.text import parse_program
@@ -60,6 +61,7 @@ ATTENTION = """program attention
   %13 = matmul(%12, v)
   return %13"""
 MASKED = ATTENTION.format(masked="%7 = mask(%6, m)")
+BIASED = ATTENTION.replace("bool[1, n, n]", "f32[1, n, n]").format(masked="%7 = add(%6, m)")
 CAUSAL = """program causal
   q = input f32[2, n, 3]
   k = input f32[2, n, 3]
@@ -77,7 +79,7 @@ CAUSAL = """program causal
   %13 = matmul(%12, v)
   %14 = mul(%13, %11)
   return %14"""
-CAN = (MLP, HEADS, ROWS_OF_A_TABLE, RUNNING_SUM, MASKED, CAUSAL)
+CAN = (MLP, HEADS, ROWS_OF_A_TABLE, RUNNING_SUM, MASKED, BIASED, CAUSAL)
 
 
 def drawn(program, n, seed):
@@ -100,7 +102,8 @@ def extended(inputs, fills, more):
     for name, x in inputs.items():
         for d, fill in fills.get(name, {}).items():
             last = np.take(x, [-1], axis=d)
-            added = np.repeat(last if fill == "copy" else np.zeros_like(last), more, axis=d)
+            element = last if fill == "copy" else np.full_like(last, {"zero": 0, "masked": SMALL}[fill])
+            added = np.repeat(element, more, axis=d)
             x = np.concatenate([x, added], axis=d)
         found[name] = x
     return found
@@ -113,7 +116,7 @@ def cut(result, t, n):
     return result
 
 
-@pytest.mark.parametrize("text", CAN, ids=[t.split()[1] for t in CAN])
+@pytest.mark.parametrize("text", CAN, ids=[f"{t.split()[1]}{n}" for n, t in enumerate(CAN)])
 def test_a_padded_program_has_the_results_of_the_smaller_one(text):
     program = parse_program(text)
     fills = padding_of(program.graph, "n")
@@ -144,8 +147,8 @@ def test_a_padded_program_has_the_results_of_the_smaller_one(text):
         ("x = input f32[n, 2]\n  %1 = concat(x, x, dim=0)\n  return %1", "part of a size"),
         ("x = input f32[n, 2]\n  i = input i64[3]\n  %2 = lookup(x, i, dim=0)\n  return %2", "a table with n"),
         ("x = input f32[3, n]\n  %1 = reverse_cumsum(x, dim=1)\n  return %1", "a reverse_cumsum over n"),
-        ("x = input f32[n, n]\n  %1 = band(rows=n, columns=n, high=1, dtype=f32)\n  %2 = mask(x, %1)\n  %3 = exp(%2)\n"
-         "  %4 = sum(%3, dim=1)\n  return %4", "a sum over n reads every element"),
+        ("x = input f32[n, n]\n  %1 = band(rows=n, columns=n, high=1, dtype=f32)\n  %2 = square(x)\n"
+         "  %3 = mask(%2, %1)\n  %4 = exp(%3)\n  %5 = sum(%4, dim=1)\n  return %5", "a sum over n reads every element"),
     ],
 )  # fmt: skip
 def test_what_reads_an_added_element_cannot_be_padded(text, said):
@@ -153,6 +156,17 @@ def test_what_reads_an_added_element_cannot_be_padded(text, said):
 
     assert isinstance(found, str)
     assert said in found
+
+
+def test_a_mask_that_is_added_to_scores_is_extended_by_minus_infinity_and_other_operands_are_not():
+    graph = parse_program(BIASED).graph
+    copies = {1: "copy"}
+    assert {"q": copies, "k": copies, "v": copies, "m": {1: "copy", 2: "masked"}} == padding_of(graph, "n")
+
+    scaled = parse_program(BIASED.replace("%7 = add(%6, m)", "%7 = mul(%6, m)")).graph
+    assert "a max over n reads every element" == padding_of(scaled, "n")
+    narrow = parse_program(BIASED.replace("f32[1, n, n]", "f16[1, n, n]")).graph
+    assert "a max over n reads every element" == padding_of(narrow, "n")
 
 
 def test_attention_without_a_mask_cannot_be_padded_and_one_over_other_keys_only_along_the_queries():
