@@ -82,5 +82,11 @@ class BestQuery:
             case "finished" | "cancelled":
                 code = kernel or ("the torch code" if book.nothing_faster is not None else "")
                 if not code:
-                    return claim, "No kernel was timed, so sess.best() returns None."
+                    return claim, f"No kernel was timed, so sess.best() returns None.{_untimed(book)}"
                 return claim, f"sess.best() returns {code}, which is called like the program."
+
+
+def _untimed(book: Ledger) -> str:
+    if not any(family.status == "proved" for family in book.families):
+        return ""
+    return " sess.on_gpu() returns a Triton kernel of a proved family, which is checked and not timed."

@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from prism_explore.diagnose.audit import Audit, audit
 from prism_explore.diagnose.audit_sample import Sample, audit_sample
@@ -60,10 +60,13 @@ from prism_explore.support.caches import lease_for
 from prism_explore.support.listeners import Listeners
 from prism_explore.support.live_objects import register
 from prism_explore.support.terminal_text import terminal_text
-from prism_explore.targets import Target
+from prism_explore.targets import Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
+
+if TYPE_CHECKING:
+    from prism_explore.tune.gpu_preview import GpuKernel
 
 
 class Session(Record):
@@ -850,6 +853,29 @@ class Session(Record):
             if self._found is not None:
                 self._found.set_aside(str(error))
             raise
+
+    def on_gpu(self, name: str | None = None) -> GpuKernel | None:
+        """A Triton kernel of a proved family, for a GPU that this machine need not have; runs the search to its end.
+
+        Its sizes are those that the cost model ranks first. It agreed with the reference in Triton's interpreter and
+        was compiled ahead of time; it is not timed. Its `tuning_file` tunes and times it where there is a GPU.
+
+        Args:
+            name: of the GPU, such as `h100`; the session's own target by default, and `h100` where that is a CPU.
+
+        Returns:
+            The kernel, or None where no proved family has sizes that give one.
+
+        Raises:
+            TargetUnavailable: no such GPU, or Triton does not compile for it.
+        """
+        from prism_explore.tune.gpu_preview import write_gpu_kernel  # a search on a CPU does not import it
+
+        own = self.task.target
+        chosen = target(name) if name is not None else own if own.kind == "gpu" else target("h100")
+        if self.state not in ("finished", "cancelled"):
+            self.run()
+        return write_gpu_kernel(open_candidates(self._progress, self.steering), self.task.shapes, chosen)
 
     def dispatch(self, budget: Budget | None = None, **values: Sequence[int]) -> Dispatch:
         """One callable for a range of values of a symbol, such as the batch: `sess.dispatch(b=(1, 4, 16))`.

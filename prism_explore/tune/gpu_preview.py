@@ -1,6 +1,6 @@
 """A Triton kernel for a GPU that this machine does not have: sizes by a model, checked, compiled, not timed.
 
-Each proved candidate gets the sizes that `codegen.triton.heuristics` chooses. Candidates are tried in the order of
+Each proved candidate gets the sizes that `codegen.triton.heuristics` ranks first. Candidates are tried in the order of
 their modelled time. The first one that agrees with the reference in Triton's interpreter and compiles without spilling
 registers is returned.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
-from prism_explore.codegen.triton.heuristics import choose_sizes
+from prism_explore.codegen.triton.heuristics import rank_sizes_of_all
 from prism_explore.codegen.triton.interpreter_check import (
     Interpreter,
     InterpreterCheck,
@@ -23,6 +23,7 @@ from prism_explore.codegen.triton.interpreter_check import (
 )
 from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
 from prism_explore.codegen.triton.tuning_file import tuning_file
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
@@ -31,7 +32,6 @@ from prism_explore.pipeline.stages import Candidate, Infeasible, Kernel, Paramet
 from prism_explore.support.whole_files import write_whole
 from prism_explore.targets import GPUS, Target
 from prism_explore.targets.gpus import architecture_of
-from prism_explore.tune.space.time_model import model_of
 from prism_explore.verify.shapes.concretize import Extents
 
 
@@ -108,13 +108,14 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
     with AotCompiler() as compiler, Interpreter() as interpreter:
         sized: list[tuple[float, int, Verified, Parameters]] = []
         rejected: dict[str, None] = {}
-        for position, verified in enumerate(verifieds):
-            chosen = choose_sizes(verified.candidate.sgraph, shapes, target)
-            if isinstance(chosen, Parameters):
-                modelled_s = model_of(verified.candidate, shapes, target).estimate(chosen.numbers).time_s
-                sized.append((modelled_s, position, verified, chosen))
+        ranked = rank_sizes_of_all([v.candidate.sgraph for v in verifieds], shapes, target)
+        for position, (verified, found_sizes) in enumerate(zip(verifieds, ranked, strict=True)):
+            if found_sizes:
+                kernels_s, chosen = found_sizes[0]
+                bound_s = time_bound_of(verified.candidate, shapes, target).time_s  # with its library calls
+                sized.append((max(kernels_s, bound_s), position, verified, chosen))
             else:
-                rejected.setdefault(f"{verified.candidate.id}: {chosen.reason}")
+                rejected.setdefault(f"{verified.candidate.id}: no sizes that were tried fit the GPU")
         for modelled_s, _, verified, parameters in sorted(sized, key=lambda row: row[:2]):
             kernel = emit_triton(verified, parameters, shapes, target)
             result = kernel if isinstance(kernel, Infeasible) else _check(kernel, arch.name, compiler, interpreter)

@@ -1,12 +1,15 @@
 """A Triton kernel for a GPU that is not present: chosen by the model, checked, compiled, never timed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import prism_explore as px
 from prism_explore.errors import TargetUnavailable
 from prism_explore.events.journal import Journal
 from prism_explore.ir.text import parse
+from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Candidate, Family, Verified
 from prism_explore.targets import target
 from prism_explore.tune.gpu_preview import write_gpu_kernel
@@ -43,3 +46,18 @@ def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hoppe
 def test_a_machine_without_a_known_architecture_is_named():
     with pytest.raises(TargetUnavailable, match="'cpu'"):
         write_gpu_kernel([proved(r1_example())], {"b": 5}, target("h100").replace(name="cpu"))
+
+
+def test_a_session_writes_one_without_timing_anything():
+    program = rmsnorm_linear(64, 64)
+    space = replace(default_space(program), nodes=300)
+    sess = px.Session(program, target="h100", at={"b": 16}, space=space, cache=False)
+    made = sess.on_gpu()
+
+    assert made is not None
+    assert ("h100", "finished") == (made.target, sess.state)
+    for_another = sess.on_gpu("a100")
+    assert for_another is not None
+    assert "a100" == for_another.target
+    with pytest.raises(TargetUnavailable, match="'h1000'"):
+        sess.on_gpu("h1000")
