@@ -16,7 +16,8 @@ ROUNDS, LEAST_ROUNDS = 15, 7
 RACE_S = 0.25
 """A race ends when its calls have taken so long, if it has the least number of rounds."""
 FAR_SLOWER, FEW_ROUNDS = 2.0, 3
-"""A way is left out if its best time of so many rounds is so many times the best of all; the best two stay."""
+"""A way is left out if after so many rounds all of its times are more than so many times all of those of the fastest
+way, so that noise does not decide; the best two stay."""
 
 
 class CallRace:
@@ -64,7 +65,7 @@ class CallRace:
             seconds: it took.
         """
         with self._lock:
-            if self.is_over:
+            if self.is_over or way not in self._times:
                 return
             if way not in self._is_warm:
                 self._is_warm.add(way)
@@ -73,9 +74,9 @@ class CallRace:
             self._spent_s += seconds
             rounds = min(len(self._times[w]) for w in self._running)
             if rounds == FEW_ROUNDS:
-                best_s = {w: min(self._times[w]) for w in self._running}
-                fastest_s, next_s, *_ = (*sorted(best_s.values()), 0.0)
-                self._running = [w for w in self._running if best_s[w] <= max(next_s, FAR_SLOWER * fastest_s)]
+                first, second, *others = sorted(self._running, key=lambda w: min(self._times[w]))
+                most_s = FAR_SLOWER * max(self._times[first])
+                self._running = [first, second, *(w for w in others if min(self._times[w]) <= most_s)]
             is_long = rounds >= LEAST_ROUNDS and self._spent_s > RACE_S
             self.is_over = rounds >= ROUNDS or is_long
 
