@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, combinations, islice, product
+from itertools import chain, combinations, count, islice, product
 
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CandidateInstantiated, CandidateRejected
@@ -31,6 +31,7 @@ from prism_explore.ir.analysis.split_reduction import Pair, find_split_pair
 from prism_explore.ir.axes import AxisNames, axes_of
 from prism_explore.ir.axis_maps import AxisUse
 from prism_explore.ir.axis_typing import result_axes
+from prism_explore.ir.dims import ONE
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import (
     Band,
@@ -67,13 +68,13 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
         choices = product(*per_kernel)
     if pair is not None:
         choices = chain(choices, _split(family, typed, pair, space, target, journal))
-    for count, chosen in enumerate(choices, 1):
+    for nth, chosen in enumerate(choices, 1):
         graph = replace_blocks(family.sgraph, chosen)
         assert [t.dims for t in graph.output_types] == [t.dims for t in family.program.graph.output_types], (
             "maps change no dims"
         )
         uses = tuple(c.uses for c in chosen)
-        candidate = Candidate(f"{family.id}.c{count}", family, graph, uses, graph.conditions())
+        candidate = Candidate(f"{family.id}.c{nth}", family, graph, uses, graph.conditions())
         journal.append(
             CandidateInstantiated(
                 candidate.id, family.id, show(graph), describe_uses(chosen), tuple(map(str, candidate.conditions))
@@ -102,10 +103,10 @@ def _sequence_candidates(
     largest = sorted(range(len(first)), key=lambda k: -len(sequence.families[k][1].program.graph.nodes))
     others = ((k, choices[k][turn]) for turn in range(1, max(map(len, choices))) for k in largest if choices[k][turn:])
     rows = chain([first], ([*first[:k], c, *first[k + 1 :]] for k, c in others))
-    for count, row in enumerate(islice(rows, space.row_maps), 1):
+    for nth, row in enumerate(islice(rows, space.row_maps), 1):
         graphs = {number: c.sgraph for (number, _), c in zip(sequence.families, row, strict=True)}
         graph = sequence.full_graph(graphs)
-        candidate = Candidate(f"{family.id}.c{count}", family, graph, (), graph.conditions())
+        candidate = Candidate(f"{family.id}.c{nth}", family, graph, (), graph.conditions())
         described = tuple(f"kernel {k}: {use}" for k, c in enumerate(row, 1) for uses in c.uses for use in uses)
         journal.append(
             CandidateInstantiated(
@@ -214,8 +215,9 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
     """Per custom kernel of a family, its block graph with the index axes of all tensors, named as in the program.
 
     Where an operator aligns two different axes (dims that match by size only), they are merged, because they can only
-    be partitioned alike. A view has the axes that it has in the program; a dim that only a new view creates has no
-    axis, so it is not partitioned.
+    be partitioned alike. A view has the axes that it has in the program. A dim that only a new view creates has no
+    axis, so it is not partitioned; where an operator aligns it with an axis, it is that axis, which the view takes
+    apart, so neither is partitioned.
     """
     duplicated = duplicate_inputs(family.program)
     program = duplicated.program.graph
@@ -224,7 +226,9 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
         node.op.name: axes for node, axes in zip(program.nodes, table.of, strict=True) if isinstance(node.op, Input)
     }
     bands = iter([axes for n, axes in zip(program.nodes, table.of, strict=True) if isinstance(n.op, Band)])
+    known_names = frozenset(a.name for a in table.axes)
     same = UnionFind(a.name for a in table.axes)
+    new = (f"new {n}" for n in count())
 
     def unify(a: str | None, b: str | None) -> str | None:
         if a is None or b is None:
@@ -237,7 +241,7 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
             return known
         match node.op:
             case Reshape(dims):
-                return (None,) * len(dims)
+                return tuple(None if d == ONE else next(new) for d in dims)
             case Store():
                 return args[0]
             case Input() | Band() | Load() | Custom() | Result():
@@ -267,7 +271,12 @@ def typed_blocks(family: Family) -> tuple[TypedBlock, ...]:
                 kernel.append(inside[block.stores[0]])
             case _:
                 kernel.append(result(node, tuple(kernel[a] for a in node.args)))
+
+    def known_name(axis: str | None) -> str | None:
+        found = None if axis is None or axis not in same else same.find(axis)
+        return found if found in known_names else None
+
     return tuple(
-        TypedBlock(block, tuple(tuple(same.find(a) if a else None for a in axes) for axes in inside))
+        TypedBlock(block, tuple(tuple(map(known_name, axes)) for axes in inside))
         for (_, block), (_, inside, _) in zip(family.sgraph.customs, blocks, strict=True)
     )

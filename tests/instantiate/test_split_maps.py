@@ -9,8 +9,9 @@ from prism_explore.instantiate import instantiate
 from prism_explore.instantiate.constraints import CONSTRAINTS
 from prism_explore.ir.analysis.split_reduction import find_split_pair
 from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, Reduce, RunningMax
-from prism_explore.ir.text import show
+from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.search_space import default_space
+from prism_explore.pipeline.stages import Family
 from tests.generate.programs import (
     MACHINE,
     attention,
@@ -123,3 +124,59 @@ def test_an_axis_that_no_result_is_a_sum_over_is_told_with_a_reason():
     assert "split.whole" in {e.reason.rule for e in told}
     assert ("b<->split",) in {e.uses for e in told}
     assert all(e.reason.sentence == CONSTRAINTS[e.reason.rule] for e in told)
+
+
+SCORES = """program scores
+  x = input f32[1, 6, 8]
+  wq = input f32[8, 8]
+  wk = input f32[8, 8]
+  v = input f32[1, 2, 6, 4]
+  %4 = matmul(x, wq)
+  %5 = reshape(%4, dims=[1, 6, 2, 4])
+  %6 = permute(%5, order=[0, 2, 1, 3])
+  %7 = matmul(x, wk)
+  %8 = reshape(%7, dims=[1, 6, 2, 4])
+  %9 = permute(%8, order=[0, 2, 3, 1])
+  %10 = matmul(%6, %9)
+  %11 = matmul(%10, v)
+  return %11
+"""
+"""Scores of two heads: queries and keys are products of the same rows."""
+KEYS_FIRST = """sgraph
+  x = input f32[1, 6, 8]
+  wq = input f32[8, 8]
+  wk = input f32[8, 8]
+  v = input f32[1, 2, 6, 4]
+  %4 = custom(x, wk) grid[]
+    %0 = load(0, imap=?)
+    %1 = load(1, imap=?)
+    %2 = matmul(%0, %1)
+    %3 = accum(%2)
+    %4 = reshape(%3, dims=[1, 6, 2, 4])
+    %5 = permute(%4, order=[0, 2, 3, 1])
+    %6 = store(%5, omap=?)
+  %5 = custom(%4, x, wq, v) grid[]
+    %0 = load(0, imap=?)
+    %1 = load(1, imap=?)
+    %2 = load(2, imap=?)
+    %3 = load(3, imap=?)
+    %4 = accum(%0)
+    %5 = matmul(%1, %2)
+    %6 = reshape(%5, dims=[1, 6, 2, 4])
+    %7 = permute(%6, order=[0, 2, 1, 3])
+    %8 = matmul(%7, %4)
+    %9 = matmul(%8, %3)
+    %10 = store(%9, omap=?)
+  return %5
+"""
+
+
+def test_heads_of_rows_that_two_kernels_read_are_not_partitioned_on_one_side_only():
+    program, graph = parse_program(SCORES), parse(KEYS_FIRST)
+
+    found = list(instantiate(Family("f1", program, graph), default_space(program), MACHINE, Journal()))
+
+    assert found
+    assert all(program.graph.output_type == c.sgraph.output_type for c in found)
+    for candidate in (found[0], found[-1]):
+        assert agrees(program, candidate.sgraph, 4, dict.fromkeys(candidate.sgraph.parameters, 1), 0)
