@@ -1,0 +1,196 @@
+# pyright: basic
+# Graphs of torch are untyped.
+"""Attention layers that torch computes as one operator, as the operators that they are made of.
+
+`nn.TransformerEncoderLayer` is one operator where no gradient is recorded, and torch.compile keeps the function of
+`nn.MultiheadAttention` whole. Regions can contain neither: one kernel does not hold all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from inspect import signature
+from math import inf, sqrt
+from typing import Any
+
+from prism_explore.entry.torch_nodes import called_name, value_of
+
+
+def expand_attention(graph: Any) -> None:
+    """Replace these operators in place; the graph computes the same.
+
+    Args:
+        graph: torch's, with an example value at each node.
+    """
+    from torch.fx.proxy import GraphAppendingTracer, Proxy
+
+    tracer = GraphAppendingTracer(graph)
+    mode = next((x.fake_mode for x in map(value_of, graph.nodes) if hasattr(x, "fake_mode")), None)
+    for node in list(graph.nodes):
+        expand = _FORMS.get(called_name(node)) if node.op == "call_function" else None
+        if expand is None or not _is_taken(node, signature(expand).bind(*node.args, **node.kwargs).arguments):
+            continue
+        before = set(graph.nodes)
+        with graph.inserting_before(node):
+            args, kwargs = _mapped((node.args, node.kwargs), lambda n: Proxy(n, tracer))
+            found = expand(*args, **kwargs)
+        for made in (n for n in graph.nodes if n not in before):
+            made.meta["example_value"] = _computed(made, mode)
+        if isinstance(found, tuple):
+            for user in list(node.users):
+                user.replace_all_uses_with(found[user.args[1]].node)
+                graph.erase_node(user)
+        else:
+            node.replace_all_uses_with(found.node)
+        graph.erase_node(node)
+
+
+def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
+    from torch.fx.node import map_arg
+
+    return map_arg(args, function)
+
+
+def _computed(node: Any, mode: Any) -> Any:
+    """The example value of a call, from those that it reads."""
+    args, kwargs = _mapped((node.args, node.kwargs), value_of)
+    with mode or nullcontext():
+        call = node.target if node.op == "call_function" else getattr(type(args[0]), node.target)
+        return call(*args, **kwargs)
+
+
+def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
+    """Whether a layer has none of the rare options, and only results that are tensors are read."""
+    if called_name(node) == "_transformer_encoder_layer_fwd":
+        return not getattr(value_of(given["x"]), "is_nested", False)
+    rare = ("bias_k", "bias_v", "add_zero_attn", "use_separate_proj_weight", "static_k", "static_v", "is_causal")
+    draws = given.get("training", True) and given["dropout_p"]
+    is_batch = len(value_of(given["query"]).shape) == 3 and given["in_proj_weight"] is not None
+    read = {user.args[1] if called_name(user) == "getitem" else None for user in node.users}
+    known = {0, 1} if given.get("need_weights", True) else {0}
+    return is_batch and not draws and all(given.get(name) in (None, False) for name in rare) and read <= known
+
+
+def _attended(q: Any, k: Any, v: Any, head_dim: int, masked: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """Values and weights of attention; `masked` excludes scores."""
+    scores = masked((q * (1.0 / sqrt(head_dim))) @ k.transpose(-2, -1))
+    weights = scores.softmax(-1)
+    return weights @ v, weights
+
+
+def _encoder_layer(
+    x: Any,
+    width: int,
+    heads: int,
+    in_weight: Any,
+    in_bias: Any,
+    out_weight: Any,
+    out_bias: Any,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    *weights: Any,
+) -> Any:
+    """`torch._transformer_encoder_layer_fwd`: what a mask has that is not zero is excluded."""
+    import torch.nn.functional as F
+
+    first, second, (up, up_bias, down, down_bias) = weights[:2], weights[2:4], weights[4:8]
+    mask, mask_type = (*weights[8:], None, None)[:2]
+
+    def norm(given: Any, scale: tuple[Any, ...]) -> Any:
+        return F.layer_norm(given, (width,), scale[0], scale[1], eps)
+
+    def attention(given: Any) -> Any:
+        parts = F.linear(given, in_weight, in_bias).split(width, 2)
+        q, k, v = (parts[n].unflatten(2, (heads, width // heads)).transpose(1, 2) for n in range(3))
+        if mask is None:
+            found = F.scaled_dot_product_attention(q, k, v)
+        else:
+            excluded = mask != 0
+            if mask_type == 1:  # per sequence and position
+                excluded = excluded.unsqueeze(1).unsqueeze(1)
+            found, _ = _attended(q, k, v, width // heads, lambda scores: scores.masked_fill(excluded, -inf))
+        return F.linear(found.transpose(1, 2).flatten(2), out_weight, out_bias)
+
+    def feed_forward(given: Any) -> Any:
+        inner = F.linear(given, up, up_bias)
+        return F.linear(F.gelu(inner) if use_gelu else F.relu(inner), down, down_bias)
+
+    if norm_first:
+        x = attention(norm(x, first)) + x
+        return feed_forward(norm(x, second)) + x
+    x = norm(attention(x) + x, first)
+    return norm(feed_forward(x) + x, second)
+
+
+def _multi_head_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Any,
+    bias_k: None,
+    bias_v: None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Any,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    static_k: Any = None,
+    static_v: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, ...]:
+    """`torch.nn.functional.multi_head_attention_forward` on batches: positions, sequences, width."""
+    import torch
+    import torch.nn.functional as F
+
+    width, head_dim = embed_dim_to_check, embed_dim_to_check // num_heads
+    if query.node is key.node is value.node:
+        parts = F.linear(query, in_proj_weight, in_proj_bias).split(width, 2)
+        projected = [parts[n] for n in range(3)]
+    else:
+        projected = list[Any]()
+        for n, x in enumerate((query, key, value)):
+            rows = slice(n * width, (n + 1) * width)
+            projected.append(F.linear(x, in_proj_weight[rows], None if in_proj_bias is None else in_proj_bias[rows]))
+    q, k, v = (x.unflatten(2, (num_heads, head_dim)).permute(1, 2, 0, 3) for x in projected)
+
+    dtype = value_of(query.node).dtype
+
+    def added(mask: Any) -> Any:
+        """What is added to scores: a mask of torch's is bool, or that."""
+        if value_of(mask.node).dtype != torch.bool:
+            return mask
+        return torch.zeros_like(mask, dtype=dtype).masked_fill(mask, -inf)
+
+    mask = None
+    if key_padding_mask is not None:
+        mask = added(key_padding_mask).unsqueeze(1).unsqueeze(1)
+    if attn_mask is not None:
+        more = added(attn_mask)
+        if len(value_of(attn_mask.node).shape) == 3:  # per sequence and head
+            more = more.unflatten(0, (-1, num_heads))
+        mask = more if mask is None else mask + more
+    if need_weights:
+        found, weights = _attended(q, k, v, head_dim, lambda scores: scores if mask is None else scores + mask)
+        seen = (weights.mean(1) if average_attn_weights else weights,)
+    else:
+        found, seen = F.scaled_dot_product_attention(q, k, v, mask), ()
+    return F.linear(found.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias), *seen
+
+
+_FORMS: Mapping[str, Callable[..., Any]] = {
+    "_transformer_encoder_layer_fwd": _encoder_layer,
+    "multi_head_attention_forward": _multi_head_attention,
+}

@@ -1,0 +1,100 @@
+"""Attention layers that torch computes as one operator, as the operators that they are made of."""
+
+import pytest
+import torch
+from torch import nn
+
+from prism_explore.entry.torch_attention import expand_attention
+from prism_explore.entry.torch_nodes import called_name
+
+WHOLE = {"_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
+PADDED = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+NOTHING_LEFT = torch.tensor([[False] * 5, [True] * 5])
+CAUSAL = nn.Transformer.generate_square_subsequent_mask(5)
+
+
+def expanded(module, *args, dynamic=False, **kwargs):
+    """The results of the expanded graph, those of torch, and the names of the functions that were left."""
+    names = []
+
+    def backend(graph_module, examples):
+        expand_attention(graph_module.graph)
+        graph_module.graph.lint()
+        names.extend(map(called_name, graph_module.graph.nodes))
+        graph_module.recompile()
+        return graph_module.forward
+
+    torch.compiler.reset()
+    with torch.no_grad():
+        return torch.compile(module, backend=backend, dynamic=dynamic)(*args, **kwargs), module(*args, **kwargs), names
+
+
+@pytest.mark.parametrize(
+    "norm_first, activation, masks",
+    [
+        (False, "relu", {}),
+        (True, "gelu", {"src_key_padding_mask": PADDED}),
+        (False, "relu", {"src_mask": CAUSAL}),
+        (True, "gelu", {"src_mask": CAUSAL != 0, "src_key_padding_mask": PADDED}),
+    ],
+)
+def test_an_encoder_layer_is_operators_of_its_own(norm_first, activation, masks):
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, norm_first=norm_first, activation=activation)
+
+    found, wanted, names = expanded(layer.eval(), torch.randn(2, 5, 16), **masks)
+
+    torch.testing.assert_close(wanted, found)
+    assert not WHOLE & set(names)
+    assert 4 == names.count("linear")
+
+
+def test_a_sequence_of_which_a_mask_keeps_nothing_has_no_numbers_as_in_torch():
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+
+    found, wanted, _ = expanded(layer, torch.randn(2, 5, 16), src_key_padding_mask=NOTHING_LEFT)
+
+    assert wanted[1].isnan().all()
+    torch.testing.assert_close(wanted, found, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"need_weights": False, "key_padding_mask": PADDED},
+        {"average_attn_weights": False, "attn_mask": CAUSAL != 0, "key_padding_mask": PADDED},
+        {"need_weights": False, "attn_mask": CAUSAL},
+    ],
+)
+def test_multi_head_attention_is_operators_of_its_own(options):
+    torch.manual_seed(0)
+    attention = nn.MultiheadAttention(16, 2, batch_first=True).eval()
+    x, y = torch.randn(2, 5, 16), torch.randn(2, 5, 16)
+    for given in ((x, x, x), (x, y, y)):
+        found, wanted, names = expanded(attention, *given, **options)
+
+        torch.testing.assert_close(wanted, found)
+        assert not WHOLE & set(names)
+
+
+def test_sizes_may_be_symbolic():
+    attention = nn.MultiheadAttention(16, 2, batch_first=True, bias=False).eval()
+    x = torch.randn(3, 7, 16)
+
+    found, wanted, names = expanded(attention, x, x, x, dynamic=True, attn_mask=torch.randn(6, 7, 7))
+
+    torch.testing.assert_close(wanted, found)
+    assert not WHOLE & set(names)
+
+
+def test_rare_options_stay_one_operator():
+    x = torch.randn(2, 5, 16)
+    for attention in (
+        nn.MultiheadAttention(16, 2, add_bias_kv=True).eval(),
+        nn.MultiheadAttention(16, 2, add_zero_attn=True).eval(),
+        nn.MultiheadAttention(16, 2, kdim=8, vdim=16).eval(),
+        nn.MultiheadAttention(16, 2, dropout=0.5).train(),
+    ):
+        assert WHOLE & set(expanded(attention, x, x[..., : attention.kdim], x)[2])
