@@ -241,7 +241,7 @@ def _erfinv_of_number(x: float) -> float:
     """Newton's method from the inverse of the normal distribution, which is near but not exact around 0."""
     if not -1.0 < x < 1.0:
         return copysign(inf, x) if abs(x) == 1.0 else nan
-    y = NormalDist().inv_cdf((1.0 + abs(x)) / 2.0) * sqrt(0.5) if abs(x) > 0.1 else abs(x) * sqrt(pi) / 2.0
+    y = -NormalDist().inv_cdf((1.0 - abs(x)) / 2.0) * sqrt(0.5) if abs(x) > 0.1 else abs(x) * sqrt(pi) / 2.0
     for _ in range(4):
         error = erf(y) - abs(x) if abs(x) < 0.5 else (1.0 - abs(x)) - erfc(y)
         y -= error * sqrt(pi) / 2.0 * math_exp(y * y)

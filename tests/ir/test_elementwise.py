@@ -213,6 +213,13 @@ def test_a_wrong_range_is_noticed():
         test_its_values_lie_in_its_range(replace(UNARY["silu"], range=UNARY["relu"].range))
 
 
+def test_the_inverse_of_erf_has_a_value_at_the_numbers_next_to_1():
+    torch = pytest.importorskip("torch")
+    x = np.array([1 - 1e-9, np.nextafter(1.0, 0.0), -np.nextafter(1.0, 0.0), 1.0, -1.0])
+
+    np.testing.assert_allclose(UNARY["erfinv"].numpy(x), torch.erfinv(torch.tensor(x)).numpy(), rtol=1e-12)
+
+
 # ---------------------------------------------------------------- formulas
 def test_formulas_are_exact_and_refuse_what_they_do_not_know():
     assert "Number(value=Fraction(1, 3))" == repr(formula("1/3"))
