@@ -204,7 +204,7 @@ def _without_bf16(graph: SGraph) -> SGraph:
 
 
 def _random(type_: TensorType, sizes: Mapping[str, int], seed: int, positive: bool) -> Array:
-    shape = tuple(d.value(sizes) for d in type_.dims)
+    shape = type_.shape_at(sizes)
     if type_.dtype in WHOLE_NUMBERS:
         return draw_whole_numbers(np.random.default_rng(seed), shape, type_.dtype)
     values = np.random.default_rng(seed).uniform(-0.65, 0.75, shape)

@@ -99,7 +99,7 @@ class LoadedTriton:
             x = tensor_of(x).to(self.device)
         if not isinstance(x, torch.Tensor):
             raise ShapeError(f"{name!r} must be a torch tensor or a NumPy array, found {type(x).__name__}")
-        shape = tuple(d.value(self._sizes) for d in expected.dims)
+        shape = expected.shape_at(self._sizes)
         if tuple(x.shape) != shape:
             raise ShapeError(f"{name!r} must have shape {shape}, found {tuple(x.shape)}")
         if x.dtype != getattr(torch, NAMES[expected.dtype]):

@@ -71,7 +71,7 @@ class LauncherWriter:
     def _write_node(self, position: int, node: Node, types: Sequence[TensorType]) -> str:
         """Write one node; returns its variable."""
         args = [self._variables[a] for a in node.args]
-        dtype, shape = types[position].dtype, _extents(types[position], self.sizes)
+        dtype, shape = types[position].dtype, types[position].shape_at(self.sizes)
         match node.op:
             case Input(name, _):
                 self._inputs.append(self._names.fresh(name))
@@ -114,7 +114,7 @@ class LauncherWriter:
             for n, at in enumerate(result_positions(self.graph, position))
         ]
         for out, t in zip(outs, plan.results, strict=True):
-            extents = _extents(t, self.sizes)
+            extents = t.shape_at(self.sizes)
             self._body.append(f"{out} = torch.empty({extents}, dtype={TORCH_DTYPE[t.dtype]}, device={near}.device)")
         self._results[position] = outs
         self._body += _launch_lines(kernel, [*args, *outs], self.schedule, self.tuned_grids.get(position))
@@ -136,10 +136,6 @@ def _launch_lines(
     parts = (pointers, strides) if tuned_grid is not None else (pointers, strides, constants)
     grid = f"lambda meta: {tuned_grid}" if tuned_grid is not None else f"{kernel.grid or (1,)}"
     return [f"{kernel.name}[{grid}](", *(line for part in parts for line in wrapped(part)), ")"]
-
-
-def _extents(t: TensorType, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(d.value(sizes) for d in t.dims)
 
 
 def _is_read(graph: SGraph, band: int) -> bool:

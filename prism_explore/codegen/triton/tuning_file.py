@@ -247,7 +247,7 @@ def _input_lines(inputs: Iterable[Input], shapes: Mapping[str, int]) -> list[str
     """A function that returns random inputs, laid out in memory as the program's are."""
     lines = ["def random_inputs(device):", "    return ("]
     for i in inputs:
-        dims, strides = tuple(d.value(shapes) for d in i.type.dims), i.type.strides_at(shapes)
+        dims, strides = i.type.shape_at(shapes), i.type.strides_at(shapes)
         numbers = 1 + sum((n - 1) * s for n, s in zip(dims, strides, strict=True))
         low, high = WHOLE_NUMBERS.get(i.type.dtype, (0, 0))
         drawn = f"torch.randint({low}, {high + 1}, ({numbers},)" if high else f"torch.randn({numbers}"

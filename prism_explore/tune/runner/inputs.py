@@ -196,7 +196,7 @@ class _Layout:
     @classmethod
     def of(cls, given: TensorType, shapes: Mapping[str, int]) -> _Layout:
         """That of a type, with these values of its symbols."""
-        shape = tuple(d.value(shapes) for d in given.dims)
+        shape = given.shape_at(shapes)
         return cls(shape, given.strides_at(shapes), np.dtype(numpy_dtype(given.dtype)))
 
     @property
@@ -282,7 +282,7 @@ def random_inputs(
     rng = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}
     for i in program.inputs:
-        shape = tuple(d.value(shapes) for d in i.type.dims)
+        shape = i.type.shape_at(shapes)
         place = None if into is None else into[i.name]
         drawn: Array
         if i.type.dtype in WHOLE_NUMBERS:
