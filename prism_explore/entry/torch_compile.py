@@ -70,12 +70,15 @@ from prism_explore.session.new_task import package_versions
 from prism_explore.session.session import Session
 from prism_explore.support.background import Background, in_the_call
 from prism_explore.support.huge_pages import move_to_huge_pages
+from prism_explore.support.whole_imports import import_whole
 from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.database import machine_name
 from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, torch_compiled
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
+_COMPILER_MODULES = ("torch._inductor.compile_fx", "torch._inductor.graph", "torch._inductor.codegen.cpp")
+"""What the default compiler imports when it first compiles; half imported, it fails from then on."""
 
 SIDE_BY_SIDE = 2
 """The number of regions that are tuned at once. Their kernels are timed one after the other."""
@@ -597,6 +600,7 @@ def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
 
 
 def _tried_inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
+    import_whole(*_COMPILER_MODULES)
     from torch._dynamo.exc import RestartAnalysis
     from torch._inductor import compile_fx  # as the registered backend, which also starts workers for Triton
 
