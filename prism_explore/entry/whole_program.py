@@ -377,8 +377,18 @@ def _row(step: Computation | OpaqueCall, session: Session | None, kind: Literal[
             if session is None:
                 return Coverage("torch", names, result, _why_not_searched(step.traced.program, kind))
             found = session.chosen
-            state = f"kernel {found.candidate.id}, proved" if found is not None else session.claim or session.state
-            return Coverage("searched", names, result, state)
+            kernel = "" if found is None else f"kernel {found.candidate.id}, proved"
+            return Coverage("searched", names, result, kernel or _without_kernel(session))
+
+
+def _without_kernel(session: Session) -> str:
+    match session.state:
+        case "finished" | "cancelled":
+            return session.claim
+        case "failed":
+            return session.failure
+        case "ready" | "running" | "paused":
+            return "the search has not ended"
 
 
 def _why(row: Coverage) -> str:

@@ -50,6 +50,7 @@ def test_alike_parts_are_searched_once():
     assert len(whole.program.computations) == 2
     assert len(whole.sessions) == 1
     assert [r.state for r in whole.coverage] == ["searched", "searched", "opaque", "opaque"]
+    assert [r.why for r in whole.coverage[:2]] == ["the search has not ended"] * 2
 
 
 def counted(total, x):
