@@ -15,6 +15,9 @@ graph. The report says what runs:
     compiler.report()  # a table; in a notebook as HTML
     compiler.report().session(1)  # the search of the first region; in a notebook the explorer
 
+Where torch compiles again with symbolic sizes, kernels that the first graph's searches found at numbers are proved for
+all sizes, and not searched again (`entry/torch_reuse.py`).
+
 A region's work is in proportion to its share of the modelled time (`entry/torch_effort.py`). A second build of the same
 model searches, tunes and races nothing again (`entry/torch_answers.py`).
 
@@ -50,6 +53,7 @@ from prism_explore.entry.torch_partition import Cost, Partition, is_casting, par
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region, flat_rows
 from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
+from prism_explore.entry.torch_reuse import with_symbols
 from prism_explore.entry.torch_simplify import simplify
 from prism_explore.entry.torch_ways import WaysBySizes
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
@@ -74,7 +78,7 @@ from prism_explore.support.whole_imports import import_whole
 from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.database import machine_name
-from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, torch_compiled
+from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs, torch_compiled
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
 _COMPILER_MODULES = ("torch._inductor.compile_fx", "torch._inductor.graph", "torch._inductor.codegen.cpp")
@@ -240,9 +244,11 @@ class TorchCompiler:
         moved = move_to_huge_pages(_weights(original, examples)) if has_kernels else 0
         _show_progress("prism: the whole graph beside torch")
         with tracing(strict=False):  # it compiles
-            chosen, race = self._choose(
-                module, original, _numbers_of_call(examples), [row for _, row, _ in searched], compiled
-            )
+            rows = [row for _, row, _ in searched]
+            if all(self._is_at_home(region) for region, row, _ in searched if row.replaced):
+                chosen, race = self._choose(module, original, _numbers_of_call(examples), rows, compiled)
+            else:
+                chosen, race = self._chosen_later(module, original, compiled)
         pages = f"{moved / 1e6:.0f} MB of weights are on huge pages" if moved else ""
         race = replace(race, note="; ".join(filter(None, (race.note, pages))))
         clock.note("whole graph")
@@ -327,8 +333,40 @@ class TorchCompiler:
             if not isinstance(program, _Program):
                 fixed = f"at {region.sizes}, torch runs at other sizes: {program}" if region.sizes else ""
                 program = _traced(lambda: trace(region.module("at hints"), region.example_inputs(), "region"), region)
-            self._programs[region.text] = replace(program, fixed=fixed) if isinstance(program, _Program) else program
+            if isinstance(program, _Program):
+                program = self._with_known_sizes(replace(program, fixed=fixed))
+            self._programs[region.text] = program
         return self._programs[region.text]
+
+    def _with_known_sizes(self, program: _Program) -> _Program:
+        """A program with symbols, at the sizes for which an earlier graph has its kernel; at its own if there is none.
+
+        The kernel for its own sizes is then built as for any further sizes.
+        """
+        if not program.at:
+            return program
+        at = {
+            text: p.at for p in self._programs.values() if isinstance(p, _Program) and (text := p.text) in self._found
+        }
+        same = (replace(program, at=sizes) for sizes in at.values() if sizes)
+        if (known := next((p for p in same if p.text in self._found), None)) is not None:
+            return known
+        for found in tuple(self._found.values()):
+            if not isinstance(found.kernel, SavedKernel):
+                continue
+            kernel = with_symbols(found.kernel.kernel, program.traced.program, self.seed)
+            if kernel is not None:
+                known, traced = replace(program, at=dict(kernel.shapes)), program.traced
+                saved = replace(
+                    found.kernel,
+                    kernel=kernel,
+                    signature=traced.signature,
+                    parameters=traced.parameters,
+                    reference=on_program_inputs(traced),
+                )
+                self._found[known.text] = self._at_all_sizes(found.outcome, saved, known)
+                return known
+        return program
 
     def _session(self, program: _Program, effort: Effort, cache: bool) -> Session:
         return Session(
@@ -438,9 +476,13 @@ class TorchCompiler:
         )
         if not program.at:
             return _Found(outcome, answer.kernel)
+        return self._at_all_sizes(outcome, answer.kernel, program)
+
+    def _at_all_sizes(self, outcome: RegionOutcome, tuned: SavedKernel, program: _Program) -> _Found:
         build, start = (build_here, in_the_call) if self.wait else (build_in_worker(_is_stopped), _BUILDS)
-        kernel = KernelForSizes(answer.kernel, self._machine, build=build, start=start, seed=self.seed)
-        return _Found(replace(outcome, buckets=lambda: kernel.buckets), kernel)
+        kernel = KernelForSizes(tuned, self._machine, build=build, start=start, seed=self.seed)
+        text = show(program.traced.program)
+        return _Found(replace(outcome, program=text, buckets=lambda: kernel.buckets), kernel)
 
     def _of_region(self, found: RegionOutcome, region: Region, cost: Cost) -> RegionOutcome:
         kind = "measured" if cost.is_measured else "modelled"
@@ -469,12 +511,7 @@ class TorchCompiler:
         if self.rest == "inductor":
             name = KERNELS_AND_COMPILED if has_kernels else COMPILED
             return _compile_rest(module), WholeRace(name, {}, "not raced, as rest= decides")
-        ways: dict[str, Callable[[], Callable[..., Any]]] = {
-            EAGER: lambda: original.forward,
-            COMPILED: compiled,
-        }
-        if has_kernels:
-            ways |= {KERNELS: lambda: module.forward, KERNELS_AND_COMPILED: cache(lambda: _compile_rest(module))}
+        ways = _ways(module if has_kernels else None, original, compiled)
         files, kernels = AnswerFiles(), [f"{row.state} {row.candidate} {row.program}" for row in rows]
         question = race_question(graph_text(original.graph), kernels, self._machine, package_versions())
         race = files.find_race(question, tuple(ways))
@@ -487,10 +524,41 @@ class TorchCompiler:
                 files.store_race(question, race)
         if not _has_symbols(original.graph):
             return ways[race.winner](), race
-        default = _working(compiled(), original)
-        if isinstance(compiled(), _FailedCompiler):
+        return self._by_sizes(original, ways, race), race
+
+    def _chosen_later(
+        self, module: Any, original: Any, compiled: Callable[[], Callable[..., Any]]
+    ) -> tuple[Callable[..., Any], WholeRace]:
+        """What runs a graph whose kernels are those of an earlier graph at other sizes: calls decide, as at others."""
+        said = "its kernels are those of an earlier graph at other sizes"
+        not_raced = f"not raced, as rest= decides; {said}"
+        match self.rest:
+            case "eager":
+                return module.forward, WholeRace(KERNELS, {}, not_raced)
+            case "inductor":
+                return _compile_rest(module), WholeRace(
+                    KERNELS_AND_COMPILED, {}, f"not raced, as rest= decides; {said}"
+                )
+            case "fastest":
+                ways = _ways(module, original, compiled)
+                for way in ways.values():
+                    way()  # compiled within torch's backend
+                winner = EAGER if isinstance(compiled(), _FailedCompiler) else COMPILED
+                return self._by_sizes(original, ways, None), WholeRace(winner, {}, f"until calls have decided; {said}")
+
+    def _by_sizes(
+        self, original: Any, ways: dict[str, Callable[[], Callable[..., Any]]], first: WholeRace | None
+    ) -> WaysBySizes:
+        compiled = ways[COMPILED]()
+        if isinstance(compiled, _FailedCompiler):
             del ways[COMPILED]
-        return WaysBySizes(original, ways, race, default, start=in_the_call if self.wait else _BUILDS), race
+        start = in_the_call if self.wait else _BUILDS
+        return WaysBySizes(original, ways, first, _working(compiled, original), start=start)
+
+    def _is_at_home(self, region: Region) -> bool:
+        """Whether its kernel is one for the sizes of the call at which torch compiles."""
+        program = self._program(region)
+        return isinstance(program, str) or all(region.sizes.at[s] == n for s, n in program.at.items())
 
 
 def prism(module: Any, examples: Sequence[Any], **options: Any) -> Callable[..., Any]:
@@ -565,6 +633,16 @@ def _show_progress(line: str) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[2K{line}")
         sys.stderr.flush()
+
+
+def _ways(
+    module: Any, original: Any, compiled: Callable[[], Callable[..., Any]]
+) -> dict[str, Callable[[], Callable[..., Any]]]:
+    """Functions that return what runs a graph, by name; without a module with kernels, those of torch."""
+    ways: dict[str, Callable[[], Callable[..., Any]]] = {EAGER: lambda: original.forward, COMPILED: compiled}
+    if module is not None:
+        ways |= {KERNELS: lambda: module.forward, KERNELS_AND_COMPILED: cache(lambda: _compile_rest(module))}
+    return ways
 
 
 def _copy(module: Any) -> Any:

@@ -49,7 +49,7 @@ class WaysBySizes:
         self,
         module: Any,
         ways: Mapping[str, Callable[[], Way]],
-        first: WholeRace,
+        first: WholeRace | None,
         default: Way,
         *,
         start: Start = in_the_call,
@@ -60,7 +60,7 @@ class WaysBySizes:
         Args:
             module: torch's graph, as a module.
             ways: functions that return those that run it, by name.
-            first: the race at the sizes of the call at which torch compiles.
+            first: the race at the sizes of the call at which torch compiles; None where there was none.
             default: what runs until a race has been held.
             start: runs the comparison with float64.
             clock: seconds.
@@ -68,8 +68,8 @@ class WaysBySizes:
         self._module, self._ways, self._default, self._start, self._clock = module, ways, default, start, clock
         placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
         self._numbers = {n: node for n, node in enumerate(placeholders) if _varies(value_of(node))}
-        self._at = tuple(number_of(node) for node in self._numbers.values())
-        self._first = ways[first.winner]()
+        self._at = None if first is None else tuple(number_of(node) for node in self._numbers.values())
+        self._first = default if first is None else ways[first.winner]()
         self._can_be_compared = not any(map(draws_random_numbers, module.graph.nodes))
         self._writes = any(map(has_side_effect, module.graph.nodes))
         self._buckets: OrderedDict[tuple[Any, ...], _Bucket] = OrderedDict()

@@ -10,7 +10,7 @@ A tensor program is an sGraph without custom kernels; see `program.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias, cast
 
@@ -192,22 +192,33 @@ class SGraph:
         Returns:
             A new graph.
         """
+        return self.with_sizes(lambda d: d.substitute(sizes))
 
-        def put(p: ParallelDim) -> ParallelDim:
-            return replace(p, size=p.size.substitute(sizes))
+    def with_sizes(self, put: Callable[[Dim], Dim]) -> SGraph:
+        """The same graph with other sizes of its inputs, operators, grids and loops.
+
+        Args:
+            put: the new size for each.
+
+        Returns:
+            A new graph.
+        """
+
+        def put_parallel(p: ParallelDim) -> ParallelDim:
+            return replace(p, size=put(p.size))
 
         nodes: list[Node] = []
         for node in self.nodes:
             match node.op:
                 case Custom(block):
                     inside = BlockGraph(
-                        tuple(put(p) for p in block.grid),
-                        put(block.loop) if block.loop else None,
-                        tuple(Node(_substituted(inner.op, sizes), inner.args) for inner in block.nodes),
+                        tuple(put_parallel(p) for p in block.grid),
+                        put_parallel(block.loop) if block.loop else None,
+                        tuple(Node(_with_sizes(inner.op, put), inner.args) for inner in block.nodes),
                     )
                     nodes.append(Node(Custom(inside), node.args))
                 case op:
-                    nodes.append(Node(_substituted(op, sizes), node.args))
+                    nodes.append(Node(_with_sizes(op, put), node.args))
         return SGraph(tuple(nodes), self.output, self.further)
 
 
@@ -236,13 +247,10 @@ def op_sizes(op: Op) -> tuple[Dim, ...]:
             return ()
 
 
-def _substituted(op: Op, sizes: Mapping[str, DimLike]) -> Op:
-    def put(d: Dim) -> Dim:
-        return d.substitute(sizes)
-
+def _with_sizes(op: Op, put: Callable[[Dim], Dim]) -> Op:
     match op:
         case Input(name, t):
-            return Input(name, t.substitute(sizes))
+            return Input(name, t.with_sizes(put))
         case Band(rows, columns, low, high, dtype):
             return Band(put(rows), put(columns), low and put(low), high and put(high), dtype)
         case Reshape(dims):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -125,8 +125,18 @@ class TensorType:
         Returns:
             A new type.
         """
-        dims, strides = (tuple(d.substitute(sizes) for d in given) for given in (self.dims, self.strides))
-        return TensorType(dims, self.dtype, self.order, strides)
+        return self.with_sizes(lambda d: d.substitute(sizes))
+
+    def with_sizes(self, put: Callable[[Dim], Dim]) -> TensorType:
+        """The type with other sizes and strides.
+
+        Args:
+            put: the new size for each.
+
+        Returns:
+            A new type.
+        """
+        return TensorType(tuple(map(put, self.dims)), self.dtype, self.order, tuple(map(put, self.strides)))
 
     def permuted(self, order: Sequence[int]) -> TensorType:
         """The type of a view with the dims in another order.

@@ -629,6 +629,32 @@ def test_what_runs_a_symbolic_graph_is_decided_again_at_other_sizes(monkeypatch,
     assert "torch runs while kernels are" in said and f"at {second}, {said}" in str(backend.report())
 
 
+def test_a_graph_with_symbols_has_the_kernels_that_an_earlier_graph_found_at_numbers(monkeypatch, without_inductor):
+    monkeypatch.setattr(torch_compile, "race_whole", race_won_by(torch_compile.KERNELS))
+    torch.manual_seed(0)
+    module, backend = Gated().eval(), compiler(rest="fastest", wait=True, _found={})
+    torch.compiler.reset()
+    fast = torch.compile(module, backend=backend)
+
+    def agrees(*lead):
+        x = torch.randn(*lead, D)
+        with torch.no_grad():
+            torch.testing.assert_close(module(x), fast(x), rtol=2e-4, atol=2e-5)
+
+    agrees(2, 5)
+    monkeypatch.setattr(torch_compile.Session, "_best", not_again)
+    for _ in range(60):
+        agrees(2, 6)
+
+    first, second = backend.graphs
+    assert [True] == [r.replaced for r in second.regions], backend.report()
+    assert [r.candidate for r in first.regions] == [r.candidate for r in second.regions]
+    assert all("proved for all sizes, tuned at n0=10" in r.reason for r in second.regions), backend.report()
+    assert all([12] == [b.sizes["n0"] for b in r.buckets()] for r in second.regions)
+    assert "kernels are those of an earlier graph" in second.race.note
+    assert 1 == len(second.races())
+
+
 def test_code_between_kernels_is_compiled_once_for_all_sizes_however_many_parts_it_has(monkeypatch):
     parts = []
 
