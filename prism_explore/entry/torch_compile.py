@@ -329,7 +329,11 @@ class TorchCompiler:
             fixed = ""
             program: _Program | str = "code for other sizes is generated for CPUs only"
             if region.sizes and self._machine.kind == "cpu":
-                program = _traced(lambda: trace(region.module("at any sizes"), region.types(), "region"), region)
+                program = _traced_with_symbols(region)
+                merged = replace(region, merges_sizes=True)
+                if not isinstance(program, _Program) and len(merged.sizes.at) < len(region.sizes.at):
+                    of_merged = _traced_with_symbols(merged)
+                    program = of_merged if isinstance(of_merged, _Program) else program
             if not isinstance(program, _Program):
                 fixed = f"at {region.sizes}, torch runs at other sizes: {program}" if region.sizes else ""
                 program = _traced(lambda: trace(region.module("at hints"), region.example_inputs(), "region"), region)
@@ -590,6 +594,10 @@ def _sizes_text(program: _Program | str) -> str:
         return ""
     at = ", ".join(f"{name}={n}" for name, n in program.at.items())
     return f"; proved for all sizes, tuned at {at}" if at else f"; {program.fixed}" if program.fixed else ""
+
+
+def _traced_with_symbols(region: Region) -> _Program | str:
+    return _traced(lambda: trace(region.module("at any sizes"), region.types(), "region"), region)
 
 
 def _traced(traced: Callable[[], Traced], region: Region) -> _Program | str:

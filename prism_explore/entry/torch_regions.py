@@ -49,6 +49,8 @@ class Region:
     """Nodes outside the region that it reads; also numbers, where sizes are symbolic."""
     exclusive: frozenset[Any]
     """Nodes that nothing outside the region reads, except the result."""
+    merges_sizes: bool = False
+    """Whether symbolic sizes that are equal in the call at which torch compiles are one symbol of its program."""
 
     @classmethod
     def of(cls, core: frozenset[Any]) -> Region:
@@ -95,7 +97,7 @@ class Region:
     @cached_property
     def sizes(self) -> OpenSizes:
         """The sizes of its tensors that are symbols of its program."""
-        return OpenSizes.of([self._shape(i) for i in self.tensors])
+        return OpenSizes.of([self._shape(i) for i in self.tensors], self.merges_sizes)
 
     @cached_property
     def fixed_numbers(self) -> tuple[Any, ...]:

@@ -4,8 +4,10 @@
 
 torch has each size that may vary as an expression. Expressions among the sizes of the region's inputs that are linear
 in one and the same term, such as `s` and `1 + s` of a growing cache, are sizes `n` and `1 + n`; any other one becomes a
-symbol of its own. Symbols are independent of each other, so the program is at least as general as the region. A number
-that the region reads is computed in its program where it is a polynomial of such sizes.
+symbol of its own. Symbols are independent of each other, so the program is at least as general as the region. Where
+there is no such program, as for keys and values of two caches whose sizes torch does not know to be equal, sizes that
+are equal in the call at which torch compiles are one symbol; a call where they differ runs torch. A number that the
+region reads is computed in its program where it is a polynomial of such sizes.
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ class OpenSizes:
     """The values in the call at which torch compiles."""
 
     @classmethod
-    def of(cls, shapes: Sequence[Sequence[Any]]) -> OpenSizes:
+    def of(cls, shapes: Sequence[Sequence[Any]], are_merged: bool = False) -> OpenSizes:
         """The symbolic ones among sizes.
 
         Args:
             shapes: per tensor its sizes, integers or torch's symbolic integers.
+            are_merged: whether sizes that are equal in the call at which torch compiles are one symbol.
         """
         found: dict[Any, tuple[int, tuple[int, int]]] = {}
         for number, shape in enumerate(shapes):
@@ -49,9 +52,11 @@ class OpenSizes:
         terms: dict[Any, Dim] = {}
         places: dict[str, tuple[int, int]] = {}
         at: dict[str, int] = {}
+        by_hint: dict[int, Dim] = {}
         for expression in sorted(found, key=lambda e: _linear(e).added):  # the smallest of equal terms is the symbol
             linear = _linear(expression)
             size = linear.of(terms[linear.term]) if linear.term in terms else None
+            size = by_hint.get(found[expression][0], size) if are_merged else size
             # A size has no symbol with a number taken away: at small values of the symbol it would be none.
             if size is None or any(number < 0 for _, number in size.terms):
                 name = f"n{list(found).index(expression)}"
@@ -59,7 +64,7 @@ class OpenSizes:
                 size = dim(name)
                 if linear.factor == 1:
                     terms.setdefault(linear.term, _plus(size, -linear.added))
-            sizes[expression] = size
+            sizes[expression] = by_hint[found[expression][0]] = size
         return cls(sizes, terms, places, at)
 
     def __bool__(self) -> bool:

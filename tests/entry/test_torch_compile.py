@@ -726,3 +726,24 @@ def test_torch_may_trace_again_where_its_compiler_does_not_take_a_number_as_a_sy
     monkeypatch.setattr("torch._inductor.compile_fx.compile_fx", restarts)
     with pytest.raises(TensorifyScalarRestartAnalysis):
         torch_compile._inductor(nn.Identity(), [])
+
+
+def test_keys_and_values_of_two_growing_caches_have_one_size_and_calls_where_they_differ_run_torch():
+    def step(q, keys, values, new):
+        k, v = (torch.cat((past, new), 1) for past in (keys, values))
+        return nn.functional.scaled_dot_product_attention(q, k, v)
+
+    backend = compiler()
+    torch.compiler.reset()
+    fast = torch.compile(step, backend=backend)
+    draw = torch.Generator().manual_seed(0)
+    for n in (5, 6, 9, 12):
+        q, new = torch.randn(2, 2, 1, D, generator=draw)
+        keys, values = torch.randn(2, 2, n, D, generator=draw)
+        for x in (keys, values):
+            torch._dynamo.mark_dynamic(x, 1)
+        torch.testing.assert_close(step(q, keys, values, new), fast(q, keys, values, new), rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.outcomes
+    assert row.replaced and "proved for all sizes, tuned at n0=6" in row.reason, backend.report()
+    assert "a kernel for these sizes takes" in row.calls.why

@@ -69,6 +69,16 @@ def test_sizes_that_are_linear_in_one_term_are_those_of_one_symbol():
     assert (dim("n0"), dim("n1")) == OpenSizes.of([(past + 3, 2 * past)]).dims((past + 3, 2 * past))
 
 
+def test_sizes_that_are_equal_in_the_first_call_can_be_one_symbol():
+    keys, values, other = symbolic(5, 5, 7)
+    shapes = [(1 + keys, other), (1 + values, 8)]
+    apart, merged = (OpenSizes.of(shapes, are_merged) for are_merged in (False, True))
+
+    assert {"n0": 6, "n1": 7, "n2": 6} == apart.at
+    assert {"n0": 6, "n1": 7} == merged.at
+    assert (dim("n0"), dim(8)) == merged.dims(shapes[1]) != apart.dims(shapes[1])
+
+
 def test_a_region_with_a_size_and_its_successor_is_traced_for_all_sizes():
     def attended(q, k, new, mask):
         return torch.softmax(q @ torch.cat((k, new), 0).T + mask, -1)
