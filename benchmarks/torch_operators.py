@@ -54,6 +54,7 @@ from prism_explore.frontend.export import exported, traced, with_known_tensors
 from prism_explore.frontend.mixed_program import evaluate_mixed
 from prism_explore.frontend.mixed_trace import traced_in_parts
 from prism_explore.ir.interpreter.reference import evaluate_results
+from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows
 
 Kind = Literal["whole", "opaque", "partly", "refused", "export", "WRONG", "left out"]
 KINDS: tuple[Kind, ...] = ("whole", "opaque", "partly", "refused", "export", "WRONG", "left out")
@@ -197,6 +198,8 @@ def outcome(call: Call) -> Outcome:
     bound = made.bind(*call.tensors)
     with np.errstate(all="ignore"):
         results = evaluate_results(made.program, {b.name: x.numpy() for b, x in zip(made.bindings, bound, strict=True)})
+    if MaskedRows(made.program).has_empty_row(bound, {}):
+        return Outcome(f"{EXCLUDED}; such a call runs torch")
     if made.form is None:
         return Outcome(wrong=disagreement(call, results))
     tensors = {**inputs, **made.parameters}

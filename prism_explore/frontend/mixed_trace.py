@@ -15,7 +15,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isinf
+from contextlib import suppress
+from math import inf, isinf
 from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
@@ -79,10 +80,26 @@ def traced_in_parts(
     why_left: Callable[[TensorProgram], str] = lambda operator: "",
 ) -> MixedProgram:
     """The whole program of torch's graph; the other arguments and errors are those of `trace_mixed`."""
+    if any(t is not None and t.numel() and bool((t == -inf).all()) for t in given.constants.values()):
+        with suppress(PrismError):
+            found = _in_parts(given, fits, why_left, in_parts=False)
+            if not any(isinstance(step, OpaqueCall) for step in found.steps):
+                return found
+    return _in_parts(given, fits, why_left, in_parts=True)
+
+
+def _in_parts(
+    given: Exported,
+    fits: Callable[[TensorProgram], bool],
+    why_left: Callable[[TensorProgram], str],
+    *,
+    in_parts: bool,
+) -> MixedProgram:
+    """The program, with what torch computes; for `in_parts`, see `known_constant`."""
     left = _writes(given)
     is_weighed = False
     while True:
-        reader = _Reader(given, left)
+        reader = _Reader(given, left, in_parts=in_parts)
         reader.read()
         if reader.positions:
             left |= reader.positions
@@ -128,7 +145,7 @@ class _NotAlone(Exception):
 class _Reader(Translation):
     """The value of every node of a graph, where opaque calls are further inputs."""
 
-    def __init__(self, given: Exported, left: Mapping[Any, str]) -> None:
+    def __init__(self, given: Exported, left: Mapping[Any, str], *, in_parts: bool) -> None:
         self.given = given
         self.own_tensors = dict(given.parameters)
         sources = dict(given.sources)
@@ -138,7 +155,7 @@ class _Reader(Translation):
         self._unread: set[str] = set()
         """Integer constants that no lookup can read."""
         for placeholder, tensor in given.constants.items():
-            known = known_constant(tensor)
+            known = known_constant(tensor, in_parts=in_parts)
             if known is not None:
                 fixed[placeholder] = known
             elif tensor is not None and not tensor.numel():

@@ -46,6 +46,17 @@ def _gaussian_nll_loss(
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
+def _multilabel_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """Of one sample as of a batch of one: torch's trace of the loss has a dim that the loss has not."""
+    import torch
+
+    if input.dim() != 1 or size_average is not None or reduce is not None or reduction != "none":
+        return NotImplemented
+    return torch.nn.functional.multilabel_margin_loss(input[None], target[None], reduction="none")[0]
+
+
 def _fake_quantized(input: Any, scale: Any, zero_point: Any, quant_min: int, quant_max: int) -> Any:
     """torch multiplies by the reciprocal of the scale."""
     rounded = (input * (1.0 / scale)).round() + zero_point
@@ -221,6 +232,7 @@ def rewritten_functions() -> Any:
         torch.Tensor.take_along_dim: _take_along_dim,
         torch.cdist: _cdist,
         torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
+        torch.nn.functional.multilabel_margin_loss: _multilabel_margin_loss,
         torch.nn.functional.one_hot: _one_hot,
         torch.nn.functional.embedding_bag: _embedding_bag,
         torch.bucketize: _bucketize,

@@ -58,6 +58,7 @@ def minus_infinity(x, keep):
 
 
 r, indices = torch.randn, torch.randint
+MINUS_INFINITY = torch.tensor(float("-inf"))
 CELL = torch.nn.LSTMCell(3, 4).requires_grad_(False)
 
 
@@ -81,6 +82,18 @@ PROGRAMS = {
     "cache": (lambda c, k, p: torch.index_put(c, (p,), k) * 2, (r(9, 4), r(2, 4), torch.tensor([3, 5])), ""),
     "many positions": (lambda c, k, p: c.index_add(0, p, k) * 2, (r(9, 4), r(9, 4), torch.arange(9)), "index_add"),
     "gather": (lambda x, i: torch.gather(torch.relu(x), 1, i) + x[:, :1], (r(4, 8), indices(0, 8, (4, 3))), ""),
+    "gather of a number": (lambda x, i: torch.gather(x.sum() * 2, 0, i) + i, (r(4, 8), indices(0, 1, (1,))), ""),
+    "logsumexp of a number": (
+        lambda x, keep: torch.where(keep, x, 1).logsumexp(0) * 2,
+        (r(()), torch.tensor(True)),
+        "",
+    ),
+    "minus infinity": (lambda x, keep: torch.where(keep, x, MINUS_INFINITY).softmax(-1), (r(4, 8), r(4, 8) > -9), ""),
+    "loss of one sample": (
+        lambda x, i: F.multilabel_margin_loss(x, i, reduction="none") * 2,
+        (r(8), indices(0, 8, (8,))),
+        "unsqueeze arange eq where amin lt where",
+    ),
     "resize": (
         lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", antialias=True) + 1,
         (r(1, 2, 4, 4),),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, TypeAlias
 
 from prism_explore.ir.dims import ZERO, Dim, dim
@@ -220,12 +220,20 @@ def integer_dim(n: int) -> Dim:
     return dim(n) if n >= 0 else ZERO - dim(-n)
 
 
-def known_constant(tensor: Any) -> ConstantTensor | None:
-    """A tensor that is part of the code, if all of its elements are the same number, or evenly spaced integers."""
+def known_constant(tensor: Any, *, in_parts: bool = False) -> ConstantTensor | None:
+    """A tensor that is part of the code, if all of its elements are the same number, or evenly spaced integers.
+
+    Args:
+        tensor: of the code.
+        in_parts: whether torch may compute a part. Minus infinity is then no such number: what torch hands on may have
+            it, while a masked element of a kernel is a large negative number.
+    """
     if tensor is None or not tensor.numel() or tensor.is_complex():
         return None
     first = tensor.reshape(-1)[0].item()
     dims = tuple(dim(int(n)) for n in tensor.shape)
+    if first == -inf and not in_parts and bool((tensor == first).all()):
+        return constant(dims, None)
     if isfinite(first) and bool((tensor == first).all()):
         return constant(dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True)
     if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in INTEGERS:

@@ -197,6 +197,10 @@ def _gather(t: Translation, x: Any, d: Any, index: Any, **_: Any) -> Value:
     table = t.value(x)
     if not integers.dims:  # of a number, and x may be one
         return t.reshaped(_at_positions(t, x, along, index), ()) if t.dims(x) else table
+    if not t.dims(x):
+        table = t.reshaped(t.tensor(x), (ONE,))
+    elif len(integers.dims) != len(t.dims(x)):  # torch allows that where there are no positions
+        raise t.unsupported("gather with positions of another rank", "as many dims as the tensor has")
     for other, size in enumerate(integers.dims):
         if other != along:
             table = t.sliced(table, other, ZERO, size)

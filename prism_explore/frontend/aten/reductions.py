@@ -116,6 +116,8 @@ def _log_of_sum(t: Translation, x: int, axes: Sequence[int]) -> tuple[int, int, 
 
 
 def _logsumexp(t: Translation, x: Any, dims: Any, keepdim: bool = False) -> Value:
+    if not t.dims(x):
+        return t.tensor(x)  # of one number, which may be minus infinity
     tensor, axes = t.tensor(x), t.axes(x, dims)
     most, _, log = _log_of_sum(t, tensor, axes)
     out = t.build.binary("add", log, most, t.line)
