@@ -245,7 +245,7 @@ class TorchCompiler:
         _show_progress("prism: the whole graph beside torch")
         with tracing(strict=False):  # it compiles
             rows = [row for _, row, _ in searched]
-            if all(self._is_at_home(region) for region, row, _ in searched if row.replaced):
+            if all(self._is_at_its_sizes(region) for region, row, _ in searched if row.replaced):
                 chosen, race = self._choose(module, original, _numbers_of_call(examples), rows, compiled)
             else:
                 chosen, race = self._chosen_later(module, original, compiled)
@@ -559,7 +559,7 @@ class TorchCompiler:
         start = in_the_call if self.wait else _BUILDS
         return WaysBySizes(original, ways, first, _working(compiled, original), start=start)
 
-    def _is_at_home(self, region: Region) -> bool:
+    def _is_at_its_sizes(self, region: Region) -> bool:
         """Whether its kernel is one for the sizes of the call at which torch compiles."""
         program = self._program(region)
         return isinstance(program, str) or all(region.sizes.at[s] == n for s, n in program.at.items())
