@@ -39,19 +39,27 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.entry.torch_answers import Answer, AnswerFiles, answer_of, race_question, traced_text
 from prism_explore.entry.torch_attention import expand_attention
 from prism_explore.entry.torch_complex import split_complex
+from prism_explore.entry.torch_default_compiler import (
+    FailedCompiler,
+    compiled_between_kernels,
+    compiled_graph,
+    copy_of,
+    working,
+)
 from prism_explore.entry.torch_effort import Effort, efforts
 from prism_explore.entry.torch_nodes import called_name, graph_text, number_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, is_casting, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
-from prism_explore.entry.torch_regions import Region, flat_rows
+from prism_explore.entry.torch_regions import Region
+from prism_explore.entry.torch_replacement import compiled_region, insert_module, replace_region
 from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
 from prism_explore.entry.torch_reuse import with_symbols
 from prism_explore.entry.torch_simplify import simplify
@@ -67,23 +75,19 @@ from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.kernel_build import build_here, build_in_worker
-from prism_explore.runtime.kernel_for_sizes import KernelForSizes, NoKernelError
+from prism_explore.runtime.kernel_for_sizes import KernelForSizes
 from prism_explore.runtime.saved_kernel import SavedKernel
 from prism_explore.search.early_start import start_fork_servers_early
 from prism_explore.session.new_task import package_versions
 from prism_explore.session.session import Session
 from prism_explore.support.background import Background, in_the_call
 from prism_explore.support.huge_pages import move_to_huge_pages
-from prism_explore.support.whole_imports import import_whole
 from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.database import machine_name
-from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs, torch_compiled
+from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
-_COMPILER_MODULES = ("torch._inductor.compile_fx", "torch._inductor.graph", "torch._inductor.codegen.cpp")
-"""What the default compiler imports when it first compiles; half imported, it fails from then on."""
-
 SIDE_BY_SIDE = 2
 """The number of regions that are tuned at once. Their kernels are timed one after the other."""
 
@@ -205,11 +209,11 @@ class TorchCompiler:
                 "backend=px.TorchCompiler(budget=.., rest=..) with what it has to do otherwise"
             )
         start = time.perf_counter()
-        original = _copy(module)
+        original = copy_of(module)
         if reason := _records_gradients(module.graph):
-            chosen = module.forward if self.rest == "eager" else _inductor(original, examples)
+            chosen = module.forward if self.rest == "eager" else compiled_graph(original, examples)
             race = WholeRace(EAGER if self.rest == "eager" else COMPILED, {}, reason)
-            if isinstance(chosen, _FailedCompiler):
+            if isinstance(chosen, FailedCompiler):
                 chosen, race = module.forward, WholeRace(EAGER, {}, f"{reason}; {COMPILED} failed: {chosen.reason}")
             self.graphs.append(GraphOutcome((), (), 0, 0, race, time.perf_counter() - start))
             return chosen
@@ -224,7 +228,7 @@ class TorchCompiler:
         question = (machine_name(self._machine), self._measured, is_casting(), package_versions())
         cut = AnswerFiles().cut(module.graph, question, lambda: self._new_cut(module.graph))
         clock.note("partition")
-        compiled = cache(lambda: _inductor(_copy(original), examples))
+        compiled = cache(lambda: compiled_graph(copy_of(original), examples))
         if self.rest == "fastest" and _has_symbolic_floats(original.graph):
             with tracing(strict=False):
                 compiled()  # may restart the trace, so it is first
@@ -235,9 +239,9 @@ class TorchCompiler:
         # Backwards: the nodes before a region are then still those that it names as its inputs.
         for region, outcome, kernel in reversed(searched):
             if kernel is not None and outcome.replaced:
-                _replace_region(module, region, kernel, outcome.calls)
+                replace_region(module, region, kernel, outcome.calls)
             elif outcome.is_compiled and self.rest == "eager":
-                _insert(module, region, _compiled_region(region))
+                insert_module(module, region, compiled_region(region))
         module.graph.lint()
         module.recompile()
         has_kernels = any(row.replaced for _, row, _ in searched)
@@ -514,7 +518,7 @@ class TorchCompiler:
             return module.forward, WholeRace(KERNELS if has_kernels else EAGER, {}, "not raced, as rest= decides")
         if self.rest == "inductor":
             name = KERNELS_AND_COMPILED if has_kernels else COMPILED
-            return _compile_rest(module), WholeRace(name, {}, "not raced, as rest= decides")
+            return compiled_between_kernels(module), WholeRace(name, {}, "not raced, as rest= decides")
         ways = _ways(module if has_kernels else None, original, compiled)
         files, kernels = AnswerFiles(), [f"{row.state} {row.candidate} {row.program}" for row in rows]
         question = race_question(graph_text(original.graph), kernels, self._machine, package_versions())
@@ -524,7 +528,7 @@ class TorchCompiler:
                 lambda: race_whole(original, examples, {name: way() for name, way in ways.items()}, seed=self.seed),
                 lambda race: race.note,
             )
-            if not isinstance(compiled(), _FailedCompiler):  # it may be there at the next build
+            if not isinstance(compiled(), FailedCompiler):  # it may be there at the next build
                 files.store_race(question, race)
         if not _has_symbols(original.graph):
             return ways[race.winner](), race
@@ -540,24 +544,24 @@ class TorchCompiler:
             case "eager":
                 return module.forward, WholeRace(KERNELS, {}, not_raced)
             case "inductor":
-                return _compile_rest(module), WholeRace(
+                return compiled_between_kernels(module), WholeRace(
                     KERNELS_AND_COMPILED, {}, f"not raced, as rest= decides; {said}"
                 )
             case "fastest":
                 ways = _ways(module, original, compiled)
                 for way in ways.values():
                     way()  # compiled within torch's backend
-                winner = EAGER if isinstance(compiled(), _FailedCompiler) else COMPILED
+                winner = EAGER if isinstance(compiled(), FailedCompiler) else COMPILED
                 return self._by_sizes(original, ways, None), WholeRace(winner, {}, f"until calls have decided; {said}")
 
     def _by_sizes(
         self, original: Any, ways: dict[str, Callable[[], Callable[..., Any]]], first: WholeRace | None
     ) -> WaysBySizes:
         compiled = ways[COMPILED]()
-        if isinstance(compiled, _FailedCompiler):
+        if isinstance(compiled, FailedCompiler):
             del ways[COMPILED]
         start = in_the_call if self.wait else _BUILDS
-        return WaysBySizes(original, ways, first, _working(compiled, original), start=start)
+        return WaysBySizes(original, ways, first, working(compiled, original), start=start)
 
     def _is_at_its_sizes(self, region: Region) -> bool:
         """Whether its kernel is one for the sizes of the call at which torch compiles."""
@@ -649,59 +653,8 @@ def _ways(
     """Functions that return what runs a graph, by name; without a module with kernels, those of torch."""
     ways: dict[str, Callable[[], Callable[..., Any]]] = {EAGER: lambda: original.forward, COMPILED: compiled}
     if module is not None:
-        ways |= {KERNELS: lambda: module.forward, KERNELS_AND_COMPILED: cache(lambda: _compile_rest(module))}
+        ways |= {KERNELS: lambda: module.forward, KERNELS_AND_COMPILED: cache(lambda: compiled_between_kernels(module))}
     return ways
-
-
-def _copy(module: Any) -> Any:
-    import torch
-
-    graph = torch.fx.Graph()
-    graph.output(graph.graph_copy(module.graph, {}))
-    copy = torch.fx.GraphModule(module, graph)
-    copy.meta.update(module.meta)
-    return copy
-
-
-@dataclass(frozen=True, slots=True)
-class _FailedCompiler:
-    """What stands for the compiled graph where the default compiler failed, such as without a C++ compiler."""
-
-    failure: Exception
-
-    @property
-    def reason(self) -> str:
-        """The first line of its message."""
-        return next(iter(str(self.failure).strip().splitlines()), type(self.failure).__name__)
-
-    def __call__(self, *_: Any) -> NoReturn:
-        raise self.failure.with_traceback(None)
-
-
-def _inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
-    """The graph compiled by the default compiler, or a function that raises why it is not."""
-    return compiled_for_this_cpu(
-        lambda: _tried_inductor(module, examples), lambda f: str(f.failure) if isinstance(f, _FailedCompiler) else ""
-    )
-
-
-def _tried_inductor(module: Any, examples: Sequence[Any]) -> Callable[..., Any]:
-    import_whole(*_COMPILER_MODULES)
-    from torch._dynamo.exc import RestartAnalysis
-    from torch._inductor import compile_fx  # as the registered backend, which also starts workers for Triton
-
-    try:
-        compiled: Any = compile_fx.compile_fx(module, list(examples))
-    except RestartAnalysis:  # torch traces the code again, with a number that the compiler does not take as a symbol
-        raise
-    except Exception as failure:
-        return _FailedCompiler(failure)
-    return compiled
-
-
-def _working(compiled: Callable[..., Any], original: Any) -> Callable[..., Any]:
-    """The compiled graph; torch's own where the compiler failed."""
-    return original.forward if isinstance(compiled, _FailedCompiler) else compiled
 
 
 def _numbers_of_call(examples: Sequence[Any]) -> tuple[Any, ...]:
@@ -715,115 +668,3 @@ def _has_symbolic_floats(graph: Any) -> bool:
 
 def _has_symbols(graph: Any) -> bool:
     return any(node.op == "placeholder" and hasattr(value_of(node), "node") for node in graph.nodes)
-
-
-def _replace_region(module: Any, region: Region, kernel: SavedKernel | KernelForSizes, calls: Calls) -> None:
-    import torch
-
-    given = [n for n, i in enumerate(region.inputs) if i in region.tensors]
-    # A program without symbols has the numbers of the call at which torch compiles, also those that follow from sizes.
-    fixed = region.fixed_numbers if isinstance(kernel, KernelForSizes) else region.inputs
-    numbers = {n: number_of(i) for n, i in enumerate(region.inputs) if i in fixed and i not in region.tensors}
-    leads = tuple(map(region.has_rows, region.tensors)) if region.row_dims else ()
-    order = region.order or ()
-    inverse = None if order == tuple(range(len(order))) else tuple(order.index(d) for d in range(len(order)))
-    warnings_left = [region.name]  # one warning per region, also if it runs in several threads
-
-    class Replaced(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.torch_code = region.module()
-
-        def forward(self, *inputs: Any) -> Any:
-            try:
-                if any(inputs[n] != size for n, size in numbers.items()):
-                    raise ShapeError("a number is another one than that of the search")
-                tensors = tuple(inputs[n] for n in given)
-                found = kernel(*_flattened(tensors, leads))
-                calls.accepted += 1
-            except NoKernelError as waiting:
-                calls.refused, calls.why = calls.refused + 1, str(waiting)
-                start = time.perf_counter()
-                result = self.torch_code(*inputs)
-                waiting.spent(time.perf_counter() - start)
-                return result
-            except ShapeError as error:
-                calls.refused, calls.why = calls.refused + 1, str(error)
-                with suppress(IndexError):
-                    warnings.warn(f"prism: {warnings_left.pop()} runs in torch: {error}", stacklevel=2)
-                return self.torch_code(*inputs)
-            if leads:
-                return found.reshape(*tensors[leads.index(True)].shape[:-1], found.shape[-1])
-            return found if inverse is None else found.permute(inverse)
-
-    _insert(module, region, Replaced())
-
-
-def _flattened(inputs: tuple[Any, ...], leads: tuple[bool, ...]) -> tuple[Any, ...]:
-    """The inputs, those with rows seen with all leading dims as one.
-
-    Raises:
-        ShapeError: that takes a copy of one of them.
-    """
-    if not leads:
-        return inputs
-    try:
-        return tuple(flat_rows(x) if has_rows else x for x, has_rows in zip(inputs, leads, strict=True))
-    except RuntimeError:
-        raise ShapeError("an input's leading dims cannot be seen as one without a copy") from None
-
-
-def _compiled_region(region: Region) -> Any:
-    """The region's torch code, compiled by the default compiler at its first call."""
-    import torch
-
-    class Compiled(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.torch_code = torch_compiled(region.module())
-
-        def forward(self, *inputs: Any) -> Any:
-            return self.torch_code(*inputs)
-
-    return Compiled()
-
-
-def _insert(module: Any, region: Region, made_module: Any) -> None:
-    """Let a module compute a region's result in the graph."""
-    result = region.result
-    name = f"prism_{result.name}"
-    module.add_submodule(name, made_module)
-    with module.graph.inserting_before(result):
-        made = module.graph.call_module(name, region.inputs)
-    made.meta.update(result.meta)
-    result.replace_all_uses_with(made)
-    # Only nodes of the region: a write in place elsewhere has no users either, but is not dead code.
-    for node in reversed(region.nodes):
-        if not node.users:
-            module.graph.erase_node(node)
-
-
-def _compile_rest(module: Any) -> Callable[..., Any]:
-    """Compile the code between the replaced regions with Inductor, one subgraph at a time, within torch's backend.
-
-    Where the graph has symbolic sizes, it is compiled once for all of them. Through torch.compile each subgraph would
-    be another version of one function, of which torch keeps eight, and each call of one would check guards.
-    """
-    from torch.fx.passes.split_module import split_module
-
-    part_number, last_is_kernel = 0, False
-    part_of: dict[Any, int] = {}
-    for node in module.graph.nodes:
-        is_kernel = node.op == "call_module" and str(node.target).startswith("prism_")
-        if is_kernel != last_is_kernel or is_kernel:
-            part_number, last_is_kernel = part_number + 1, is_kernel
-        part_of[node] = part_number
-    divided: Any = split_module(module, module, lambda node: part_of[node])
-    for name, part in tuple(divided.named_children()):
-        if not any(n.op == "call_module" for n in part.graph.nodes):
-            examples = [value_of(node) for node in part.graph.nodes if node.op == "placeholder"]
-            compiled = _inductor(part, examples)
-            if not isinstance(compiled, _FailedCompiler):
-                delattr(divided, name)
-                setattr(divided, name, compiled)
-    return divided.forward

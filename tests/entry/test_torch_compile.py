@@ -15,7 +15,7 @@ from torch import nn
 from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 
 import prism_explore as px
-from prism_explore.entry import torch_compile, torch_effort
+from prism_explore.entry import torch_compile, torch_default_compiler, torch_effort, torch_replacement
 from prism_explore.entry.torch_compile import TorchCompiler
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_report import WholeRace
@@ -453,7 +453,7 @@ def test_a_region_whose_kernel_never_ran_is_not_called_replaced():
 def test_the_default_compiler_runs_where_it_was_the_fastest(monkeypatch):
     scripted(monkeypatch, eager=1.2, compiled=0.5)
     backend, x = compiler(baselines=(EAGER, COMPILED), at_least=1.0), torch.randn(4, D)
-    monkeypatch.setattr(torch_compile, "torch_compiled", lambda code: made.append(code) or code)
+    monkeypatch.setattr(torch_replacement, "torch_compiled", lambda code: made.append(code) or code)
     made = []
     layer = nn.Linear(D, N).eval().requires_grad_(False)
     torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=2e-4, atol=2e-5)
@@ -471,11 +471,17 @@ def test_training_is_left_to_torch():
     assert "call it in torch.no_grad()" in backend.report()
 
 
+def replace_default_compiler(monkeypatch, compiled):
+    """For whole graphs and for what is left between kernels."""
+    for module in (torch_compile, torch_default_compiler):
+        monkeypatch.setattr(module, "compiled_graph", compiled)
+
+
 @pytest.fixture
 def without_inductor(monkeypatch):
     """The default compiler as torch's own code, so that a test does not wait for it."""
-    monkeypatch.setattr(torch_compile, "_inductor", lambda module, examples: module.forward)
-    monkeypatch.setattr(torch_compile, "_compile_rest", lambda module: module.forward)
+    replace_default_compiler(monkeypatch, lambda module, examples: module.forward)
+    monkeypatch.setattr(torch_compile, "compiled_between_kernels", lambda module: module.forward)
 
 
 def race_won_by(name):
@@ -526,8 +532,8 @@ def stored(tmp_path, monkeypatch):
 def built(layer, monkeypatch, races, searches=True, **more):
     """The compiler of a build in which whole graphs are raced so often, and regions are searched or not."""
     backend = compiler(rest="fastest", _found={}, **more)
-    monkeypatch.setattr(torch_compile, "_inductor", lambda module, examples: module.forward)
-    monkeypatch.setattr(torch_compile, "_compile_rest", lambda module: module.forward)
+    replace_default_compiler(monkeypatch, lambda module, examples: module.forward)
+    monkeypatch.setattr(torch_compile, "compiled_between_kernels", lambda module: module.forward)
     monkeypatch.setattr(torch_compile, "race_whole", lambda *given, **options: race_won_by(races.pop())(*given))
     monkeypatch.setattr(torch_compile.Session, "_best", ran := Session._best if searches else not_again)
     x = torch.randn(4, D)
@@ -672,7 +678,7 @@ def test_code_between_kernels_is_compiled_once_for_all_sizes_however_many_parts_
                 x = torch.sort(layer(x)).values
             return x
 
-    monkeypatch.setattr(torch_compile, "_inductor", inductor)
+    replace_default_compiler(monkeypatch, inductor)
     module, backend = Sorted().eval(), compiler(rest="inductor", _found=SEARCHED)
     torch.compiler.reset()
     fast = torch.compile(module, backend=backend, dynamic=True)
@@ -725,7 +731,7 @@ def test_torch_may_trace_again_where_its_compiler_does_not_take_a_number_as_a_sy
 
     monkeypatch.setattr("torch._inductor.compile_fx.compile_fx", restarts)
     with pytest.raises(TensorifyScalarRestartAnalysis):
-        torch_compile._inductor(nn.Identity(), [])
+        torch_default_compiler.compiled_graph(nn.Identity(), [])
 
 
 def test_keys_and_values_of_two_growing_caches_have_one_size_and_calls_where_they_differ_run_torch():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import prism_explore as px
-from prism_explore.entry import torch_compile
+from prism_explore.entry import torch_default_compiler
 from prism_explore.frontend import torch_tracing, trace
 from prism_explore.support.whole_imports import import_whole, interrupts_postponed
 
@@ -101,10 +101,10 @@ def test_other_threads_and_processes_that_ignore_interrupts_are_left_alone(monke
 def test_an_interrupt_within_the_imports_of_the_default_compiler_is_raised_when_all_of_it_is_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    modules = ("interrupted_package", *torch_compile._COMPILER_MODULES)
-    monkeypatch.setattr(torch_compile, "_COMPILER_MODULES", modules)
+    modules = ("interrupted_package", *torch_default_compiler._COMPILER_MODULES)
+    monkeypatch.setattr(torch_default_compiler, "_COMPILER_MODULES", modules)
     with pytest.raises(KeyboardInterrupt):
-        torch_compile._tried_inductor(None, ())
+        torch_default_compiler._tried(None, ())
 
     assert all(name in sys.modules for name in modules)
     assert sys.modules["interrupted_package"].WHOLE
