@@ -17,6 +17,11 @@ from typing import Any
 from prism_explore.frontend.lower_aten import GUARDS, operator_name
 from prism_explore.support.caches import memoize
 
+RECURRENCES = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+"""Operators that compute all steps of recurrent layers."""
+UNROLLED_STEPS = 16
+"""The most steps, of all layers and directions together, that are unrolled."""
+
 
 def decomposed(exported: Any, known: Collection[str]) -> Any:
     """The same program, its operators replaced until each is `known` or has no decomposition.
@@ -28,6 +33,7 @@ def decomposed(exported: Any, known: Collection[str]) -> Any:
     Returns:
         `exported` itself where all operators are known, which saves the time of another trace.
     """
+    known = {*known, *_long_recurrences(exported.graph)}
     names = {*known, *GUARDS, "sym_size"}
     if all(is_known(node, names) for node in exported.graph.nodes):
         return exported
@@ -40,6 +46,28 @@ def decomposed(exported: Any, known: Collection[str]) -> Any:
                 return _with_whole_operators(exported, frozenset(known), names, is_wide)
             return found
     return exported
+
+
+def _long_recurrences(graph: Any) -> set[str]:
+    """The recurrent layers of a graph that stay whole: others become the operators of each of their steps.
+
+    A step of an LSTM is about twenty operators, and a program is traced and searched as a whole.
+    """
+    return {
+        operator_name(node.target)
+        for node in graph.nodes
+        if operator_name(node.target) in RECURRENCES and _is_long(node)
+    }
+
+
+def _is_long(node: Any) -> bool:
+    named = dict(zip((a.name for a in node.target._schema.arguments), node.args, strict=False)) | node.kwargs
+    if "input" not in named:
+        return True  # of packed sequences, whose lengths are data
+    shape = named["input"].meta["val"].shape
+    steps = shape[1 if len(shape) == 3 and named["batch_first"] else 0]
+    steps_of_all = steps * named["num_layers"] * (2 if named["bidirectional"] else 1)
+    return not isinstance(steps_of_all, int) or steps_of_all > UNROLLED_STEPS
 
 
 def without_empty_parts(graph: Any) -> Any:

@@ -162,7 +162,8 @@ def _is_without_dropout(schema: Any, arguments: Sequence[Any], keywords: Mapping
     named = {a.name: a.default_value for a in schema.arguments} | {
         a.name: x for a, x in zip(schema.arguments, arguments, strict=False)
     }
-    return (named | dict(keywords)).get("dropout_p") == 0
+    given = named | dict(keywords)
+    return given.get("dropout_p") == 0 or given.get("dropout") == 0 or given.get("train") is False
 
 
 _PARTS: Mapping[str, str] = {"complex64": "float32", "complex128": "float64"}

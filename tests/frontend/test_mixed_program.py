@@ -58,6 +58,7 @@ def minus_infinity(x, keep):
 
 
 r, indices = torch.randn, torch.randint
+LAYER = torch.nn.GRU(3, 4, bidirectional=True, batch_first=True, dropout=0.5).eval().requires_grad_(False)
 MINUS_INFINITY = torch.tensor(float("-inf"))
 CELL = torch.nn.LSTMCell(3, 4).requires_grad_(False)
 
@@ -89,6 +90,12 @@ PROGRAMS = {
         "",
     ),
     "minus infinity": (lambda x, keep: torch.where(keep, x, MINUS_INFINITY).softmax(-1), (r(4, 8), r(4, 8) > -9), ""),
+    "many steps": (
+        lambda x, h: torch.tanh(LAYER(x * 2, h)[0]) + 1,
+        (r(2, 9, 3), r(2, 2, 4)),
+        "gru",
+    ),
+    "few steps": (lambda x, h: torch.tanh(LAYER(x * 2, h)[0]) + 1, (r(2, 3, 3), r(2, 2, 4)), ""),
     "loss of one sample": (
         lambda x, i: F.multilabel_margin_loss(x, i, reduction="none") * 2,
         (r(8), indices(0, 8, (8,))),
