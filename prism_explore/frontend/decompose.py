@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from prism_explore.frontend.lower_aten import GUARDS, operator_name
+from prism_explore.frontend.opaque import named_arguments
 from prism_explore.support.caches import memoize
 
 RECURRENCES = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
@@ -61,7 +62,7 @@ def _long_recurrences(graph: Any) -> set[str]:
 
 
 def _is_long(node: Any) -> bool:
-    named = dict(zip((a.name for a in node.target._schema.arguments), node.args, strict=False)) | node.kwargs
+    named = named_arguments(node.target._schema, node.args, node.kwargs)
     if "input" not in named:
         return True  # of packed sequences, whose lengths are data
     shape = named["input"].meta["val"].shape

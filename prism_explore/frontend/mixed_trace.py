@@ -16,12 +16,12 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from math import inf, isinf
+from math import isinf
 from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.complex_numbers import complex_of
-from prism_explore.frontend.aten.constants import MaskedConstant, known_constant
+from prism_explore.frontend.aten.constants import MaskedConstant, is_minus_infinity, known_constant
 from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
@@ -80,7 +80,7 @@ def traced_in_parts(
     why_left: Callable[[TensorProgram], str] = lambda operator: "",
 ) -> MixedProgram:
     """The whole program of torch's graph; the other arguments and errors are those of `trace_mixed`."""
-    if any(t is not None and t.numel() and bool((t == -inf).all()) for t in given.constants.values()):
+    if any(map(is_minus_infinity, given.constants.values())):
         with suppress(PrismError):
             found = _in_parts(given, fits, why_left, in_parts=False)
             if not any(isinstance(step, OpaqueCall) for step in found.steps):

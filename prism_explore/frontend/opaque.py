@@ -158,11 +158,20 @@ def why_not_opaque(operator: Any, arguments: Sequence[Any] = (), keywords: Mappi
     return ""
 
 
+def named_arguments(schema: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call of an operator by name, with the default values of those that it leaves out.
+
+    Args:
+        schema: of the operator.
+        arguments: by position.
+        keywords: by name.
+    """
+    defaults = {a.name: a.default_value for a in schema.arguments}
+    return defaults | {a.name: x for a, x in zip(schema.arguments, arguments, strict=False)} | dict(keywords)
+
+
 def _is_without_dropout(schema: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-    named = {a.name: a.default_value for a in schema.arguments} | {
-        a.name: x for a, x in zip(schema.arguments, arguments, strict=False)
-    }
-    given = named | dict(keywords)
+    given = named_arguments(schema, arguments, keywords)
     return given.get("dropout_p") == 0 or given.get("dropout") == 0 or given.get("train") is False
 
 

@@ -220,6 +220,13 @@ def integer_dim(n: int) -> Dim:
     return dim(n) if n >= 0 else ZERO - dim(-n)
 
 
+def is_minus_infinity(tensor: Any) -> bool:
+    """Whether all elements of a tensor that is part of the code are minus infinity."""
+    if tensor is None or not tensor.numel() or tensor.is_complex():
+        return False
+    return tensor.reshape(-1)[0].item() == -inf and bool((tensor == -inf).all())
+
+
 def known_constant(tensor: Any, *, in_parts: bool = False) -> ConstantTensor | None:
     """A tensor that is part of the code, if all of its elements are the same number, or evenly spaced integers.
 
@@ -232,7 +239,7 @@ def known_constant(tensor: Any, *, in_parts: bool = False) -> ConstantTensor | N
         return None
     first = tensor.reshape(-1)[0].item()
     dims = tuple(dim(int(n)) for n in tensor.shape)
-    if first == -inf and not in_parts and bool((tensor == first).all()):
+    if not in_parts and is_minus_infinity(tensor):
         return constant(dims, None)
     if isfinite(first) and bool((tensor == first).all()):
         return constant(dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True)
