@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
-from prism_explore.codegen.triton.heuristics import rank_sizes_of_all
+from prism_explore.codegen.triton.heuristics import choose_sizes, rank_sizes, rank_sizes_of_all
 from prism_explore.codegen.triton.interpreter_check import (
     Interpreter,
     InterpreterCheck,
@@ -109,13 +109,17 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
         sized: list[tuple[float, int, Verified, Parameters]] = []
         rejected: dict[str, None] = {}
         ranked = rank_sizes_of_all([v.candidate.sgraph for v in verifieds], shapes, target)
-        for position, (verified, found_sizes) in enumerate(zip(verifieds, ranked, strict=True)):
-            if found_sizes:
-                kernels_s, chosen = found_sizes[0]
-                bound_s = time_bound_of(verified.candidate, shapes, target).time_s  # with its library calls
-                sized.append((max(kernels_s, bound_s), position, verified, chosen))
-            else:
-                rejected.setdefault(f"{verified.candidate.id}: no sizes that were tried fit the GPU")
+        for position, (verified, sizes) in enumerate(zip(verifieds, ranked, strict=True)):
+            graph = verified.candidate.sgraph
+            if not sizes:  # of the few that were sampled none is legal
+                chosen = choose_sizes(graph, shapes, target)
+                if isinstance(chosen, Obstacle):
+                    rejected.setdefault(f"{verified.candidate.id}: {chosen.reason}")
+                    continue
+                sizes = rank_sizes(graph, shapes, target, dict(chosen.sizes))
+            kernels_s, parameters = sizes[0]
+            bound_s = time_bound_of(verified.candidate, shapes, target).time_s  # with its library calls
+            sized.append((max(kernels_s, bound_s), position, verified, parameters))
         for modelled_s, _, verified, parameters in sorted(sized, key=lambda row: row[:2]):
             kernel = emit_triton(verified, parameters, shapes, target)
             result = kernel if isinstance(kernel, Infeasible) else _check(kernel, arch.name, compiler, interpreter)

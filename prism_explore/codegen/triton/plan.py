@@ -262,8 +262,9 @@ def plan_kernels(
         for t in graph.types():
             for d in t.dims:
                 d.value(sizes)
+        stored = stored_types(graph)
         plans = tuple(
-            _plan(graph, position, sizes, precision, None if dots is None else dots[position])
+            _plan(graph, position, stored, sizes, precision, None if dots is None else dots[position])
             for position, _ in graph.customs
         )
     except ShapeError as failure:
@@ -278,7 +279,12 @@ def schedule_of(parameters: Parameters) -> dict[str, int]:
 
 
 def _plan(
-    graph: SGraph, position: int, sizes: Mapping[str, int], precision: str, wanted: frozenset[int] | None
+    graph: SGraph,
+    position: int,
+    stored: tuple[TensorType, ...],
+    sizes: Mapping[str, int],
+    precision: str,
+    wanted: frozenset[int] | None,
 ) -> BlockPlan:
     node = graph.nodes[position]
     kernel_types = graph.types()
@@ -288,7 +294,6 @@ def _plan(
     numeric_block = dict(numeric.customs)[position]
     bands = {o: op for o, a in enumerate(node.args) if isinstance(op := numeric.nodes[a].op, Band)}
     types = block_types(block, tuple(kernel_types[a] for a in node.args))
-    stored = stored_types(graph)
     dims = tuple(tuple(d.value(sizes) for d in t.dims) for t in types)
     axis_names = tile_axes(graph, position)
     extents = {
