@@ -1,8 +1,9 @@
 """A Triton kernel for a GPU that this machine does not have: sizes by a model, checked, compiled, not timed.
 
-Each proved candidate gets the sizes that `codegen.triton.heuristics` ranks first. Candidates are tried in the order of
-their modelled time. The first one that agrees with the reference in Triton's interpreter and compiles without spilling
-registers is returned.
+Candidates at the sizes that `codegen.triton.heuristics` evaluated are tried in the order of their modelled time. The
+first one that agrees with the reference in Triton's interpreter and compiles without spilling registers is returned.
+The model estimates registers and shared memory. A kernel that needs more shows that the estimate is too low for this
+program; what is tried after it needs a good deal less by the same estimate.
 """
 
 from __future__ import annotations
@@ -10,11 +11,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 
 from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import emit_triton
-from prism_explore.codegen.triton.heuristics import choose_sizes, rank_sizes, rank_sizes_of_all
+from prism_explore.codegen.triton.heuristics import (
+    Resources,
+    choose_sizes,
+    estimated_resources,
+    rank_sizes,
+    rank_sizes_of_all,
+)
 from prism_explore.codegen.triton.interpreter_check import (
     Interpreter,
     InterpreterCheck,
@@ -33,6 +41,12 @@ from prism_explore.support.whole_files import write_whole
 from prism_explore.targets import GPUS, Target
 from prism_explore.targets.gpus import architecture_of
 from prism_explore.verify.shapes.concretize import Extents
+
+SAMPLES, MOST_GRAPHS = 4, 8
+"""Choices of each candidate that are evaluated first; how many candidates are then examined closely."""
+
+MOST_EXCEEDING = 8
+"""Kernels that spill or need too much shared memory before the one that spills least is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,33 +119,58 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
     if arch is None:
         raise TargetUnavailable(f"no Triton architecture is known for {target.name!r}; known are {', '.join(GPUS)}")
     found: list[GpuKernel] = []
+    rejected: dict[str, None] = {}
+    wrong: set[int] = set()
+    most, exceeding = Resources(inf, target.shared_memory_bytes), 0
     with AotCompiler() as compiler, Interpreter() as interpreter:
-        sized: list[tuple[float, int, Verified, Parameters]] = []
-        rejected: dict[str, None] = {}
-        ranked = rank_sizes_of_all([v.candidate.sgraph for v in verifieds], shapes, target)
-        for position, (verified, sizes) in enumerate(zip(verifieds, ranked, strict=True)):
-            graph = verified.candidate.sgraph
-            if not sizes:  # of the few that were sampled none is legal
-                chosen = choose_sizes(graph, shapes, target)
-                if isinstance(chosen, Obstacle):
-                    rejected.setdefault(f"{verified.candidate.id}: {chosen.reason}")
-                    continue
-                sizes = rank_sizes(graph, shapes, target, dict(chosen.sizes))
-            kernels_s, parameters = sizes[0]
-            bound_s = time_bound_of(verified.candidate, shapes, target).time_s  # with its library calls
-            sized.append((max(kernels_s, bound_s), position, verified, parameters))
-        for modelled_s, _, verified, parameters in sorted(sized, key=lambda row: row[:2]):
+        for modelled_s, position, parameters in _ranked_choices(verifieds, shapes, target, rejected):
+            verified = verifieds[position]
+            needs = estimated_resources(verified.candidate.sgraph, parameters, shapes, target)
+            if position in wrong or isinstance(needs, Obstacle) or not needs.fit_in(most):
+                continue
             kernel = emit_triton(verified, parameters, shapes, target)
             result = kernel if isinstance(kernel, Infeasible) else _check(kernel, arch.name, compiler, interpreter)
-            if isinstance(kernel, Infeasible) or isinstance(result, Infeasible):
-                rejected.setdefault(f"{verified.candidate.id}: {_reason(kernel, result)}")
-                continue
-            preview = GpuKernel(kernel, target.name, modelled_s, *result, tuple(rejected))
-            found.append(preview)
-            if not preview.spill_bytes:
+            if not isinstance(kernel, Infeasible) and not isinstance(result, Infeasible):
+                found.append(GpuKernel(kernel, target.name, modelled_s, *result, tuple(rejected)))
+                if not found[-1].spill_bytes:
+                    break
+                why, most = f"spills {found[-1].spill_bytes} bytes per thread", most.with_less_registers(needs)
+            else:
+                why = _reason(kernel, result)
+                if isinstance(result, Infeasible) and result.code == "tune.illegal":
+                    most = most.with_less_shared(needs)
+                else:
+                    wrong.add(position)
+            rejected.setdefault(f"{verified.candidate.id}: {why}")
+            exceeding += position not in wrong
+            if exceeding == MOST_EXCEEDING:
                 break
-            rejected.setdefault(f"{verified.candidate.id}: spills {preview.spill_bytes} bytes per thread")
     return min(found, key=lambda k: (k.spill_bytes, k.modelled_s), default=None)
+
+
+def _ranked_choices(
+    verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Target, rejected: dict[str, None]
+) -> list[tuple[float, int, Parameters]]:
+    """Modelled seconds, position of the candidate and parameters of what was evaluated, the least time first.
+
+    Where of the few choices that are sampled none is legal for any candidate, the candidates are searched for a legal
+    one until there is one; `rejected` receives why there is none.
+    """
+    ranked = rank_sizes_of_all([v.candidate.sgraph for v in verifieds], shapes, target, SAMPLES, MOST_GRAPHS)
+    if not any(ranked):
+        for position, verified in enumerate(verifieds):
+            chosen = choose_sizes(verified.candidate.sgraph, shapes, target)
+            if not isinstance(chosen, Obstacle):
+                ranked[position] = rank_sizes(verified.candidate.sgraph, shapes, target, dict(chosen.sizes))
+                break
+            rejected.setdefault(f"{verified.candidate.id}: {chosen.reason}")
+    bounds_s = [time_bound_of(v.candidate, shapes, target).time_s for v in verifieds]  # with its library calls
+    choices = [
+        (max(kernels_s, bound_s), position, parameters)
+        for position, (sizes, bound_s) in enumerate(zip(ranked, bounds_s, strict=True))
+        for kernels_s, parameters in sizes
+    ]
+    return sorted(choices, key=lambda row: row[:2])
 
 
 def _check(

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, inf, prod
 
-from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
+from prism_explore.codegen.triton.plan import SCHEDULE, Obstacle, plan_kernels
 from prism_explore.codegen.triton.time_model import BlockWork, modelled_s, works_of
+from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
 from prism_explore.ir.ops import MatMul
 from prism_explore.pipeline.stages import Parameters
 from prism_explore.targets import Target
-from prism_explore.targets.gpus import architecture_of
+from prism_explore.targets.gpus import SM_80, architecture_of
 
 MAX_VALUES = 12
 """Values evaluated per symbol."""
@@ -31,7 +32,10 @@ DESCENTS = 3
 """How many samples are improved by coordinate descent."""
 
 FIRST_SAMPLES, MOST_SAMPLES, MOST_GRAPHS = 8, 40, 16
-"""Choices that are sampled of each of many graphs, and then of the most promising ones, which are so many."""
+"""Choices that are sampled of each of many graphs, and then of the most promising ones; how many those are."""
+
+LESS = 0.75
+"""Of what was estimated for a kernel that exceeds the GPU's registers or shared memory, the most that is tried next."""
 
 NO_LEGAL_SIZES = Obstacle("tune.illegal", "no numbers make every tile whole")
 NO_ROOM = Obstacle("tune.illegal", "the tiles of a block exceed the shared memory with every schedule")
@@ -129,17 +133,70 @@ def rank_sizes(
 
 
 def rank_sizes_of_all(
-    graphs: Sequence[SGraph], shapes: Mapping[str, int], target: Target
+    graphs: Sequence[SGraph],
+    shapes: Mapping[str, int],
+    target: Target,
+    samples: int = FIRST_SAMPLES,
+    most_graphs: int = MOST_GRAPHS,
 ) -> list[list[tuple[float, Parameters]]]:
     """As `rank_sizes`, for many graphs of which only the most promising ones are examined closely.
+
+    Args:
+        graphs: with closed maps.
+        shapes: sizes for the data symbols.
+        target: a GPU.
+        samples: choices of each graph that are evaluated first.
+        most_graphs: how many of them are examined closely.
 
     Raises:
         ShapeError: the maps of a graph are open, or a data symbol has no size.
     """
-    first = [rank_sizes(g, shapes, target, {}, FIRST_SAMPLES, 0) for g in graphs]
+    first = [rank_sizes(g, shapes, target, {}, samples, 0) for g in graphs]
     order = sorted(range(len(graphs)), key=lambda n: first[n][0][0] if first[n] else inf)
-    close = {n: rank_sizes(graphs[n], shapes, target, {}, MOST_SAMPLES, 1) for n in order[:MOST_GRAPHS]}
+    close = {n: rank_sizes(graphs[n], shapes, target, {}, MOST_SAMPLES, 1) for n in order[:most_graphs]}
     return [close.get(n, found) for n, found in enumerate(first)]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the time model estimates that the kernel with most of each needs."""
+
+    registers: float
+    """Per thread."""
+    shared_bytes: float
+    """Shared memory of a block."""
+
+    def fit_in(self, most: Resources) -> bool:
+        """Whether neither exceeds `most`."""
+        return self.registers <= most.registers and self.shared_bytes <= most.shared_bytes
+
+    def with_less_registers(self, exceeding: Resources) -> Resources:
+        """These limits for what is tried after a kernel that was estimated so and spills."""
+        return replace(self, registers=LESS * exceeding.registers)
+
+    def with_less_shared(self, exceeding: Resources) -> Resources:
+        """These limits for what is tried after a kernel that was estimated so and needs too much shared memory."""
+        return replace(self, shared_bytes=LESS * exceeding.shared_bytes)
+
+
+def estimated_resources(
+    graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], target: Target
+) -> Resources | Obstacle:
+    """The resources of an sGraph's kernels at these sizes and with this schedule.
+
+    Raises:
+        ShapeError: the maps are open, or a symbol has no size.
+    """
+    sizes = {**shapes, **parameters.numbers}
+    plans = plan_kernels(graph, sizes, parameters, target)
+    if isinstance(plans, Obstacle):
+        return plans
+    lanes = (architecture_of(target.name) or SM_80).triton[2]
+    works, schedule = works_of(graph, plans, sizes), {**SCHEDULE, **dict(parameters.schedule)}
+    return Resources(
+        max((work.registers(schedule, lanes) for work in works), default=0.0),
+        max((work.shared_bytes(schedule) for work in works), default=0),
+    )
 
 
 def _evaluate(
@@ -147,7 +204,13 @@ def _evaluate(
 ) -> tuple[tuple[int, ...], dict[tuple[int, ...], _Predicted | Obstacle]]:
     """The best values of the graph's parameters, and what was found for all that were evaluated."""
     symbols, offered = graph.parameters, schedule_choices(graph, target)
-    domains = [(fixed[s],) if s in fixed else tuple(_candidate_sizes(graph, s, shapes)) for s in symbols]
+    divided = {s: tuple(_divided_by(graph, s)) for s in symbols}
+
+    def domain(symbol: str, others: Mapping[str, int]) -> tuple[int, ...]:
+        return (fixed[symbol],) if symbol in fixed else _candidate_sizes(divided[symbol], {**ones, **others})
+
+    ones = {**dict.fromkeys(symbols, 1), **shapes}
+    domains = [domain(s, {}) for s in symbols]
     predicted: dict[tuple[int, ...], _Predicted | Obstacle] = {}
 
     def time_s(values: tuple[int, ...]) -> float:
@@ -160,7 +223,7 @@ def _evaluate(
         choices = list(product(*domains))
     else:
         rng = random.Random(0)
-        choices = [tuple(map(rng.choice, domains)) for _ in range(most)]
+        choices = [_sample(symbols, domain, rng) for _ in range(most)]
         choices = [_coordinate_descent(start, domains, time_s) for start in sorted(choices, key=time_s)[:descents]]
     for values in choices:
         time_s(values)
@@ -219,15 +282,32 @@ def _coordinate_descent(
             return best
 
 
-def _candidate_sizes(graph: SGraph, symbol: str, shapes: Mapping[str, int]) -> Iterator[int]:
-    """Common divisors of the sizes that the symbol divides, powers of two first, at most `MAX_VALUES`."""
-    ones = {**dict.fromkeys(graph.parameters, 1), **shapes}
-    divided = [
-        int(d.rational(ones))
-        for d in graph.conditions()
-        if symbol in d.symbols and d.is_monomial and dict(d.terms[0][0]).get(symbol, 0) < 0
-    ]
-    common = gcd(*divided) if divided else 1
+def _sample(
+    symbols: Sequence[str], domain: Callable[[str, Mapping[str, int]], Sequence[int]], rng: random.Random
+) -> tuple[int, ...]:
+    """Random values, drawn in random order, each from those that are whole with the values before it."""
+    drawn: dict[str, int] = {}
+    for symbol in rng.sample(symbols, len(symbols)):
+        drawn[symbol] = rng.choice(domain(symbol, drawn))
+    return tuple(drawn[symbol] for symbol in symbols)
+
+
+def _divided_by(graph: SGraph, symbol: str) -> Iterator[Dim]:
+    """The sizes that the symbol divides."""
+    for d in graph.conditions():
+        if symbol in d.symbols and d.is_monomial and dict(d.terms[0][0]).get(symbol, 0) < 0:
+            yield d
+
+
+def _candidate_sizes(divided: Sequence[Dim], others: Mapping[str, int]) -> tuple[int, ...]:
+    """Common divisors of what a symbol divides, at most `MAX_VALUES`: powers of two before others; in their order.
+
+    Args:
+        divided: the sizes.
+        others: values of all symbols, 1 for this one.
+    """
+    sizes = [d.rational(others) for d in divided]
+    common = gcd(*map(int, sizes)) if sizes and all(n.denominator == 1 for n in sizes) else 1
     divisors = [n for n in range(1, min(common, 4096) + 1) if common % n == 0]
     preferred = sorted(divisors, key=lambda n: (n & (n - 1) != 0, n))
-    yield from sorted(preferred[:MAX_VALUES])
+    return tuple(sorted(preferred[:MAX_VALUES]))

@@ -148,7 +148,7 @@ class GlobalMemory:
         dtype = plan.operands[operand].dtype
         if dtype in ("f32", "f64"):
             return TileValue(self.tiles.assign(section, wanted, text), shape, zero)
-        read_by_dot = [r in plan.dots and plan.types[r].dtype == dtype for r in consumers(plan.block.nodes)[j]]
+        read_by_dot = [r in plan.dots and plan.types[r].dtype == dtype for r in plan.readers[j]]
         if not any(read_by_dot):
             return TileValue(self.tiles.assign(section, wanted, f"{text}.to(tl.float32)"), shape, zero)
         loaded = self.tiles.assign(section, wanted, text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -94,7 +95,7 @@ class TileAxis:
         return self.padded != self.extent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BlockPlan:
     """One custom kernel at given sizes."""
 
@@ -154,10 +155,15 @@ class BlockPlan:
             case _:
                 return None
 
-    @property
+    @cached_property
+    def readers(self) -> tuple[tuple[int, ...], ...]:
+        """For each block tensor, the positions of the nodes that read it."""
+        return consumers(self.block.nodes)
+
+    @cached_property
     def unemitted(self) -> frozenset[int]:
         """Block tensors that need no code: all their readers load from memory themselves."""
-        nodes, readers = self.block.nodes, consumers(self.block.nodes)
+        nodes, readers = self.block.nodes, self.readers
         found: set[int] = set()
 
         def loads_itself(r: int, j: int) -> bool:
@@ -209,7 +215,7 @@ class BlockPlan:
 
     def is_staged(self, j: int) -> bool:
         """Whether only `tl.dot` reads the loaded tile %j, so that it goes through shared memory, not registers."""
-        readers = consumers(self.block.nodes)[j]
+        readers = self.readers[j]
         return isinstance(self.block.nodes[j].op, Load) and bool(readers) and set(readers) <= self.dots
 
     @property

@@ -150,6 +150,10 @@ class BlockWork:
         of_operands = max((self._operand_registers(j, schedule) for j in self.plan.dots), default=0.0)
         return BASE_REGISTERS + held / (lanes * warps) + of_operands / lanes
 
+    def shared_bytes(self, schedule: Mapping[str, int]) -> int:
+        """Shared memory of a block: the tiles that it loads ahead, once per stage of its loop."""
+        return self.staged_bytes * (schedule["num_stages"] if self.plan.iterations > 1 else 1)
+
     def _operand_registers(self, j: int, schedule: Mapping[str, int]) -> float:
         """Of one warp, for the operands of the product %j."""
         plan, dtype = self.plan, self.plan.types[j].dtype
@@ -186,7 +190,7 @@ def kernel_s(work: BlockWork, schedule: Mapping[str, int], target: Target) -> fl
     """
     schedule = {**SCHEDULE, **schedule}
     plan, warps, stages = work.plan, schedule["num_warps"], schedule["num_stages"]
-    shared = work.staged_bytes * (stages if plan.iterations > 1 else 1)
+    shared = work.shared_bytes(schedule)
     if shared > target.shared_memory_bytes:
         return inf
     architecture = architecture_of(target.name) or SM_80

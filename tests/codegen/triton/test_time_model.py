@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,16 @@ import pytest
 from prism_explore.codegen.triton import heuristics
 from prism_explore.codegen.triton.heuristics import (
     CHOICES,
+    Resources,
     choose_sizes,
+    estimated_resources,
     ordered_choices,
     rank_sizes,
     rank_sizes_of_all,
 )
 from prism_explore.codegen.triton.plan import plan_kernels
 from prism_explore.codegen.triton.time_model import BlockWork, kernel_s, modelled_s, works_of
-from prism_explore.ir.text import parse
+from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Parameters
 from prism_explore.targets import GPUS
 from tests.codegen.triton import graphs
@@ -108,13 +112,40 @@ def test_many_graphs_are_ranked_as_one_is_and_the_best_sizes_are_the_first():
     assert rank_sizes(graph, {"b": 16}, H100, {})[0][1] == chosen
 
 
-def test_of_many_graphs_few_sizes_are_looked_at_until_they_are_promising(monkeypatch):
-    monkeypatch.setattr(heuristics, "MOST_GRAPHS", 1)
+def test_of_many_graphs_few_sizes_are_looked_at_until_they_are_promising():
     graph = graphs.rmsnorm_linear(d=1024, n=1024)
-    close, first = rank_sizes_of_all([graph, graph], {"b": 16}, H100)
+    close, first = rank_sizes_of_all([graph, graph], {"b": 16}, H100, most_graphs=1)
 
     assert len(first) <= heuristics.FIRST_SAMPLES < len(close)
     assert first[0][0] >= close[0][0]
+
+
+def test_sampled_sizes_are_whole_together():
+    graph = graphs.rmsnorm_linear(d=96, n=1024)
+    doubled = parse(show(graph).replace("loop[i=f]", "loop[i=f*h]"))
+    ranked = rank_sizes(doubled, {"b": 16}, H100, {}, most=30, descents=0)
+    every = rank_sizes(doubled, {"b": 16}, H100, {}, most=10_000, descents=0)
+
+    assert {"f", "h"} <= {*doubled.parameters}
+    assert len(every) > 30  # more choices than samples
+    assert {parameters for _, parameters in ranked} <= {parameters for _, parameters in every}
+    assert len(ranked) > 10  # where each size is drawn alone, f * h rarely divides 96
+
+
+def test_after_a_kernel_that_exceeds_a_resource_less_of_it_is_tried():
+    parameters = Parameters((("gx", 16), ("f", 2)), (("num_warps", 8), ("num_stages", 2)))
+    needs = estimated_resources(graphs.rmsnorm_linear(d=1024, n=1024), parameters, {"b": 16}, H100)
+    (work,) = works({"b": 16, "gx": 16, "f": 2})
+    assert isinstance(needs, Resources)
+    most = Resources(inf, inf)
+
+    assert needs.shared_bytes == 2 * work.staged_bytes
+    assert needs.registers == work.registers({"num_warps": 8, "num_stages": 2, "tf32_products": 0}, 32)
+    assert needs.fit_in(most)
+    assert not needs.fit_in(most.with_less_registers(needs))
+    assert not needs.fit_in(most.with_less_shared(needs))
+    assert replace(needs, registers=needs.registers / 2).fit_in(most.with_less_registers(needs))
+    assert replace(needs, shared_bytes=needs.shared_bytes / 2).fit_in(most.with_less_shared(needs))
 
 
 def test_the_first_value_of_each_schedule_choice_is_the_one_that_is_modelled_fastest():
