@@ -31,7 +31,7 @@ from prism_explore.session.trace_cache import TraceCache
 from prism_explore.support.gc_pause import gc_paused
 from prism_explore.targets import Target
 from prism_explore.tune import Budget
-from prism_explore.tune.budget import BUDGETS, BudgetName
+from prism_explore.tune.budget import BudgetName
 from prism_explore.tune.runner.machine_lock import open_machine_lock
 
 Dominated: TypeAlias = Literal["later", "left out"]
@@ -115,7 +115,7 @@ def new_task(
     bounds.check(shapes, f"at={sizes}")
     return Task(
         program=program,
-        space=space or (quick_space if limits == BUDGETS["quick"] else default_space)(program),
+        space=space or (quick_space if limits.is_quick else default_space)(program),
         target=machine,
         shapes=shapes,
         seed=seed,

@@ -78,8 +78,9 @@ class Session(Record):
         at: values of the program's symbols, at which kernels are tuned; 8 by default.
         seed: the same seed and the same steering give the same events.
         budget: of tuning: "quick" (the default: it ends soon after trials stop gaining), "thorough", or a Budget.
-        space: the search space; `default_space(program)` by default. With the budget "quick" the default has smaller
-            budgets: 2,000 partial graphs and 40 families. The claim says where one was spent.
+        space: the search space; `default_space(program)` by default. With the budget "quick", and with a Budget whose
+            limits are not above those of "quick", the default has smaller budgets: 2,000 partial graphs and 40
+            families. The claim says where one was spent.
         name: what to call the program.
         baselines: names of the implementations that the kernel is compared with, from `baseline_table.BASELINES`.
             `best` runs torch eager, torch.compile or `library` if that was faster.

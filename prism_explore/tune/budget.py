@@ -89,6 +89,12 @@ class Budget:
         """Seconds after which an undecided race ends."""
         return min(RACE_S, self.seconds / max(1, self.trials) / 2)
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether no limit exceeds that of the budget "quick"."""
+        quick = BUDGETS["quick"]
+        return self.trials <= quick.trials and self.seconds <= quick.seconds and self.patience <= quick.patience
+
 
 BudgetName: TypeAlias = Literal["quick", "thorough"]
 BUDGETS: Mapping[BudgetName, Budget] = {

@@ -97,13 +97,14 @@ def test_a_budget_of_families_ends_the_search_for_single_and_for_split_kernels_a
     assert FAMILY_BUDGET in short.journal.events[0].space and FAMILY_BUDGET not in full.journal.events[0].space
 
 
-def test_a_quick_search_has_smaller_budgets_unless_a_space_or_another_budget_is_given():
+def test_a_quick_search_has_smaller_budgets_unless_a_space_or_a_longer_budget_is_given():
     def space(**options):
         return px.Session(PROGRAM, target="h100", **options).task.space
 
     full = default_space(PROGRAM)
     assert quick_space(PROGRAM) == space() == space(budget="quick") == replace(full, nodes=2_000, families=40)
-    assert full == space(budget="thorough") == space(budget=px.Budget(trials=3)) == space(space=full)
+    assert quick_space(PROGRAM) == space(budget=px.Budget(trials=3))
+    assert full == space(budget="thorough") == space(budget=px.Budget(patience=20)) == space(space=full)
 
 
 def test_a_quick_search_that_stopped_says_how_near_the_limit_it_came():
