@@ -3,8 +3,9 @@
 """One proved kernel for all sizes of its symbols: code for further sizes is made while it is used.
 
 A proof holds for every value of a symbol; generated code is for one value. So sizes are gathered in buckets. Along a
-symbol that can be padded (`ir/analysis/padding.py`) there are four buckets per factor of two, and the kernel of a
-bucket computes all sizes up to it. Along other symbols each size is a bucket. Parameters of a bucket are those of the
+symbol that can be padded (`ir/analysis/padding.py`), be it with a mask of its own (`runtime/kept_positions.py`), there
+are four buckets per factor of two, and the kernel of a bucket computes all sizes up to it. Along other symbols each
+size is a bucket. Parameters of a bucket are those of the
 tuned kernel where they are legal, or those that the cost model ranks first.
 
 The caller decides where kernels are made (`runtime/kernel_build.py`): in the call that needs them, or beside it, and
@@ -32,6 +33,7 @@ from prism_explore.frontend import bind_inputs, with_structure
 from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.ir.analysis.padding import Fill, padding_of
 from prism_explore.runtime.call_race import CallRace
+from prism_explore.runtime.kept_positions import with_masks
 from prism_explore.runtime.kernel_build import Build, Built, build_here
 from prism_explore.runtime.masked_rows import call_torch
 from prism_explore.runtime.padded import Forms, PaddedKernel
@@ -171,7 +173,10 @@ class KernelForSizes:
         self.tuned, self._target, self._build, self._clock, self._seed = tuned, target, build, clock, seed
         program = tuned.program
         self._home = dict(tuned.kernel.shapes)
-        found = {symbol: padding_of(program.graph, symbol) for symbol in self._home}
+        plain = [symbol for symbol in self._home if isinstance(padding_of(program.graph, symbol), str)]
+        self._kernel, self._masked = with_masks(tuned.kernel, plain, seed)
+        padded = self._kernel.verified.candidate.family.program
+        found = {symbol: padding_of(padded.graph, symbol) for symbol in self._home}
         self.exact = {symbol: why for symbol, why in found.items() if isinstance(why, str)}
         """Symbols along which nothing is padded, and why."""
         paddings = [fills for fills in found.values() if not isinstance(fills, str)]
@@ -234,14 +239,14 @@ class KernelForSizes:
         tuned = self.tuned
         if tuned.reference is None:
             return _Ways(largest, (), "there is no torch code to compare with")
-        if dict(largest) == self._home:
+        if dict(largest) == self._home and not self._masked:
             built = Built((tuned.compiled,), "")
         else:
             try:
-                built = self._build(tuned.kernel, largest, self._target, self._seed)
+                built = self._build(self._kernel, largest, self._target, self._seed)
             except Exception as failure:  # on another thread nobody would see it
                 built = Built((), f"{type(failure).__name__}: {(str(failure).splitlines() or [''])[0]}")
-        padded = [PaddedKernel(kernel, tuned.program, self._fills, largest) for kernel in built.kernels]
+        padded = [PaddedKernel(k, tuned.program, self._fills, largest, self._masked) for k in built.kernels]
         return _Ways(largest, padded, built.why)
 
 

@@ -25,6 +25,7 @@ class PaddedKernel:
         program: TensorProgram,
         fills: Mapping[str, Mapping[int, Fill]],
         largest: Mapping[str, int],
+        masked: Sequence[str] = (),
     ) -> None:
         """Nothing is padded yet.
 
@@ -33,8 +34,10 @@ class PaddedKernel:
             program: that it computes.
             fills: by input and dim, what an argument holds at the added positions; see `ir/analysis/padding.py`.
             largest: the values of all symbols.
+            masked: the sizes of the kernel's masks, its last inputs, which are not the program's; they keep the
+                positions of the call (`runtime/kept_positions.py`).
         """
-        self._kernel = kernel
+        self._kernel, self._masked, self._largest = kernel, tuple(masked), largest
         types = [i.type for i in program.inputs]
         self._fills = tuple(dict(sorted(fills[i.name].items())) for i in program.inputs)
         self._forms = tuple((t.shape_at(largest), t.strides_at(largest)) for t in types)
@@ -57,21 +60,26 @@ class PaddedKernel:
         for x, fills, (shape, _) in zip(inputs, self._fills, self._forms, strict=True):
             if x.shape[-1:] != shape[-1:] and fills.get(x.dim() - 1) == "masked" and _has_masked_row(x):
                 raise ShapeError("a mask keeps nothing of a row, whose result is another one with added keys")
-        found = self._kernel(*self._padded(inputs))
+        found = self._kernel(*self._padded(inputs), *self._masks(sizes))
         results = found if isinstance(found, tuple) else (found,)
         cut = tuple(_cut(r, t, sizes) for r, t in zip(results, self._outputs, strict=True))
         return cut if isinstance(found, tuple) else cut[0]
 
     def check(self, *inputs: Any) -> None:
         """Raise ShapeError where a call with these inputs would, without computing."""
-        self._expected.sizes(inputs)
-        self._kernel.check(*self._padded(inputs))
+        sizes = self._expected.sizes(inputs)
+        self._kernel.check(*self._padded(inputs), *self._masks(sizes))
 
     def _padded(self, inputs: Sequence[Any]) -> list[Any]:
         return [
             x if not fills or (x.shape, x.stride()) == (shape, strides) else _padded(x, fills, shape, strides)
             for x, fills, (shape, strides) in zip(inputs, self._fills, self._forms, strict=True)
         ]
+
+    def _masks(self, sizes: Mapping[str, int]) -> list[Any]:
+        import torch
+
+        return [torch.arange(self._largest[symbol]) < sizes[symbol] for symbol in self._masked]
 
 
 LEAST_KEPT = MASKED * 1e-6

@@ -176,6 +176,23 @@ def test_an_attention_with_a_bias_is_padded_along_its_keys_but_for_rows_without_
         calls.kernel(q, k, v, bias)
 
 
+def test_an_attention_without_a_mask_is_padded_along_its_keys_with_a_mask_of_its_own():
+    def code(q, k, v):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    keys = px.T(2, "n", HEAD)
+    kernel = searched(code, {"m": 4, "n": 8}, q=px.T(2, "m", HEAD), k=keys, v=keys)
+    calls = Calls(kernel, torch_s=1.0, code=code)
+    for seed, (m, n) in enumerate(((4, 8), (4, 7), (4, 9), (4, 10), (5, 9), (1, 1), (3, 19))):
+        draw = torch.Generator().manual_seed(seed)
+        args = (torch.randn(2, m, HEAD, generator=draw), *(10 * torch.randn(2, 2, n, HEAD, generator=draw)))
+        agree(code, calls.decided(*args), args)
+
+    assert {} == calls.kernel.exact
+    assert all(b.kernel is not None for b in calls.kernel.buckets)
+    assert [(4, 7), (4, 10), (5, 10), (1, 1), (3, 20)] == [tuple(b.sizes.values()) for b in calls.kernel.buckets]
+
+
 def test_a_row_of_which_a_mask_keeps_nothing_runs_torch_at_every_size(heads):
     calls = Calls(heads, torch_s=1.0, code=attention)
     q, k, v, keep = of_heads(1, 9)
