@@ -77,8 +77,7 @@ class PaddedKernel:
         ]
 
     def _masks(self, sizes: Mapping[str, int]) -> list[Any]:
-        import torch
-
+        torch = sys.modules["torch"]  # whose tensors a call has
         return [torch.arange(self._largest[symbol]) < sizes[symbol] for symbol in self._masked]
 
 
