@@ -6,6 +6,8 @@
   the whole.
 * `torch.vmap` over elementwise operators is the operators themselves, on tensors with one dim more. Associative scans
   have them.
+* An elementwise operator that writes its result into its operand makes a new tensor instead, where the graph made the
+  operand and reads neither it nor a view of it afterwards. Masks of `nn.Transformer` and sums of layers are so written.
 * An elementwise operator that nothing reads is left out. The last step of a scan has some.
 * `x.type_as(y)` is a cast to the dtype of y, and `x.expand_as(y)` an expansion to its sizes, where these are numbers: a
   region with one of them does not read y.
@@ -13,10 +15,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from prism_explore.entry.torch_nodes import called_name, has_side_effect, is_float, value_of
+from prism_explore.entry.torch_nodes import CALLS, called_name, has_side_effect, is_float, value_of
 from prism_explore.ir.elementwise import UNARY
 
 ENTER_VMAP, LEAVE_VMAP = "_vmap_increment_nesting", "_vmap_decrement_nesting"
@@ -33,6 +36,14 @@ _LIKE: Mapping[str, tuple[str, Callable[[Any], tuple[Any, ...]]]] = {
     "reshape_as": ("reshape", lambda like: tuple(like.shape)),
 }
 """Methods that read only the form of their argument: the method that takes this form, and its arguments."""
+_IN_PLACE: Mapping[Any, Any] = {
+    operator.iadd: operator.add,
+    operator.isub: operator.sub,
+    operator.imul: operator.mul,
+    operator.itruediv: operator.truediv,
+}
+"""Python's operators that write in place, with those that do not."""
+_IN_PLACE_METHODS = frozenset(f"{name}_" for name in (_ELEMENTWISE | {"clamp", "masked_fill"}))
 _UNREAD = _ELEMENTWISE | {"cat", "stack", "slice", "flatten", "movedim"}
 """Functions that are left out where nothing reads their result; others may draw random numbers or raise."""
 
@@ -48,6 +59,7 @@ def simplify(graph: Any) -> None:
             _drop_empty_operands(node)
         elif node.op == "call_method" and node.target in _LIKE and len(node.args) == 2:
             _name_form(node)
+    _write_anew(graph)
     entered: list[int] = []
     nodes = list(graph.nodes)
     for n, node in enumerate(nodes):
@@ -79,6 +91,50 @@ def _name_form(node: Any) -> None:
     form = form_of(like)
     if x.device == like.device and not any(hasattr(n, "node") for n in form):
         node.target, node.args = method, (node.args[0], *form)
+
+
+def _write_anew(graph: Any) -> None:
+    """Let elementwise operators that write in place make new tensors, where nothing else can see the write."""
+    from torch.fx.node import map_arg
+
+    nodes = list(graph.nodes)
+    written = {n: made for n, node in enumerate(nodes) if (made := _out_of_place(node)) is not None}
+    if not written:
+        return
+    at = {node: n for n, node in enumerate(nodes)}
+    memory: dict[int, list[Any]] = {}
+    stored = {node: _storages(value_of(node)) for node in nodes}
+    for node, storages in stored.items():
+        for storage in storages:
+            memory.setdefault(storage, []).append(node)
+    for n, target in written.items():
+        node = nodes[n]
+        aliases = [a for s in stored[node.args[0]] for a in memory[s] if at[a] < n]
+        if any(a.op not in CALLS or any(at[user] > n for user in a.users) for a in aliases):
+            continue
+        before = value_of(node.args[0])
+        given, named = cast("tuple[Any, Any]", map_arg((node.args, node.kwargs), value_of))
+        with before.fake_mode:
+            call = target if callable(target) else getattr(type(before), target)
+            made: Any = call(*given, **named)
+        if (made.dtype, made.shape, made.stride()) == (before.dtype, before.shape, before.stride()):
+            node.target, node.meta["example_value"] = target, made
+
+
+def _out_of_place(node: Any) -> Any:
+    """What computes the same as a call, in a new tensor; None where it does not write in place, or is not known."""
+    if not node.args or not hasattr(node.args[0], "op") or not hasattr(value_of(node.args[0]), "fake_mode"):
+        return None
+    if node.op == "call_method":
+        return node.target.removesuffix("_") if node.target in _IN_PLACE_METHODS else None
+    return _IN_PLACE.get(node.target) if node.op == "call_function" else None
+
+
+def _storages(value: Any) -> set[int]:
+    """The memory of a tensor, or of the tensors of a tuple."""
+    if isinstance(value, tuple | list):
+        return {s for v in value for s in _storages(v)}
+    return {value.untyped_storage()._cdata} if hasattr(value, "untyped_storage") else set()
 
 
 def _can_be_unwrapped(body: Sequence[Any]) -> bool:

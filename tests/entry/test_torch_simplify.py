@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from prism_explore.entry.torch_nodes import called_name, is_float, sizes_of
+from prism_explore.entry.torch_nodes import called_name, has_side_effect, is_float, sizes_of
 from prism_explore.entry.torch_partition import partition
 from prism_explore.entry.torch_simplify import ENTER_VMAP, simplify
 from prism_explore.targets import target
@@ -22,7 +22,8 @@ def simplified(function, *inputs):
         return module.forward
 
     torch.compiler.reset()
-    torch.testing.assert_close(function(*inputs), torch.compile(function, backend=backend, dynamic=False)(*inputs))
+    compiled = torch.compile(function, backend=backend, dynamic=False)(*(x.clone() for x in inputs))
+    torch.testing.assert_close(function(*(x.clone() for x in inputs)), compiled)
     return found[0].graph
 
 
@@ -101,3 +102,66 @@ def test_what_is_written_to_an_argument_stays():
         return x + 1.0
 
     assert "mul" in names(simplified(function, X, torch.empty_like(X)))
+
+
+def add_into(x, y):
+    x += y
+    return x
+
+
+def zeros_where(mask):
+    return torch.zeros_like(mask, dtype=torch.float32).masked_fill_(mask, -1.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: add_into(x.exp(), y) * 2.0,
+        lambda x, y: zeros_where(x > y) + x,
+        lambda x, y: x.exp().mul_(y).clamp_(min=0.5).sin() + y,
+        lambda x, y: add_into(*[x.exp()] * 2).sin(),
+    ],
+)
+def test_a_write_into_memory_that_is_read_no_more_makes_a_new_tensor(function):
+    graph = simplified(lambda x, y: function(x, y), X, Y)
+    assert not [n for n in graph.nodes if has_side_effect(n)]
+
+
+def written_argument(x, y):
+    return add_into(x, y) + 1.0
+
+
+def written_before_read(x, y):
+    made = x.exp()
+    add_into(made, y)
+    return made.sin()
+
+
+def written_view(x, y):
+    made = x.exp()
+    add_into(made[0], y[0])
+    return made.sin()
+
+
+def read_through_a_part(x, y):
+    made = x.exp()
+    left, right = made.split(3, 1)
+    left.mul_(y[:, :3])
+    return made.sin() + right.sum()
+
+
+def written_into_another_layout(x, y):
+    return x.exp()[:, ::2].add_(y[:, ::2]).sin()
+
+
+def cast_into(x, y):
+    return x.exp().add_(y.double()).sin()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [written_argument, written_before_read, written_view, read_through_a_part, written_into_another_layout, cast_into],
+)
+def test_a_write_that_something_else_sees_stays(function):
+    graph = simplified(lambda x, y: function(x, y), X, Y)
+    assert [n for n in graph.nodes if has_side_effect(n)]
