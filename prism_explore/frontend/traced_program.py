@@ -143,6 +143,23 @@ class Traced:
         return Signature(self.program.name, self.arguments, self.bindings, self.form, self.call, self.constants)
 
     @property
+    def transposed_inputs(self) -> dict[str, tuple[str, tuple[int, ...]]]:
+        """Inputs of the program that are a tensor of an earlier input with its dims in another order.
+
+        Per name the earlier input, and for each dim the dim of it. A tensor that the code reads in two orders is two
+        inputs of the program.
+        """
+        first: dict[str, Binding] = {}
+        found: dict[str, tuple[str, tuple[int, ...]]] = {}
+        for binding in self.bindings:
+            earlier = first.setdefault(binding.source, binding)
+            if earlier is not binding:
+                rank = len(binding.permute or earlier.permute)
+                of_tensor = earlier.permute or tuple(range(rank))
+                found[binding.name] = earlier.name, tuple(map(of_tensor.index, binding.permute or range(rank)))
+        return found
+
+    @property
     def module(self) -> Any:
         """The user's function or module itself."""
         return self.reference if self.call is None else getattr(self.reference, SUBMODULE, self.reference)

@@ -87,6 +87,7 @@ class BaselineWorker:
             stop=lambda: stop() or self._is_closed or (self._may_be_late and time.monotonic() > self._deadline_s),
             imports=slow_imports(codes),
             fill=not self.compiles,  # it takes cores from a compiler
+            transposed={k: v for c in codes.values() if isinstance(c, Traced) for k, v in c.transposed_inputs.items()},
         )
 
     @property

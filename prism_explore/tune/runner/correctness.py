@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import ceil, inf
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from prism_explore.ir.interpreter.reference import Array, evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import numpy_dtype
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run
-from prism_explore.tune.runner.inputs import ALIGNMENT, InputRing, laid_out, random_inputs
+from prism_explore.tune.runner.inputs import ALIGNMENT, InputRing, Transposed, laid_out, random_inputs
 
 TOLERANCE = {
     **{"f64": 1e-12, "f32": 1e-5, "f16": 2.0**-10, "bf16": 2.0**-7, "bool": 0.0},
@@ -61,6 +62,7 @@ def reference_cases(
     ring: InputRing | None = None,
     *,
     is_guarded: bool = False,
+    transposed: Transposed = MappingProxyType({}),
 ) -> tuple[ReferenceCase, ...]:
     """Random inputs, rows of very different magnitude, and rows of zeros.
 
@@ -75,8 +77,10 @@ def reference_cases(
             memory for the first time takes most of the time here.
         is_guarded: whether pages without access follow the inputs of one case, and precede those of another, so that a
             kernel that reads beyond them ends its process. So does one that writes there, or into these inputs.
+        transposed: inputs that have the values of others; those of the ring have.
     """
-    plain = laid_out(program, random_inputs(program, shapes, seed), shapes) if ring is None else ring.drawn
+    drawn = random_inputs(program, shapes, seed, None, transposed) if ring is None else ring.drawn
+    plain = laid_out(program, drawn, shapes) if ring is None else drawn
     wide = _float64_arrays(plain, np.zeros(0, np.uint8) if ring is None else ring.unfilled)
 
     def scale_rows(out: Array, array: Array) -> None:
@@ -84,8 +88,8 @@ def reference_cases(
 
     start, end = ("start", "end") if is_guarded else (None, None)
     with ThreadPoolExecutor(1) as other:  # writes new memory for the next cases while this thread computes one
-        scaled = other.submit(laid_out, program, plain, shapes, scale_rows, end)
-        zeroed = other.submit(laid_out, program, plain, shapes, _zero_rows, start)
+        scaled = other.submit(laid_out, program, plain, shapes, scale_rows, end, transposed)
+        zeroed = other.submit(laid_out, program, plain, shapes, _zero_rows, start, transposed)
         return (
             _case(RANDOM, program, plain, wide),
             _case("rows of very different magnitude", program, scaled.result(), wide),

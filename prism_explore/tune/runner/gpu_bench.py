@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from prism_explore.codegen.triton.heuristics import ordered_choices, rank_sizes_of_all
@@ -29,6 +30,7 @@ from prism_explore.targets import GPUS, Target
 from prism_explore.targets.devices import amd_name, row_of
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import ReferenceCase
+from prism_explore.tune.runner.inputs import Transposed
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
 from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
 from prism_explore.tune.space.parameters import Choices, Sizes
@@ -105,6 +107,7 @@ class DeviceBench(LocalBench):
         device: str = "cuda",
         time_call: TimeCall | None = None,
         lock: MachineLock | None = None,
+        transposed: Transposed = MappingProxyType({}),
     ) -> None:
         """Compute inputs and reference results; tests pass another device and `time_call` to run without a GPU.
 
@@ -117,8 +120,9 @@ class DeviceBench(LocalBench):
             device: torch's name of it.
             time_call: times a call.
             lock: held exclusively while kernels are timed, and shared while they are checked.
+            transposed: inputs that have the values of others.
         """
-        super().__init__(program, shapes, target, load, seed=seed, most_bytes=1)
+        super().__init__(program, shapes, target, load, seed=seed, most_bytes=1, transposed=transposed)
         self._lock = lock or MachineLock(None)
         if self.roundings > 1:  # `tl.dot` takes 16-bit operands, also those that the kernel has computed
             self.kernel_roundings = 1 + sum(isinstance(n.op, MatMul) for n in program.graph.nodes)

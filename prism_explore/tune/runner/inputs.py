@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +39,10 @@ GAP_BYTES = 64
 
 Guard: TypeAlias = Literal["start", "end"]
 
+Transposed: TypeAlias = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Inputs with the values of an earlier one, its dims in another order: its name, and for each dim the dim of it. They
+have memory of their own."""
+
 
 class InputRing:
     """Copies of a program's inputs, read in turn; enough copies that none is still in a cache when its turn comes.
@@ -56,6 +61,7 @@ class InputRing:
         most_bytes: int = RING_BYTES,
         *,
         is_filled_soon: bool = False,
+        transposed: Transposed = MappingProxyType({}),
     ) -> None:
         """Allocate the ring, and draw the inputs; see `random_inputs`.
 
@@ -67,6 +73,7 @@ class InputRing:
             most_bytes: their largest size.
             is_filled_soon: whether the memory of all copies is written for the first time from now on, in the
                 background.
+            transposed: inputs that are not drawn.
 
         Raises:
             ShapeError: a symbol has no value in `shapes`.
@@ -82,7 +89,8 @@ class InputRing:
         self._memory[:GAP_BYTES] = CANARY
         self._touching = _first_written(self._memory[GAP_BYTES + self._slot_bytes :]) if is_filled_soon else None
         names = [i.name for i in program.inputs]
-        self.drawn = random_inputs(program, shapes, seed, dict(zip(names, self._slot(0), strict=True)))
+        own = dict(zip(names, self._slot(0), strict=True))
+        self.drawn = random_inputs(program, shapes, seed, own, transposed)
         """The first copy, by the names of the inputs."""
         self._set_canaries(0)
         self._inputs: list[tuple[Any, ...]] = []
@@ -226,6 +234,7 @@ def laid_out(
     shapes: Mapping[str, int],
     write: Callable[[Array, Array], None] = np.copyto,
     guard: Guard | None = None,
+    transposed: Transposed = MappingProxyType({}),
 ) -> dict[str, Array]:
     """The inputs in the memory layout of their types; elements that share memory get one value.
 
@@ -236,13 +245,17 @@ def laid_out(
         write: writes an input, or a change of it, into new memory: its first argument.
         guard: the end of each input that is next to a page without access; who writes such an input afterwards ends
             the process. Aligned memory if None.
+        transposed: inputs that have the values of others.
     """
     found: dict[str, Array] = {}
     for i in program.inputs:
         layout = _Layout.of(i.type, shapes)
         guarded = None if guard is None else Guarded.new(layout.span_bytes, at_end=guard == "end")
         found[i.name] = layout.view(_zeros(layout.span_bytes) if guarded is None else guarded.memory)
-        write(found[i.name], inputs[i.name])
+        if i.name in transposed:
+            np.copyto(found[i.name], _transposed(found, transposed[i.name]))
+        else:
+            write(found[i.name], inputs[i.name])
         if guarded is not None:
             guarded.forbid_writing()
     return found
@@ -267,6 +280,7 @@ def random_inputs(
     shapes: Mapping[str, int],
     seed: int | np.random.Generator,
     into: Mapping[str, Array] | None = None,
+    transposed: Transposed = MappingProxyType({}),
 ) -> dict[str, Array]:
     """Normally distributed random values for every input; random whole numbers for one of bool, i8 or u8.
 
@@ -275,6 +289,7 @@ def random_inputs(
         shapes: values of its symbols.
         seed: a seed, or a generator that continues.
         into: where to write them, an array per input; new memory if None.
+        transposed: inputs that have the values of others.
 
     Raises:
         ShapeError: a symbol has no value in `shapes`.
@@ -285,7 +300,9 @@ def random_inputs(
         shape = i.type.shape_at(shapes)
         place = None if into is None else into[i.name]
         drawn: Array
-        if i.type.dtype in WHOLE_NUMBERS:
+        if i.name in transposed:
+            drawn = _transposed(inputs, transposed[i.name])
+        elif i.type.dtype in WHOLE_NUMBERS:
             drawn = draw_whole_numbers(rng, shape, i.type.dtype)
         elif i.type.dtype in INTEGERS:
             limits = program.graph.index_limits.get(i.name, (ONE,))
@@ -297,6 +314,11 @@ def random_inputs(
             place[...] = drawn
         inputs[i.name] = drawn if place is None else place
     return inputs
+
+
+def _transposed(inputs: Mapping[str, Array], view: tuple[str, tuple[int, ...]]) -> Array:
+    of, axes = view
+    return inputs[of].transpose(axes)
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...], order: tuple[int, ...], place: Array | None) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from prism_explore.codegen.cpu.load import LoadedKernel
@@ -18,7 +19,7 @@ from prism_explore.targets import Target
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import RANDOM, TOLERANCE, ReferenceCase, check_results, reference_cases
 from prism_explore.tune.runner.guarded_memory import BEYOND_OWN, CanaryRun, GuardedRun, WroteOutside
-from prism_explore.tune.runner.inputs import RING_BYTES, InputRing
+from prism_explore.tune.runner.inputs import RING_BYTES, InputRing, Transposed
 from prism_explore.tune.runner.timing import InterleavedTimer
 
 BASELINE_DEVIATION = 0.25
@@ -40,6 +41,7 @@ class LocalBench:
         timer: InterleavedTimer | None = None,
         most_bytes: int = RING_BYTES,
         fill: bool = True,
+        transposed: Transposed = MappingProxyType({}),
     ) -> None:
         """Compute inputs and reference results; see `reference_cases` and `InputRing` for exceptions.
 
@@ -52,14 +54,17 @@ class LocalBench:
             timer: times rounds.
             most_bytes: largest size of the ring of inputs.
             fill: whether the ring is filled from now on, in the background, or when kernels are first timed.
+            transposed: inputs that have the values of others.
         """
         self.shapes = dict(shapes)
         """The values of the program's symbols."""
         self._load = load
         self._timer = timer or InterleavedTimer()
         self._rng = random.Random(seed)
-        self.ring = InputRing(program, shapes, seed, target.cold_bytes, most_bytes, is_filled_soon=fill)
-        self.cases = reference_cases(program, shapes, seed, self.ring, is_guarded=True)
+        self.ring = InputRing(
+            program, shapes, seed, target.cold_bytes, most_bytes, is_filled_soon=fill, transposed=transposed
+        )
+        self.cases = reference_cases(program, shapes, seed, self.ring, is_guarded=True, transposed=transposed)
         if fill:
             self.ring.start_filling()
         short = {t.dtype for t in program.graph.output_types} & {"f16", "bf16"}

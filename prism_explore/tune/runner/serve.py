@@ -128,11 +128,12 @@ def _start(request: Request) -> LocalBench:
     shapes = {str(k): int(v) for k, v in request["shapes"].items()}
     program = parse_program(request["program"])
     target, seed = target_from_plain(request["target"]), int(request["seed"])
+    transposed = {str(name): (str(of), tuple(axes)) for name, (of, axes) in request["transposed"].items()}
     if target.kind == "gpu":
         from prism_explore.tune.runner.gpu_bench import DeviceBench, device_lock
 
-        return DeviceBench(program, shapes, target, load, seed=seed, lock=device_lock())
-    return LocalBench(program, shapes, target, load, seed=seed, fill=bool(request["fill"]))
+        return DeviceBench(program, shapes, target, load, seed=seed, lock=device_lock(), transposed=transposed)
+    return LocalBench(program, shapes, target, load, seed=seed, fill=bool(request["fill"]), transposed=transposed)
 
 
 def _limit_memory(most_bytes: int) -> None:

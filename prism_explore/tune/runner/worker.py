@@ -28,6 +28,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, cast
 
 from prism_explore.codegen.cpu.compile import MachineCode
@@ -39,6 +40,7 @@ from prism_explore.targets import Target
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.fork_server import POLL_S
+from prism_explore.tune.runner.inputs import Transposed
 from prism_explore.tune.runner.wire import (
     kernel_from_plain,
     kernel_to_plain,
@@ -94,6 +96,7 @@ class Worker:
         fill: bool = True,
         nice: int = 0,
         undisturbed: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
+        transposed: Transposed = MappingProxyType({}),
     ) -> None:
         """Describe the worker; no process starts yet.
 
@@ -110,6 +113,7 @@ class Worker:
             fill: whether the copies of the inputs are made at the start, or when kernels are first timed.
             nice: added to the niceness of the process.
             undisturbed: entered while kernels are timed, such as `stopped` of a worker that compiles meanwhile.
+            transposed: inputs that have the values of others.
         """
         self._imports = tuple(imports)
         self._start_request = {
@@ -121,6 +125,7 @@ class Worker:
             "seed": seed,
             "fill": fill,
             "nice": nice,
+            "transposed": dict(transposed),
         }
         self._undisturbed = undisturbed
         self._starting: threading.Thread | None = None

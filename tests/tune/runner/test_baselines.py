@@ -21,7 +21,7 @@ from prism_explore.targets import Target
 from prism_explore.tune.runner import baseline_serve, baselines
 from prism_explore.tune.runner.baseline_serve import prepare_baseline
 from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, Baseline
-from prism_explore.tune.runner.baselines import compare_with_baselines
+from prism_explore.tune.runner.baselines import compare_with_baselines, why_not_equal
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.local_bench import LocalBench
 from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs, set_up_compiler
@@ -225,6 +225,17 @@ def test_a_traced_module_takes_the_programs_inputs_in_their_order() -> None:
     x = torch.randn(4, 16)
 
     torch.testing.assert_close(module(x), on_program_inputs(traced)(*traced.bind(x)))
+
+
+def test_code_that_reads_a_tensor_in_two_orders_is_compared_on_one_tensor() -> None:
+    def mixed(w: Any, x: Any) -> Any:
+        return (x.permute(0, 2, 1) @ w).permute(0, 2, 1) + x + x.permute(2, 1, 0)
+
+    made = trace(mixed, {"w": T(4, 4), "x": T(5, 4, 5)})
+    shared = {b.name for b in made.bindings if b.source == "x"}
+
+    assert len(shared) == 1 + len(made.transposed_inputs) > 1
+    assert "" == why_not_equal(made, made.program, {}, HERE)
 
 
 def test_a_traced_function_does_too() -> None:

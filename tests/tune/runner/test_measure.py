@@ -130,6 +130,21 @@ def test_reference_cases_are_the_same_in_the_memory_of_a_ring(is_filled_soon: bo
         assert all(map(np.array_equal, alone[0].inputs, inputs))
 
 
+def test_an_input_that_is_another_one_transposed_has_its_values_in_every_case() -> None:
+    b = ProgramBuilder("gram")
+    x, y, z = b.input("x", 3, 4, 5), b.input("y", 4, 5, 3, order=(2, 0, 1)), b.input("z", 3, 4, 5, strides=(40, 10, 1))
+    program = b.build(b.binary("add", b.binary("add", x, z), b.permute(y, 2, 0, 1)))
+    transposed = {"y": ("x", (1, 2, 0)), "z": ("x", (0, 1, 2))}
+    ring = InputRing(program, {}, 7, cold_bytes=1 << 20, transposed=transposed)
+    cases = reference_cases(program, {}, 7, ring, is_guarded=True, transposed=transposed)
+
+    assert 3 == len(cases)
+    for found in (*ring.all, *(case.inputs for case in cases)):
+        np.testing.assert_array_equal(found[0].transpose(1, 2, 0), found[1])
+        np.testing.assert_array_equal(found[0], found[2])
+        assert not np.shares_memory(found[0], found[2])
+
+
 def test_a_result_that_is_a_view_of_an_input_is_kept_when_the_next_case_is_computed() -> None:
     b = ProgramBuilder("view")
     program = b.build(b.permute(b.input("x", "b", 4), 1, 0))
