@@ -45,7 +45,6 @@ from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.entry.torch_answers import Answer, AnswerFiles, answer_of, race_question, traced_text
-from prism_explore.entry.torch_attention import expand_attention
 from prism_explore.entry.torch_complex import split_complex
 from prism_explore.entry.torch_default_compiler import (
     FailedCompiler,
@@ -55,6 +54,7 @@ from prism_explore.entry.torch_default_compiler import (
     working,
 )
 from prism_explore.entry.torch_effort import Effort, efforts
+from prism_explore.entry.torch_layers import expand_layers
 from prism_explore.entry.torch_nodes import called_name, graph_text, number_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, is_casting, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
@@ -222,7 +222,7 @@ class TorchCompiler:
 
     def _compile(self, module: Any, original: Any, examples: Sequence[Any], start: float) -> Callable[..., Any]:
         clock = _Clock(start)
-        expand_attention(module.graph)
+        expand_layers(module.graph)
         simplify(module.graph)
         split_complex(module.graph)
         question = (machine_name(self._machine), self._measured, is_casting(), package_versions())

@@ -26,15 +26,19 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.ir.transforms.hoist_lookups import is_given
-from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
+from prism_explore.pipeline.search_space import LARGEST_PART_OPS, fused_ops
 
 LARGEST_EXPRESSION = 100_000
 """The most factors in all terms, nested terms included. The workloads stay below a thousand; at this size one
 operator takes seconds."""
 
 
+_UNCOUNTED = 10**18
+"""Larger figures are not computed: those of a loop's last step have thousands of digits."""
+
+
 def expression_size(program: TensorProgram) -> int:
-    """An upper bound on the factors in the abstract expression of any tensor of a program."""
+    """An upper bound on the factors in the abstract expression of any tensor of a program, or 1e18 if it is larger."""
     sizes: list[tuple[int, int]] = []  # terms, and factors in all terms
     for node in program.graph.nodes:
         args = [sizes[a] for a in node.args]
@@ -64,7 +68,7 @@ def expression_size(program: TensorProgram) -> int:
                 estimate = 1, 1 + _product(args[0], args[0])[1]
             case _:
                 estimate = 1, 1 + sum(size for _, size in args)
-        sizes.append(estimate)
+        sizes.append((min(estimate[0], _UNCOUNTED), min(estimate[1], _UNCOUNTED)))
     return max(size for _, size in sizes)
 
 
@@ -87,8 +91,9 @@ def why_no_search(program: TensorProgram) -> str:
         )
     if (size := expression_size(program)) > LARGEST_EXPRESSION:
         count = sum(bool(n.args) for n in program.graph.nodes)
+        factors = f"up to {size:.1e} factors" if size < _UNCOUNTED else f"perhaps more than {size:.0e} factors"
         return (
-            f"{program.name}: {count} operators make one expression of up to {size:.1e} factors; a search takes "
+            f"{program.name}: {count} operators make one expression of {factors}; a search takes "
             f"{LARGEST_EXPRESSION:,} at most. px.LargeProgram(...), with the same arguments, searches the parts that "
             "it can and covers the rest by predefined operators"
         )
@@ -114,7 +119,7 @@ LARGEST_PART_EXPRESSION = 1_000
 """The most factors in the expression of a part; published workloads have less than a hundred."""
 
 
-def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
+def fits(part: TensorProgram, largest: int = LARGEST_PART_OPS) -> bool:
     """Whether a part of a program is small enough to be searched as one kernel; cheap tests come first."""
     nodes = part.graph.nodes
     if isinstance(nodes[part.graph.output].op, Expand):

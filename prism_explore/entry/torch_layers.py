@@ -1,9 +1,10 @@
 # pyright: basic
 # Graphs of torch are untyped.
-"""Attention layers that torch computes as one operator, as the operators that they are made of.
+"""Layers that torch computes as one operator, as the operators that they are made of.
 
 `nn.TransformerEncoderLayer` is one operator where no gradient is recorded, and torch.compile keeps the function of
-`nn.MultiheadAttention` whole. Regions can contain neither: one kernel does not hold all of it.
+`nn.MultiheadAttention` whole. Regions can contain neither: one kernel does not hold all of it. `nn.LSTMCell` is one
+operator with two results, and a region has one. `nn.GRUCell` stays: one kernel holds it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from prism_explore.entry.torch_nodes import called_name, value_of
 
 
-def expand_attention(graph: Any) -> None:
+def expand_layers(graph: Any) -> None:
     """Replace these operators in place; the graph computes the same.
 
     Args:
@@ -62,6 +63,8 @@ def _computed(node: Any, mode: Any) -> Any:
 
 def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
     """Whether a layer has none of the rare options, and only results that are tensors are read."""
+    if called_name(node) == "lstm_cell":
+        return all(called_name(user) == "getitem" for user in node.users)
     if called_name(node) == "_transformer_encoder_layer_fwd":
         return not getattr(value_of(given["x"]), "is_nested", False)
     rare = ("bias_k", "bias_v", "add_zero_attn", "use_separate_proj_weight", "static_k", "static_v", "is_causal")
@@ -190,7 +193,21 @@ def _multi_head_attention(
     return F.linear(found.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias), *seen
 
 
+def _lstm_cell(
+    x: Any, hidden: Any, weight: Any, hidden_weight: Any, bias: Any = None, hidden_bias: Any = None
+) -> tuple[Any, Any]:
+    """`torch.lstm_cell`: the gates are, in this order, input, forget, cell and output."""
+    import torch.nn.functional as F
+
+    before, state = hidden
+    gates = (F.linear(x, weight, bias) + F.linear(before, hidden_weight, hidden_bias)).chunk(4, -1)
+    taken, kept, cell, shown = (gates[n] for n in range(4))
+    state = kept.sigmoid() * state + taken.sigmoid() * cell.tanh()
+    return shown.sigmoid() * state.tanh(), state
+
+
 _FORMS: Mapping[str, Callable[..., Any]] = {
     "_transformer_encoder_layer_fwd": _encoder_layer,
     "multi_head_attention_forward": _multi_head_attention,
+    "lstm_cell": _lstm_cell,
 }

@@ -1,10 +1,10 @@
-"""Attention layers that torch computes as one operator, as the operators that they are made of."""
+"""Layers that torch computes as one operator, as the operators that they are made of."""
 
 import pytest
 import torch
 from torch import nn
 
-from prism_explore.entry.torch_attention import expand_attention
+from prism_explore.entry.torch_layers import expand_layers
 from prism_explore.entry.torch_nodes import called_name
 
 WHOLE = {"_transformer_encoder_layer_fwd", "multi_head_attention_forward"}
@@ -18,7 +18,7 @@ def expanded(module, *args, dynamic=False, **kwargs):
     names = []
 
     def backend(graph_module, examples):
-        expand_attention(graph_module.graph)
+        expand_layers(graph_module.graph)
         graph_module.graph.lint()
         names.extend(map(called_name, graph_module.graph.nodes))
         graph_module.recompile()
@@ -98,3 +98,15 @@ def test_rare_options_stay_one_operator():
         nn.MultiheadAttention(16, 2, dropout=0.5).train(),
     ):
         assert WHOLE & set(expanded(attention, x, x[..., : attention.kdim], x)[2])
+
+
+@pytest.mark.parametrize("sizes, bias", [((3,), True), ((), False)])
+def test_an_lstm_cell_is_operators_of_its_own(sizes, bias):
+    torch.manual_seed(0)
+    cell = nn.LSTMCell(4, 6, bias=bias)
+    x, *state = torch.randn(*sizes, 4), torch.randn(*sizes, 6), torch.randn(*sizes, 6)
+
+    found, wanted, names = expanded(cell, x, tuple(state))
+
+    torch.testing.assert_close(wanted, found)
+    assert "lstm_cell" not in names
