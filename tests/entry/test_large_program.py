@@ -5,6 +5,7 @@ import pytest
 
 import prism_explore as px
 from prism_explore.entry.large_program import fits
+from prism_explore.errors import ShapeError
 from prism_explore.generate.abstract_expr.size_estimate import LARGEST_EXPRESSION, expression_size
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Input
@@ -111,3 +112,12 @@ def test_a_program_whose_expression_is_too_large_is_refused_as_a_whole_with_the_
         h = deep.binary("add", h, deep.unary("silu", deep.matmul(y, deep.input(f"w{n}", 8, 8))))
     with pytest.raises(px.ShapeError, match=r"deep: 40 operators make one expression of up to .* px\.LargeProgram"):
         px.Session(deep.build(h), target="h100")
+
+
+def test_an_expression_of_uncounted_size_is_too_large():
+    b = ProgramBuilder("squares")
+    value = b.input("x", "b", 4)
+    for _ in range(12):
+        value = b.unary("square", b.binary("add", value, value))
+    with pytest.raises(ShapeError, match="perhaps more than 1e\\+18 factors; a search takes 100,000 at most"):
+        px.Session(b.build(value), target="h100")
