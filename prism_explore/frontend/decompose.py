@@ -135,6 +135,65 @@ def without_copies(graph: Any) -> Any:
     return graph
 
 
+def without_rewritten_tensors(graph: Any) -> Any:
+    """The graph with what a loop wrote into a tensor in its place: `y[:, t]` is what was written there last.
+
+    A tensor of which each position along a dim is written is the stack of these, and not a chain of copies of it.
+
+    Args:
+        graph: torch's, with an example value at each node; it is not changed.
+    """
+    import torch
+
+    aten = torch.ops.aten
+    if not any(operator_name(node.target) == "select_scatter" for node in graph.nodes):
+        return graph
+    graph = copy.deepcopy(graph)
+    for node in list(graph.nodes):
+        is_select = operator_name(node.target) == "select" and len(node.args) == 3
+        if is_select and (place := _place(*node.args)) is not None:
+            writes, base = _writes_before(node.args[0], place[0])
+            if place[1] in writes:
+                node.replace_all_uses_with(writes[place[1]])
+            elif writes:
+                node.args = (base, *node.args[1:])
+    for node in reversed(list(graph.nodes)):
+        writes = _writes_before(node, place[0])[0] if (place := _written_place(node)) is not None else {}
+        is_last = any(_written_place(user) is None for user in node.users)
+        if place is not None and is_last and len(writes) == node.meta["val"].shape[place[0]] > 1:
+            with graph.inserting_before(node):
+                stacked = graph.call_function(aten.stack.default, ([writes[k] for k in sorted(writes)], place[0]))
+            stacked.meta = dict(node.meta)
+            node.replace_all_uses_with(stacked)
+    graph.eliminate_dead_code()
+    return graph
+
+
+def _place(tensor: Any, along: Any, position: Any) -> tuple[int, int] | None:
+    """A dim and a position in it, both from the front; None where one is no number."""
+    shape = tensor.meta["val"].shape
+    if not all(isinstance(n, int) for n in (along, position, *shape)):
+        return None
+    return along % len(shape), position % shape[along]
+
+
+def _written_place(node: Any) -> tuple[int, int] | None:
+    """Where a node writes a part of a tensor: a dim and a position; None where it does not."""
+    if operator_name(node.target) != "select_scatter" or len(node.args) != 4:
+        return None
+    written, part = node.meta["val"], node.args[1].meta["val"]
+    return _place(node.args[0], *node.args[2:]) if written.dtype == part.dtype else None
+
+
+def _writes_before(tensor: Any, along: int) -> tuple[dict[int, Any], Any]:
+    """What was written into a tensor last, by the position along a dim, and the tensor before."""
+    writes: dict[int, Any] = {}
+    while (place := _written_place(tensor)) is not None and place[0] == along:
+        writes.setdefault(place[1], tensor.args[1])
+        tensor = tensor.args[0]
+    return writes, tensor
+
+
 def with_tensors_as_positions(graph: Any) -> Any:
     """The graph with `x[i]` of a tensor i without dims as a lookup; torch reads i as a number of Python.
 

@@ -22,6 +22,7 @@ from prism_explore.frontend.decompose import (
     with_tensors_as_positions,
     without_copies,
     without_empty_parts,
+    without_rewritten_tensors,
 )
 from prism_explore.frontend.known_tensors import known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, valid_name
@@ -260,7 +261,7 @@ def exported(
     return Exported(
         program_name,
         tuple(arguments),
-        with_tensors_as_positions(without_copies(without_empty_parts(program.graph))),
+        with_tensors_as_positions(without_rewritten_tensors(without_copies(without_empty_parts(program.graph)))),
         sources,
         parameters,
         constants,

@@ -25,6 +25,7 @@ from prism_explore.frontend.aten.constants import MaskedConstant, is_minus_infin
 from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
+from prism_explore.frontend.loop_steps import loops_in, parts_read, steps_of
 from prism_explore.frontend.lower_aten import Integers, Translation, Unused, Value, View, operator_name, valid_name
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, ProgramInput, Step
 from prism_explore.frontend.opaque import (
@@ -402,6 +403,10 @@ class _Cut:
         self._call_what_is_read(self.returned)
         self.given = {n for n, call in self.call_of.items() if call in reader.opaque}
         """Results of opaque calls: parts read them like arguments, but copy views and constants."""
+        self.step_of = self._steps_of_loops()
+        """The step that a node of a loop is in."""
+        self.cuts: dict[tuple[int, ...], list[int]] = {}
+        """Positions behind the parts of nodes of a step, by the length of the step and their places in it."""
         self.reads = {node: self._sources(node) for node in self.computed}
 
     def _name_result(self, call: Any, result: Any) -> None:
@@ -417,6 +422,18 @@ class _Cut:
                 self.reader.check_is_function(call)
                 self._name_result(call, node)
                 self._call_what_is_read(call.all_input_nodes)
+
+    def _steps_of_loops(self) -> dict[Any, tuple[Any, ...]]:
+        """The step of each node of an unrolled loop; what steps read of the parts of a tensor becomes calls."""
+        found: dict[Any, tuple[Any, ...]] = {}
+        for nodes, period in loops_in([n for n in self.reader.nodes if n in self.computed], LONGEST):
+            results = [len(self._results(nodes[k + period : k + 2 * period])) for k in range(period)]
+            for step in steps_of(nodes, period, results):
+                found |= dict.fromkeys(step, step)
+                read = parts_read(step, self.computed | self.given)
+                self._call_what_is_read(read)
+                self.given |= set(read)
+        return found
 
     # ------------------------------------------------------------ stages
     def _sources(self, node: Any) -> set[Any]:
@@ -498,7 +515,27 @@ class _Cut:
         return list(groups.values())
 
     # ------------------------------------------------------------ parts
-    def _parts(self, nodes: list[Any]) -> list[Computation]:
+    def _parts(self, nodes: Sequence[Any]) -> list[Computation]:
+        """Each step of a loop by itself; other nodes in one part where that fits, else in few runs of one result."""
+        found: list[Computation] = []
+        for step, grouped in itertools.groupby(nodes, self.step_of.get):
+            members = list(grouped)
+            found += self._runs(members) if step is None else self._parts_of_step(step, members)
+        return found
+
+    def _parts_of_step(self, step: Sequence[Any], nodes: Sequence[Any]) -> list[Computation]:
+        """The nodes of a step, cut where those of an earlier step at the same places were, if that makes parts."""
+        places = (len(step), *(k for k, n in enumerate(step) if n in nodes))
+        ends = self.cuts.get(places, [])
+        runs = [nodes[a:b] for a, b in itertools.pairwise([0, *ends])]
+        parts = [part for run in runs if (part := self._part(run, several=len(runs) == 1)) is not None]
+        if not ends or len(parts) < len(runs):
+            parts = self._runs(nodes)
+            position = {n.name: k for k, n in enumerate(nodes)}
+            self.cuts[places] = [*(position[p.names[-1]] + 1 for p in parts[:-1]), len(nodes)]
+        return parts
+
+    def _runs(self, nodes: Sequence[Any]) -> list[Computation]:
         """All nodes in one part where that fits, else runs of them with one result each, as few as possible."""
         if (whole := self._part(nodes, several=True)) is not None:
             return [whole]
