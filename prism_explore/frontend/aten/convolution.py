@@ -17,9 +17,12 @@ from math import prod
 from typing import Any
 
 from prism_explore.frontend.aten import constants
-from prism_explore.frontend.aten.rearrange import MOST_PIECES, padded, per_dim, steps_in, windows
+from prism_explore.frontend.aten.rearrange import padded, per_dim, steps_in, windows
 from prism_explore.frontend.lower_aten import Row, Translation, Value
 from prism_explore.ir.dims import ONE, ZERO, Dim
+
+MOST_POSITIONS = 128
+"""The largest kernel, in elements per channel: 11 x 11 and 5 x 5 x 5 fit. Each is an operator of the program."""
 
 
 def _convolution(
@@ -111,9 +114,9 @@ def _over_windows(
 ) -> int:
     """The sum over positions in the kernel; `geometry` is its sizes, strides and dilations."""
     count = prod(geometry[0])
-    if count > MOST_PIECES:
+    if count > MOST_POSITIONS:
         shape = " x ".join(map(str, geometry[0]))
-        raise t.unsupported(f"a kernel of {shape}", f"up to {MOST_PIECES} elements per channel are supported")
+        raise t.unsupported(f"a kernel of {shape}", f"up to {MOST_POSITIONS} elements per channel are supported")
     reads = [value]
     for along, (size, step, gap) in enumerate(zip(*geometry, strict=True), 2):
         reads = [window for read in reads for window in windows(t, read, along, size, step, gap)]

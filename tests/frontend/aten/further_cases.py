@@ -530,6 +530,7 @@ FURTHER_CASES = {
         lambda x, w: F.conv1d(x[:, :, 0], w[:, :, 0])[..., None, :] + F.conv3d(x[:, None], w[:, :1, None, :2])[:, :, 0],
         (*IMAGE, "4 3 2 3"),
     ),
+    "convolution with a kernel of 11 x 11": (lambda x, w: F.conv2d(x, w, stride=4, padding=4), (*IMAGE, "2 3 11 11")),
     "transposed convolution": (
         lambda x, w, c, v: (
             F.conv_transpose2d(x, w, c, stride=(2, 3), padding=(1, 0), output_padding=1)[..., :7, :7]
