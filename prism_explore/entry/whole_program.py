@@ -326,10 +326,16 @@ class _Kept:
     """The arguments of a program for repeated calls, whatever it writes into them and into tensors of its own."""
 
     def __init__(self, program: MixedProgram, given: Sequence[Any]) -> None:
+        self._program = program
         named = dict(zip(program.arguments, given, strict=True))
         self._given = tuple(x.clone() if name in program.written else x for name, x in named.items())
-        written = {**program.parameters, **dict(zip(program.arguments, self._given, strict=True))}
-        self._before = [(written[source], written[source].clone()) for source in program.written]
+        self._before = {source: x.clone() for source, x in self._written.items()}
+
+    @property
+    def _written(self) -> dict[str, Any]:
+        """The tensors that a call would write into now."""
+        known = {**self._program.own_tensors, **dict(zip(self._program.arguments, self._given, strict=True))}
+        return {source: known[source] for source in self._program.written}
 
     def __enter__(self) -> _Kept:
         return self
@@ -339,8 +345,8 @@ class _Kept:
 
     def fresh(self) -> tuple[Any, ...]:
         """The arguments, with all tensors as they were before."""
-        for x, before in self._before:
-            x.copy_(before)
+        for source, x in self._written.items():
+            x.copy_(self._before[source])
         return self._given
 
 

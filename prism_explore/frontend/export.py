@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -226,7 +226,7 @@ def exported(
         placeholders = (n.name for n in graph.nodes if n.op == "placeholder")
         sources = {p: (a, types[a]) for p, a in zip(placeholders, arguments, strict=True)}
         return Exported(program_name, tuple(arguments), graph, sources, {}, {}, structure, str(graph), code, None)
-    program, operators = _export(of_tensors, _name(code), [types[a] for a in arguments], symbols)
+    program, operators = _export(of_tensors, _name(code), [types[a] for a in arguments], symbols, in_parts)
     signature = program.graph_signature
     parameters: dict[str, Any] = {}
     constants: dict[str, Any] = {}
@@ -441,7 +441,7 @@ def _examples(types: Sequence[TensorType], symbols: Mapping[str, int], device: A
 
 
 def _export(
-    code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int]
+    code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int], in_parts: bool
 ) -> tuple[Any, str]:
     """The exported program with known operators only, and all operators as they are run."""
     import torch
@@ -452,7 +452,9 @@ def _export(
     for strict in ways:
         with tracing(strict=strict):
             try:
-                exported = _export_alone(code, types, symbols, strict)
+                exported = _export_alone(code, name, types, symbols, strict, in_parts)
+            except UnsupportedOperator:
+                raise
             except Exception as failure:
                 failures[strict] = failure
             else:
@@ -469,7 +471,14 @@ def _export(
 
 
 @full_collections_postponed()
-def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Mapping[str, int], strict: bool) -> Any:
+def _export_alone(
+    code: Callable[..., Any],
+    name: str,
+    types: list[TensorType],
+    symbols: Mapping[str, int],
+    strict: bool,
+    in_parts: bool,
+) -> Any:
     import torch
     from torch._guards import tracing as tracing_context
 
@@ -502,13 +511,75 @@ def _export_alone(code: Callable[..., Any], types: list[TensorType], symbols: Ma
                 ways.enter_context(source_lines())
             # Within torch.compile, symbols of this trace would become guards of that one.
             ways.enter_context(tracing_context(None))
+            assigned = {} if strict else ways.enter_context(_assigned_tensors(module))
             found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
+            if state := _read_by(found, assigned):
+                if not in_parts:
+                    raise UnsupportedOperator(
+                        f"{name} reads self.{state[0]} and assigns a new tensor to it, so that a call depends on "
+                        "earlier ones; take it as an argument and return the new one, or take px.WholeProgram(...) "
+                        "with the same arguments"
+                    )
+                ways.enter_context(_as_buffers(module, state))
+                found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
             if any("wrap_with_set_grad_enabled" in str(node.target) for node in found.graph.nodes):
                 with torch.no_grad():  # then code under no_grad() is no graph of its own
                     return torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
             return found
     finally:
         log.setLevel(level)
+
+
+@contextmanager
+def _assigned_tensors(module: Any) -> Generator[dict[str, Any]]:
+    """By path, the tensors of a module, other than buffers, in whose place a call puts new ones.
+
+    torch.export reads such a tensor as a constant, and warns.
+    """
+    import torch
+
+    held: list[tuple[str, dict[str, Any], str, Any]] = []
+    for path, part in module.named_modules():
+        own: dict[str, Any] = part.__dict__
+        held += [(f"{path}.{n}".lstrip("."), own, n, x) for n, x in own.items() if isinstance(x, torch.Tensor)]
+    assigned: dict[str, Any] = {}
+
+    def compare(*_: Any) -> None:
+        assigned.update((path, x) for path, own, name, x in held if own.get(name) is not x)
+
+    # torch.export restores attributes at its end, so they are compared at the end of the call.
+    hook = module.register_forward_hook(compare) if held else None
+    try:
+        yield assigned
+    finally:
+        if hook is not None:
+            hook.remove()
+
+
+def _read_by(program: Any, assigned: Mapping[str, Any]) -> list[str]:
+    """The paths of those tensors that an exported program reads; its result depends on earlier calls."""
+    is_read = {n.name for n in program.graph.nodes if n.users}
+    read = [program.constants.get(s.target) for s in program.graph_signature.input_specs if s.arg.name in is_read]
+    return [path for path, tensor in assigned.items() if any(tensor is x for x in read)]
+
+
+@contextmanager
+def _as_buffers(module: Any, paths: Sequence[str]) -> Generator[None]:
+    """Tensors of a module, by path, as buffers meanwhile: torch.export has the new values of buffers as results."""
+    places: list[tuple[Any, str]] = [
+        (module.get_submodule(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in paths
+    ]
+    for part, name in places:
+        tensor = getattr(part, name)
+        delattr(part, name)
+        part.register_buffer(name, tensor, persistent=False)
+    try:
+        yield
+    finally:
+        for part, name in places:
+            tensor = getattr(part, name)
+            delattr(part, name)
+            setattr(part, name, tensor)
 
 
 def _linear(d: Dim) -> tuple[str, int, int] | None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from prism_explore.errors import ShapeError
-from prism_explore.frontend.argument_form import ArgumentForm
+from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm
 from prism_explore.frontend.opaque import OpaqueCall, TensorRef, as_real, called, has_writing_form
 from prism_explore.frontend.traced_program import Signature, Traced
 from prism_explore.ir.interpreter.reference import Array, evaluate_results
@@ -76,6 +77,16 @@ class MixedProgram:
     """The sources of inputs that the code writes into, each with the name of its new value."""
 
     @property
+    def own_tensors(self) -> dict[str, Any]:
+        """The tensors `parameters` as they are now: a module may put a new one in the place of one it writes into."""
+        import torch
+
+        own, code = dict(self.parameters), getattr(self.reference, SUBMODULE, self.reference)
+        if isinstance(code, torch.nn.Module):
+            own |= {source: attrgetter(source)(code) for source in self.written if source in own}
+        return own
+
+    @property
     def in_place(self) -> frozenset[str]:
         """The results of opaque calls that may write into what they change a part of: nothing else reads it."""
         readers = Counter(name for s in self.steps for name in set(_read_by(s)))
@@ -118,7 +129,7 @@ class MixedProgram:
 
     def named(self, tensors: Sequence[Any]) -> dict[str, Any]:
         """The tensors that the steps start from, by name, from those `arguments`."""
-        known = {**self.parameters, **dict(zip(self.arguments, tensors, strict=True))}
+        known = {**self.own_tensors, **dict(zip(self.arguments, tensors, strict=True))}
         return {i.name: known[i.source] for i in self.inputs}
 
     def sizes(self, tensors: Mapping[str, Any]) -> dict[str, int]:

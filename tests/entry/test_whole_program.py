@@ -53,24 +53,36 @@ def test_alike_parts_are_searched_once():
     assert [r.why for r in whole.coverage[:2]] == ["the search has not ended"] * 2
 
 
-def counted(total, x):
-    total[:1] += torch.softmax(x, -1)
-    return total * 2
+class Counted(torch.nn.Module):
+    """Writes into an argument, and puts new tensors in the place of a buffer and of a plain tensor of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(64))
+        self.weight = torch.ones(())
+
+    def forward(self, total, x):
+        self.weight = self.weight * 0.5
+        self.mean = self.mean + self.weight * x.mean(0)
+        total[:1] += torch.softmax(x - self.mean, -1)
+        return total * 2
 
 
+@pytest.mark.filterwarnings("ignore:The tensor attribute")
 def test_what_a_program_writes_into_is_as_before_after_the_race_and_written_by_a_call():
-    total, x = torch.zeros(2, 64), torch.randn(1, 64)
+    module, twin, total, x = Counted(), Counted(), torch.zeros(2, 64), torch.randn(1, 64)
     session = {"budget": px.Budget(trials=1, seconds=1.0), "baselines": ["torch eager"]}
-    whole = px.WholeProgram(counted, total=total, x=x, session=session)
+    whole = px.WholeProgram(module, total=total, x=x, session=session)
     best = whole.best()
     whole.close()
 
-    assert any(best.kernels) and not total.any()
+    assert any(best.kernels) and not total.any() and not module.mean.any()
+    assert list(module.state_dict()) == ["mean"]
     expected = torch.zeros(2, 64)
-    for _ in range(2):
-        result = counted(expected, x)
-        torch.testing.assert_close(best.with_kernels(total, x), result)
-        torch.testing.assert_close(total, expected)
+    for run in (best.with_kernels, module, best.with_kernels):
+        torch.testing.assert_close(run(total, x), twin(expected, x))
+        for found, wanted in ((total, expected), (module.mean, twin.mean), (module.weight, twin.weight)):
+            torch.testing.assert_close(found, wanted)
 
 
 @pytest.fixture(scope="module")

@@ -290,6 +290,32 @@ def test_a_result_that_is_written_into_an_argument_is_named():
         trace(lambda x, out: torch.add(x, 1, out=out), {"x": T("b", 8), "out": T("b", 8)}, name="f")
 
 
+class Stateful(torch.nn.Module):
+    """Adds to a tensor of its own, which is no buffer; it keeps its last argument, and reads it never."""
+
+    def __init__(self, reads):
+        super().__init__()
+        self.state, self.last, self.reads = torch.ones(8), torch.zeros(8), reads
+
+    def forward(self, x):
+        self.last = x
+        y = torch.tanh(x + self.state)
+        if self.reads:
+            self.state = y[0]
+        return y
+
+
+@pytest.mark.filterwarnings("ignore:The tensor attribute")
+def test_a_module_whose_result_depends_on_earlier_calls_is_refused_and_unchanged():
+    module, x = Stateful(reads=True), torch.randn(4, 8)
+
+    with pytest.raises(UnsupportedOperator, match=r"Stateful reads self\.state and assigns a new tensor to it"):
+        trace(module, {"x": x})
+    assert not module._forward_hooks
+    assert torch.equal(module.state, torch.ones(8))
+    check(trace(Stateful(reads=False), {"x": x}), x)
+
+
 def test_decompositions_of_torch_warn_of_nothing(recwarn):
     traced = trace(torch.sinc, {"x": T(4)})
 
