@@ -29,7 +29,8 @@ with `wait=True` the call that needs them waits. Where a region has no program w
 sizes.
 
 A call with strides that a kernel does not accept runs torch's code. Training is left to torch. No region spans a side
-effect (autocast, a change of the gradient mode, a write in place).
+effect (the begin or end of autocast, a change of the gradient mode, a write in place). What autocast casts is cast in
+the graph before (`entry/torch_autocast.py`).
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 from prism_explore.entry.torch_answers import Answer, AnswerFiles, answer_of, race_question, traced_text
+from prism_explore.entry.torch_autocast import is_casting, name_casts
 from prism_explore.entry.torch_complex import split_complex
 from prism_explore.entry.torch_default_compiler import (
     FailedCompiler,
@@ -56,7 +58,7 @@ from prism_explore.entry.torch_default_compiler import (
 from prism_explore.entry.torch_effort import Effort, efforts
 from prism_explore.entry.torch_layers import expand_layers
 from prism_explore.entry.torch_nodes import called_name, graph_text, number_of, value_of
-from prism_explore.entry.torch_partition import Cost, Partition, is_casting, partition
+from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_replacement import compiled_region, insert_module, replace_region
@@ -222,6 +224,7 @@ class TorchCompiler:
 
     def _compile(self, module: Any, original: Any, examples: Sequence[Any], start: float) -> Callable[..., Any]:
         clock = _Clock(start)
+        name_casts(module.graph)
         expand_layers(module.graph)
         simplify(module.graph)
         split_complex(module.graph)

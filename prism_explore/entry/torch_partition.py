@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Any
 
+from prism_explore.entry.torch_autocast import ENTER, EXIT, has_named_casts, is_casting
 from prism_explore.entry.torch_nodes import (
     CALLS,
     Translation,
@@ -177,15 +178,8 @@ def _figures(node: Any) -> _Figures:
     return _Figures(translation, elements_of(node), bytes_of(node), last[-1], prod(last), read)
 
 
-_AUTOCAST = {"_enter_autocast": 1, "_exit_autocast": -1}
+_AUTOCAST = {ENTER: 1, EXIT: -1}
 _VMAP = {ENTER_VMAP: 1, LEAVE_VMAP: -1}
-
-
-def is_casting() -> bool:
-    """Whether autocast is on where torch compiles."""
-    import torch
-
-    return any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda"))
 
 
 def _grows(node: Any) -> str:
@@ -213,7 +207,7 @@ class _Partitioner:
             self.epoch[node] = now
             casting += _AUTOCAST.get(called_name(node), 0)
             mapping += _VMAP.get(called_name(node), 0)
-            if (casting or mapping) and node.op in CALLS:
+            if (mapping or (casting and not has_named_casts(node))) and node.op in CALLS:
                 why = f"it runs under {'torch.vmap' if mapping else 'autocast'}"
                 self.found[node] = replace(self.found[node], translation=Translation(why))
             if grows := _grows(node):

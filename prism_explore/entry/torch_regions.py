@@ -22,6 +22,7 @@ from prism_explore.entry.torch_nodes import (
     sizes_of,
     strides_of,
     tensor_text,
+    translation_of,
     value_of,
 )
 from prism_explore.entry.torch_sizes import OpenSizes
@@ -161,11 +162,21 @@ class Region:
             return "it reads no float tensor"
         if written != (next(iter(read)) if len(read) == 1 else "float32"):
             return f"it reads {', '.join(sorted(read))} and writes {written}; a kernel writes the dtype of its operands"
+        narrower = next((n for n in self.nodes if self._rounds(n)), None)
+        if narrower is not None:
+            dtype = dtype_name(value_of(narrower).dtype)
+            return f"it computes in {dtype} and writes {written}; a kernel rounds only its result"
         if self.order is None:
             return "its result has gaps or repeats elements"
         if any(None in sizes_of(i) for i in (*self.tensors, self.result)):
             return "one of its sizes depends on data"
         return ""
+
+    def _rounds(self, node: Any) -> bool:
+        """Whether a node computes what is rounded to a narrower dtype than the result's."""
+        if not is_float(node) or value_of(node).dtype.itemsize >= value_of(self.result).dtype.itemsize:
+            return False
+        return not translation_of(node).is_view
 
     def example_inputs(self) -> dict[str, Any]:
         """Meta tensors with the inputs' shapes and strides, by argument name of the module."""

@@ -266,7 +266,7 @@ def test_casts_end_a_region_and_the_product_between_them_is_replaced():
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_what_autocast_casts_is_left_to_torch_with_the_reason(inside):
+def test_kernels_compute_what_runs_under_autocast_on_operands_that_are_cast(inside):
     torch.manual_seed(0)
     layer = Gated().eval()
 
@@ -283,9 +283,10 @@ def test_what_autocast_casts_is_left_to_torch_with_the_reason(inside):
         wanted = casting(x)
 
     assert wanted.dtype == found.dtype
-    torch.testing.assert_close(wanted, found, rtol=0, atol=0)
-    assert [] == backend.outcomes
-    assert "3 linear: it runs under autocast" in backend.report()
+    exact = layer.double()(x.double())
+    assert (found - exact).abs().max() <= 2 * (wanted - exact).abs().max()
+    assert any("bf16[" in row.program and row.replaced for row in backend.outcomes), backend.report()
+    assert "it runs under autocast" not in str(backend.report())
 
 
 def test_a_graph_break_parts_a_module_in_two_that_are_both_replaced():

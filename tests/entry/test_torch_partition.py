@@ -78,6 +78,21 @@ def test_a_graph_with_many_views_is_cut_until_a_kernel_can_hold_each_region():
     assert max(len(r.nodes) for r in found.regions) <= 12
 
 
+def test_a_region_is_cut_where_torch_rounds_to_a_narrower_dtype_than_the_result_has():
+    x, a, b = torch.randn(4, D), torch.randn(D, D, dtype=torch.bfloat16), torch.randn(4, D)
+
+    def code(x, a, b):
+        return nn.functional.silu(x.exp().bfloat16() @ a).float() + b
+
+    found = cut(code, x, a, b)
+    assert [["matmul", "silu"]] == [functions(r) for r in found.regions if "matmul" in functions(r)]
+
+    norm = cut(lambda x, a: rms(x.float()).bfloat16() @ a, x.bfloat16(), a)  # rounds to the result's dtype
+    assert [["float", "square", "mean", "add", "rsqrt", "mul", "bfloat16", "matmul"]] == list(
+        map(functions, norm.regions)
+    )
+
+
 def test_attention_that_is_written_out_is_one_region():
     q, k, v = (torch.randn(2, HEADS, 128, 64) for _ in range(3))
 
