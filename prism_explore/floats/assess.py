@@ -14,7 +14,7 @@ safe. `static_rules` adds findings from the graph.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, sqrt
 from typing import TypeAlias
@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from prism_explore.floats.hostile_inputs import ROWS, Case, cases, draw
-from prism_explore.floats.precision import ORDERS, Precision, precision, run, run_exactly
+from prism_explore.floats.precision import MORE_ORDERS, ORDERS, Order, Precision, precision, run, run_exactly
 from prism_explore.floats.shapes import LONG, Planner
 from prism_explore.floats.static_rules import Concern, find_concerns, longest_rounding_chain
 from prism_explore.ir.graph import SGraph
@@ -187,6 +187,9 @@ class Assessor:
                     continue
                 runs += 1
                 evidence, error = _compare(instance, case, truth, working, self.seed)
+                if evidence is not None:
+                    truth = _expect(instance, case, working, self.seed, MORE_ORDERS)
+                    evidence, error = _compare(instance, case, truth, working, self.seed)
                 worst, program_worst = max(worst, error), max(program_worst, truth.error)
                 if evidence is not None:
                     found.append(evidence)
@@ -241,7 +244,7 @@ class Assessor:
         if instance is None or self._working is None:
             raise ValueError(f"no run of this candidate has the sizes {dict(evidence.sizes)}")
         working = self._working
-        truth = _expect(instance, evidence.case, working, evidence.seed)
+        truth = _expect(instance, evidence.case, working, evidence.seed, MORE_ORDERS)
         return _compare(instance, evidence.case, truth, working, evidence.seed)[0]
 
     def _expected(self, instance: Instance, case: Case, working: Precision) -> _Expected:
@@ -283,10 +286,12 @@ def _agree(instance: Instance, working: Precision, seed: int) -> bool:
     return bool(np.all(np.abs(exact[here] - found[here]) <= AGREES * scale))
 
 
-def _expect(instance: Instance, case: Case, working: Precision, seed: int) -> _Expected:
+def _expect(
+    instance: Instance, case: Case, working: Precision, seed: int, orders: Sequence[Order | None] = ORDERS
+) -> _Expected:
     inputs = draw(instance.shapes, case, working, seed, instance.program.whole_inputs, dict(instance.limits))
     exact = run_exactly(instance.program, inputs, instance.symbols)
-    runs = [run(instance.program, inputs, instance.symbols, working, order=order) for order in ORDERS]
+    runs = [run(instance.program, inputs, instance.symbols, working, order=order) for order in orders]
     cautious = run(instance.program, inputs, instance.symbols, working, cautious=True)
     with np.errstate(all="ignore"):
         finite = np.isfinite(exact) & (np.abs(exact) <= working.largest)

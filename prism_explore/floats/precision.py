@@ -79,12 +79,14 @@ def _even_places_first(terms: int) -> npt.NDArray[np.intp]:
     return np.concatenate((np.arange(0, terms, 2), np.arange(1, terms, 2)))
 
 
-def _shuffled(terms: int) -> npt.NDArray[np.intp]:
-    return np.random.default_rng(terms).permutation(terms)
+def _shuffled(terms: int, number: int = 0) -> npt.NDArray[np.intp]:
+    return np.random.default_rng(terms + number).permutation(terms)
 
 
 ORDERS: tuple[Order | None, ...] = (None, _even_places_first, _shuffled)
 """A program's error is the worst of these orders, because an order may add cancelling neighbours first by chance."""
+MORE_ORDERS: tuple[Order | None, ...] = (*ORDERS, *(partial(_shuffled, number=n) for n in range(1, 9)))
+"""What a candidate is compared with before it is called unsafe: all of `ORDERS` may round alike by chance."""
 
 
 def run(
