@@ -352,7 +352,11 @@ class _Partitioner:
         found, open_nodes = {node}, [node]
         while open_nodes:
             for source in open_nodes.pop().all_input_nodes:
-                if self._is_absorbed(source) and self.epoch[source] == self.epoch[node] and source not in found:
+                if (
+                    (self._is_absorbed(source) or self._is_taken_apart(source))
+                    and self.epoch[source] == self.epoch[node]
+                    and source not in found
+                ):
                     found.add(source)
                     open_nodes.append(source)
         return frozenset(found)
@@ -360,6 +364,10 @@ class _Partitioner:
     def _is_absorbed(self, node: Any) -> bool:
         """Whether a node is in the region of what reads it: a view, but none of several, of which others are unread."""
         return node in self.views and not any(isinstance(value_of(i), tuple | list) for i in node.all_input_nodes)
+
+    def _is_taken_apart(self, node: Any) -> bool:
+        """Whether a node computes several results at once: it is in the region of each of them."""
+        return node in self.inside and node not in self.views and isinstance(value_of(node), tuple | list)
 
     def _only_passes(self, node: Any) -> bool:
         """Whether a node's readers read its input: a view, or several views at once."""

@@ -339,3 +339,15 @@ def test_a_region_names_what_only_it_computes():
 
     assert region.result is nodes[-1]
     assert set(region.exclusive) == set(nodes)
+
+
+def test_what_computes_several_results_is_in_the_region_that_reads_one_of_them():
+    def largest(x, y):
+        values, places = x.max(1)
+        return torch.exp(values + y), places
+
+    found = cut(largest, torch.randn(64, D), torch.randn(64))
+
+    assert [["max", "getitem", "add", "exp"]] == list(map(functions, found.regions))
+    assert {} == found.left
+    assert all(i in found.regions[0].tensors for i in found.regions[0].inputs)
