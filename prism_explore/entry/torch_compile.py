@@ -38,6 +38,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -62,7 +63,7 @@ from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_replacement import compiled_region, insert_module, replace_region
-from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace
+from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace, graph_breaks
 from prism_explore.entry.torch_reuse import with_symbols
 from prism_explore.entry.torch_simplify import simplify
 from prism_explore.entry.torch_ways import WaysBySizes
@@ -185,6 +186,8 @@ class TorchCompiler:
     wait: bool = False
     graphs: list[GraphOutcome] = field(default_factory=list[GraphOutcome])
     """One per graph that torch passed."""
+    _earlier_breaks: Counter[str] = field(default_factory=graph_breaks, repr=False)
+    """Those of torch.compile before."""
     _programs: dict[str, _Program | str] = field(default_factory=dict[str, "_Program | str"], repr=False)
     """By the text of a region: its program, or why it has none."""
     _found: dict[str, _Found] = field(default_factory=dict[str, _Found], repr=False)
@@ -318,7 +321,7 @@ class TorchCompiler:
         Returns:
             A table, as text when printed and as HTML in a notebook.
         """
-        return Report(tuple(self.graphs))
+        return Report(tuple(self.graphs), tuple(graph_breaks() - self._earlier_breaks))
 
     @property
     def _machine(self) -> Target:

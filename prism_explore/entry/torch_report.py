@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -152,6 +153,8 @@ class Report:
     """All graphs of a backend; text when printed, a table in a notebook."""
 
     graphs: tuple[GraphOutcome, ...]
+    breaks: tuple[str, ...] = ()
+    """Why torch.compile left code of this process to Python since the backend was made."""
 
     @property
     def outcomes(self) -> list[RegionOutcome]:
@@ -179,7 +182,8 @@ class Report:
 
     def __str__(self) -> str:
         if not self.graphs:
-            return "torch has not compiled a graph yet"
+            left = f"; it left code of this process to Python: {'; '.join(self.breaks)}" if self.breaks else ""
+            return f"torch has not compiled a graph yet{left}"
         lines: list[str] = []
         number = 0
         for n, graph in enumerate(self.graphs, 1):
@@ -217,6 +221,19 @@ class Report:
             rest += f"<p>At other sizes:</p><ul>{other}</ul>" if other else ""
             parts.append(f"<p>{escape(_headline(n, graph))}</p>{table}{rest}")
         return "".join(parts) or f"<p>{escape(str(self))}</p>"
+
+
+def graph_breaks() -> Counter[str]:
+    """How often torch.compile left code of this process to Python so far, by the reason in a sentence of torch's."""
+    counted = sys.modules.get("torch._dynamo.utils")  # nothing was compiled before it is imported
+    reasons = Counter[str](counted.counters["graph_break"] if counted is not None else ())
+
+    def sentence(reason: str) -> str:
+        lines = [line.strip() for line in reason.strip().splitlines()]
+        explained = (line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: "))
+        return next(explained, lines[0] if lines else "")
+
+    return sum((Counter({sentence(r): count}) for r, count in reasons.items()), Counter[str]())
 
 
 def _headline(number: int, graph: GraphOutcome) -> str:

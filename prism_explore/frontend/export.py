@@ -25,7 +25,7 @@ from prism_explore.frontend.decompose import (
     without_rewritten_tensors,
 )
 from prism_explore.frontend.known_tensors import known_tensors
-from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, valid_name
+from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, user_line, valid_name
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
@@ -254,9 +254,11 @@ def exported(
     targets = [spec.target for spec in signature.output_specs if "MUTATION" in spec.kind.name]
     written = tuple(sources[t][0] if t in sources else t.removeprefix(f"{SUBMODULE}.") for t in targets)
     if written and not in_parts:
+        values = {spec.arg.name for spec in signature.output_specs if "MUTATION" in spec.kind.name}
+        lines = dict.fromkeys(line for n in program.graph.nodes if n.name in values and (line := user_line(n)))
         raise UnsupportedOperator(
-            f"{program_name} writes into {', '.join(written)}; return the new value instead of writing in place, or "
-            "take px.WholeProgram(...) with the same arguments"
+            f"{program_name} writes into {', '.join(written)}{f' at {next(iter(lines))}' if lines else ''}; return the "
+            "new value instead of writing in place, or take px.WholeProgram(...) with the same arguments"
         )
     return Exported(
         program_name,

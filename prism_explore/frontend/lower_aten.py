@@ -307,7 +307,7 @@ class Translation:
         return found
 
     def _lowered(self, node: Any) -> Value:
-        self.line = _user_line(node) or self.line
+        self.line = user_line(node) or self.line
         name = operator_name(node.target)
         if name in GUARDS:
             return Unused("a check")
@@ -941,7 +941,8 @@ def operator_name(target: Any) -> str:
     return str(getattr(target, "__name__", target))
 
 
-def _user_line(node: Any) -> str:
+def user_line(node: Any) -> str:
+    """The line of the user's code that a traced node comes from; empty where torch does not say."""
     frames = re.findall(r'File "([^"]+)", line (\d+), in (\S+)\n\s*(.*)', node.meta.get("stack_trace") or "")
     own = [f for f in frames if "/torch/" not in f[0] and "prism_explore/frontend" not in f[0]]
     if not own:

@@ -155,6 +155,22 @@ def test_what_cannot_be_traced_is_left_with_the_reason():
     assert "1 matmul: it has a tensor of float64" in backend.report()
 
 
+def test_a_report_without_a_graph_says_why_torch_made_none():
+    earlier, backend = compiler(), compiler()
+    lstm, x = torch.nn.LSTM(4, 4).eval(), torch.randn(3, 2, 4)
+    assert "torch has not compiled a graph yet" == str(backend.report())
+
+    with torch.no_grad():
+        compiled(lstm, backend)(x)
+
+    said = (
+        "torch has not compiled a graph yet; it left code of this process to Python: Dynamo does not support RNN, GRU"
+    )
+    assert said in backend.report()
+    assert said in earlier.report()
+    assert "torch has not compiled a graph yet" == str(compiler().report())
+
+
 def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(monkeypatch):
     race = CallRace
 
