@@ -53,6 +53,7 @@ from prism_explore.ir.ops import (
     Concat,
     Expand,
     Input,
+    Lookup,
     LoopOp,
     MatMul,
     Permute,
@@ -65,6 +66,9 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DType, TensorType
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
+
+LOOKED_UP_BYTES = 128
+"""The most that one element which a lookup reads brings into the cache: its line, and the line beside it."""
 
 
 def rates_of(target: Target) -> str:
@@ -120,7 +124,7 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
         return tensor, shown
 
     arithmetic: dict[DType, Dim] = {}
-    read: set[int] = set()
+    in_cache = dict.fromkeys(inputs, 0.0)  # the most bytes of each that kernels before have left in the last cache
     time_s = memory_s = total_bytes = 0.0
     for work in work_of(graph):
         traffic = max(0.0, size(work.written_bytes) - kept)
@@ -129,9 +133,10 @@ def time_bound_of_graph(graph: SGraph, shapes: Mapping[str, int], target: Target
             root, bytes_ = viewed(load.tensor, size(load.least_bytes))
             shown[root] = max(shown.get(root, 0.0), bytes_)
         for tensor, bytes_ in shown.items():
-            cold = tensor in inputs and tensor not in read
-            traffic += bytes_ if cold else max(0.0, bytes_ - kept)
-            read.add(tensor)
+            traffic += max(0.0, bytes_ - min(kept, in_cache.get(tensor, kept)))
+            if tensor in inputs:
+                is_lookup = isinstance(graph.nodes[work.position].op, Lookup)
+                in_cache[tensor] += size(types[work.position].elements) * LOOKED_UP_BYTES if is_lookup else kept
         dtype = types[work.position].dtype
         arithmetic[dtype] = arithmetic.get(dtype, ZERO) + work.least_flops
         here_s = traffic / target.dram_bytes_per_s

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prism_explore.cost.roofline import time_bound_of
+from prism_explore.cost.roofline import time_bound_of, time_bound_of_graph
 from prism_explore.cost.work import least_scratch, work_of
 from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
@@ -283,6 +283,21 @@ def test_two_views_of_one_tensor_count_as_the_larger_one() -> None:
 
 def _candidate(graph: SGraph) -> Candidate:
     return Candidate("f9.c1", Family("f9", rmsnorm_linear(), graph), graph, (), graph.conditions())
+
+
+def test_a_lookup_leaves_only_what_it_reads_in_the_cache() -> None:
+    text = """sgraph
+  x = input f32[64, 32000]
+  y = input i64[64]
+  %2 = lookup(x, y, dim=1, batch=1)
+  %3 = sum(x, dim=1)
+  %4 = add(%2, %3)
+  return %4"""
+    read_twice = text.replace("lookup(x, y, dim=1, batch=1)", "max(x, dim=1)")
+    of_lookup, of_two = (time_bound_of_graph(parse(t), {}, GPUS["h100"]).bytes for t in (text, read_twice))
+
+    assert 4 * 64 * 32000 - 64 * 128 + 4 * 64 + 8 * 64 == of_lookup
+    assert 4 * 64 * 32000 == of_two
 
 
 def test_a_reduction_costs_one_less_addition_than_it_has_terms() -> None:
