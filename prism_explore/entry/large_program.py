@@ -20,7 +20,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.partition import Part, assemble, canonical_text, partition, rename_inputs
-from prism_explore.pipeline.search_space import LARGEST_PART_OPS, default_space, fused_ops
+from prism_explore.pipeline.search_space import LARGEST_OPS, default_space, fused_ops
 from prism_explore.pipeline.stages import Verified
 from prism_explore.session.session import Session
 from prism_explore.targets import Target
@@ -74,7 +74,7 @@ class LargeProgram:
         *,
         target: str | Target = "cpu",
         time_s: float = 300.0,
-        largest: int = LARGEST_PART_OPS,
+        largest: int = LARGEST_OPS,
         name: str | None = None,
         inputs: Mapping[str, Any] | None = None,
         session: Mapping[str, Any] | None = None,

@@ -3,8 +3,8 @@
 """Layers that torch computes as one operator, as the operators that they are made of.
 
 `nn.TransformerEncoderLayer` is one operator where no gradient is recorded, and torch.compile keeps the function of
-`nn.MultiheadAttention` whole. Regions can contain neither: one kernel does not hold all of it. `nn.LSTMCell` is one
-operator with two results, and a region has one. `nn.GRUCell` stays: one kernel holds it.
+`nn.MultiheadAttention` whole; `nn.LSTMCell` and `nn.GRUCell` are one operator each. Regions can contain none of them:
+one kernel does not hold all of it.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ def _computed(node: Any, mode: Any) -> Any:
 
 def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
     """Whether a layer has none of the rare options, and only results that are tensors are read."""
+    if called_name(node) == "gru_cell":
+        return True
     if called_name(node) == "lstm_cell":
         return all(called_name(user) == "getitem" for user in node.users)
     if called_name(node) == "_transformer_encoder_layer_fwd":
@@ -206,8 +208,19 @@ def _lstm_cell(
     return shown.sigmoid() * state.tanh(), state
 
 
+def _gru_cell(x: Any, before: Any, weight: Any, hidden_weight: Any, bias: Any = None, hidden_bias: Any = None) -> Any:
+    """`torch.gru_cell`: the gates are, in this order, reset, update and new."""
+    import torch.nn.functional as F
+
+    given, kept = F.linear(x, weight, bias).chunk(3, -1), F.linear(before, hidden_weight, hidden_bias).chunk(3, -1)
+    reset, update = ((given[n] + kept[n]).sigmoid() for n in (0, 1))
+    new = (given[2] + reset * kept[2]).tanh()
+    return (before - new) * update + new
+
+
 _FORMS: Mapping[str, Callable[..., Any]] = {
     "_transformer_encoder_layer_fwd": _encoder_layer,
     "multi_head_attention_forward": _multi_head_attention,
     "lstm_cell": _lstm_cell,
+    "gru_cell": _gru_cell,
 }

@@ -41,7 +41,7 @@ from prism_explore.entry.torch_nodes import (
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_simplify import ENTER_VMAP, LEAVE_VMAP
 from prism_explore.ir.tensors import dtype_name
-from prism_explore.pipeline.search_space import LARGEST_PART_OPS
+from prism_explore.pipeline.search_space import LARGEST_OPS
 from prism_explore.support.plain_data import PlainData
 from prism_explore.targets import Target
 
@@ -346,7 +346,7 @@ class _Partitioner:
         computing = [self.found[n].translation for n in core]
         means = sum(t.reduces and not t.products for t in computing)  # √ of the mean of squares is one operator
         moved = sum(self.moves[n] for n in core & self.moves.keys())
-        return len(loads) + sum(t.operators for t in computing) - 2 * means + moved <= LARGEST_PART_OPS
+        return len(loads) + sum(t.operators for t in computing) - 2 * means + moved <= LARGEST_OPS
 
     def _with_views(self, node: Any) -> frozenset[Any]:
         found, open_nodes = {node}, [node]

@@ -101,12 +101,13 @@ def test_rare_options_stay_one_operator():
 
 
 @pytest.mark.parametrize("sizes, bias", [((3,), True), ((), False)])
-def test_an_lstm_cell_is_operators_of_its_own(sizes, bias):
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_a_recurrent_cell_is_operators_of_its_own(kind, sizes, bias):
     torch.manual_seed(0)
-    cell = nn.LSTMCell(4, 6, bias=bias)
+    cell = kind(4, 6, bias=bias)
     x, *state = torch.randn(*sizes, 4), torch.randn(*sizes, 6), torch.randn(*sizes, 6)
 
-    found, wanted, names = expanded(cell, x, tuple(state))
+    found, wanted, names = expanded(cell, x, tuple(state) if kind is nn.LSTMCell else state[0])
 
     torch.testing.assert_close(wanted, found)
-    assert "lstm_cell" not in names
+    assert {"lstm_cell", "gru_cell"}.isdisjoint(names)

@@ -1,13 +1,7 @@
 """The stated space: what is in it by default, and that it says so."""
 
-from dataclasses import replace
-
 import pytest
-import torch
 
-import prism_explore as px
-from prism_explore.frontend import trace
-from prism_explore.ir.ops import Custom
 from prism_explore.ir.program import ProgramBuilder
 from prism_explore.pipeline.search_space import LARGEST_OPS, default_space, fused_ops
 from tests.verify.workloads import program_of
@@ -64,14 +58,3 @@ def test_a_root_of_a_mean_of_squares_that_is_used_elsewhere_is_not_one_operator(
     root = b.unary("sqrt", b.reduce("mean", squares, 1))
 
     assert 6 == fused_ops(b.build(b.binary("div", squares, root)))
-
-
-def test_a_gru_cell_has_a_proved_kernel_of_its_own():
-    program = trace(torch.nn.GRUCell(24, 32), {"input": px.T("b", 24), "hx": px.T("b", 32)})
-    space = replace(default_space(program.program), nodes=60, families=1)
-
-    with px.Session(program, target="h100", at={"b": 8}, space=space) as session:
-        session.run()
-
-    assert session.chosen is not None
-    assert 1 == sum(isinstance(n.op, Custom) for n in session.chosen.candidate.sgraph.nodes)

@@ -26,7 +26,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.ir.transforms.hoist_lookups import is_given
-from prism_explore.pipeline.search_space import LARGEST_PART_OPS, fused_ops
+from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 
 LARGEST_EXPRESSION = 100_000
 """The most factors in all terms, nested terms included. The workloads stay below a thousand; at this size one
@@ -119,7 +119,7 @@ LARGEST_PART_EXPRESSION = 1_000
 """The most factors in the expression of a part; published workloads have less than a hundred."""
 
 
-def fits(part: TensorProgram, largest: int = LARGEST_PART_OPS) -> bool:
+def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
     """Whether a part of a program is small enough to be searched as one kernel; cheap tests come first."""
     nodes = part.graph.nodes
     if isinstance(nodes[part.graph.output].op, Expand):
