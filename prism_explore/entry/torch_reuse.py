@@ -11,18 +11,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from prism_explore.codegen import emit_cpu
 from prism_explore.errors import PrismError
-from prism_explore.events.journal import Journal
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Input
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import sizes_of
 from prism_explore.ir.text import show
-from prism_explore.pipeline.stages import Candidate, Family, Kernel, Verified
-from prism_explore.verify.certificate.certify import certify, is_certified
-from prism_explore.verify.prover import Prover
+from prism_explore.pipeline.stages import Candidate, Family, Kernel
+from prism_explore.runtime.proved_kernel import proved_kernel
 
 
 def with_symbols(kernel: Kernel, program: TensorProgram, seed: int = 0) -> Kernel | None:
@@ -53,16 +50,10 @@ def with_symbols(kernel: Kernel, program: TensorProgram, seed: int = 0) -> Kerne
         found = Candidate(candidate.id, family, graph, candidate.uses, graph.conditions())
         if [t.dims for t in graph.output_types] != [t.dims for t in program.graph.output_types]:
             return None
-        verdict = Prover(program).verify(found, Journal(), seed)
-        if not isinstance(verdict, Verified):
-            return None
-        certified = certify(verdict, Journal(), minimal=False)
-        if not is_certified(certified, certified.proof.lemmas):
-            return None
-        made = emit_cpu(certified, kernel.parameters, sizes)
+        made = proved_kernel(found, kernel.parameters, sizes, seed)
     except PrismError:  # a tensor does not fit with symbols
         return None
-    return made if isinstance(made, Kernel) and made.source == kernel.source else None
+    return made if made is not None and made.source == kernel.source else None
 
 
 def _are_equal(a: SGraph, b: SGraph) -> bool:

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prism_explore.codegen import emit_cpu
 from prism_explore.errors import PrismError
-from prism_explore.events.journal import Journal
 from prism_explore.ir.analysis.padding import padding_of
 from prism_explore.ir.transforms.kept_positions import with_kept_positions
-from prism_explore.pipeline.stages import Candidate, Family, Kernel, Verified
-from prism_explore.verify.certificate.certify import certify, is_certified
-from prism_explore.verify.prover import Prover
+from prism_explore.pipeline.stages import Candidate, Family, Kernel
+from prism_explore.runtime.proved_kernel import proved_kernel
 
 
 def with_masks(kernel: Kernel, symbols: Sequence[str], seed: int = 0) -> tuple[Kernel, tuple[str, ...]]:
@@ -54,13 +51,6 @@ def _with_mask(kernel: Kernel, symbol: str, seed: int) -> Kernel | None:
         found = Candidate(
             candidate.id, Family(candidate.family.id, own, open_graph), graph, candidate.uses, graph.conditions()
         )
-        verdict = Prover(own).verify(found, Journal(), seed)
-        if not isinstance(verdict, Verified):
-            return None
-        certified = certify(verdict, Journal(), minimal=False)
-        if not is_certified(certified, certified.proof.lemmas):
-            return None
-        made = emit_cpu(certified, kernel.parameters, dict(kernel.shapes))
+        return proved_kernel(found, kernel.parameters, dict(kernel.shapes), seed)
     except PrismError:  # a tile of the mask does not fit
         return None
-    return made if isinstance(made, Kernel) else None

@@ -17,7 +17,6 @@ from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.python_text import call_text
 from prism_explore.codegen.triton.tile_values import TileValue, TileValues, broadcast_index
 from prism_explore.ir.axes import AxisNames
-from prism_explore.ir.graph import consumers
 from prism_explore.ir.ops import Binary, Load, Store
 
 LOAD_COLUMNS, STORE_COLUMNS = 88, 92
@@ -187,8 +186,8 @@ class GlobalMemory:
 
 def is_boolean_band(plan: BlockPlan, j: int) -> bool:
     """Whether %j is a band that only masks read, so that it stays a boolean tile."""
-    nodes = plan.block.nodes
-    load, readers = nodes[j].op, consumers(nodes)[j]
+    nodes, readers = plan.block.nodes, plan.readers[j]
+    load = nodes[j].op
     return (
         isinstance(load, Load)
         and load.operand in plan.bands
