@@ -63,6 +63,12 @@ _OF_THIS_PROCESS = frozenset({"PYTEST_CURRENT_TEST", "PRISM_EXPLORE_CACHE"})
 """Environment variables that workers do without: the phase of a test, and the folder of searches that are stored. Only
 workers of one environment share fork servers, and where it changes with each test, each imports torch again."""
 
+_TORCH_POINTERS = "_TORCHINDUCTOR_"
+"""The prefix of variables in which torch's compiler keeps addresses of this process for the code that it loads."""
+
+_ADDED_AT_IMPORT = ("setuptools", "_vendor")
+"""The folder that setuptools appends to the import path, in a worker as here, when torch's compiler imports it."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
@@ -382,16 +388,18 @@ def start_fork_servers(imports: Sequence[str]) -> None:
 def _environment(threads: Mapping[str, str]) -> dict[str, str]:
     """The environment variables of a worker, with these for the threads of libraries.
 
-    They are the same before and after torch was imported here: a variable that it then sets, it sets in the worker too.
+    They are the same before and after torch was imported here and has compiled something: what it then sets, it sets in
+    the worker too.
     """
     torch: Any = sys.modules.get("torch._inductor.runtime.cache_dir_utils")
     is_default = torch is not None and os.environ.get(_TORCH_CACHE) == torch.default_cache_dir()
     left_out = {*_OF_THIS_PROCESS, *((_TORCH_CACHE,) if is_default else ())}
-    own = {k: v for k, v in os.environ.items() if k not in left_out}
+    own = {k: v for k, v in os.environ.items() if k not in left_out and not k.startswith(_TORCH_POINTERS)}
+    path = [p or str(Path.cwd()) for p in sys.path if Path(p).parts[-2:] != _ADDED_AT_IMPORT]
     return {
         **{k: v for k, v in {**own, **environment_changes(threads)}.items() if v is not None},
         **REUSING_MALLOC,
-        "PYTHONPATH": os.pathsep.join(p or str(Path.cwd()) for p in sys.path),
+        "PYTHONPATH": os.pathsep.join(path),
         "PYTHONUNBUFFERED": "1",
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }

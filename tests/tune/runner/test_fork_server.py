@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
 import pytest
+import setuptools
 from torch._inductor.runtime import cache_dir_utils
 
 from prism_explore.session.search_cache import FOLDER_VARIABLE
@@ -58,6 +60,17 @@ def test_the_phase_of_a_test_and_the_folder_of_stored_searches_are_not_of_the_en
             parents.add(parent_of(worker))
 
     assert 1 == len(parents)
+
+
+def test_what_torchs_compiler_sets_in_this_process_is_not_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with make() as worker:
+        worker.check("u1", GOOD)
+        before = parent_of(worker)
+    monkeypatch.setenv("_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR", "140544102288416")  # an address in this process
+    monkeypatch.setattr(sys, "path", [*sys.path, str(Path(setuptools.__file__).parent / "_vendor")])
+    with make() as worker:
+        worker.check("u1", GOOD)
+        assert parent_of(worker) == before
 
 
 def test_where_the_parent_was_killed_there_is_another_one() -> None:
