@@ -9,7 +9,7 @@ one kernel does not hold all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from inspect import signature
 from math import inf, sqrt
@@ -69,12 +69,11 @@ def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
         return all(called_name(user) == "getitem" for user in node.users)
     if called_name(node) == "_transformer_encoder_layer_fwd":
         return not getattr(value_of(given["x"]), "is_nested", False)
-    rare = ("bias_k", "bias_v", "add_zero_attn", "use_separate_proj_weight", "static_k", "static_v", "is_causal")
     draws = given.get("training", True) and given["dropout_p"]
-    is_batch = len(value_of(given["query"]).shape) == 3 and given["in_proj_weight"] is not None
+    is_static = given.get("static_k") is not None or given.get("static_v") is not None
     read = {user.args[1] if called_name(user) == "getitem" else None for user in node.users}
     known = {0, 1} if given.get("need_weights", True) else {0}
-    return is_batch and not draws and all(given.get(name) in (None, False) for name in rare) and read <= known
+    return not draws and not is_static and read <= known
 
 
 def _attended(q: Any, k: Any, v: Any, head_dim: int, masked: Callable[[Any], Any]) -> tuple[Any, Any]:
@@ -137,8 +136,8 @@ def _multi_head_attention(
     num_heads: int,
     in_proj_weight: Any,
     in_proj_bias: Any,
-    bias_k: None,
-    bias_v: None,
+    bias_k: Any,
+    bias_v: Any,
     add_zero_attn: bool,
     dropout_p: float,
     out_proj_weight: Any,
@@ -151,48 +150,79 @@ def _multi_head_attention(
     q_proj_weight: Any = None,
     k_proj_weight: Any = None,
     v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
+    static_k: None = None,
+    static_v: None = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Any, ...]:
-    """`torch.nn.functional.multi_head_attention_forward` on batches: positions, sequences, width."""
+    """`torch.nn.functional.multi_head_attention_forward`: positions, sequences (where there are several), width."""
     import torch
     import torch.nn.functional as F
 
     width, head_dim = embed_dim_to_check, embed_dim_to_check // num_heads
-    if query.node is key.node is value.node:
+    is_self = query.node is key.node is value.node
+    is_batch = len(value_of(query.node).shape) == 3
+    query, key, value = (x if is_batch else x.unsqueeze(1) for x in (query, key, value))
+    if use_separate_proj_weight:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    else:
+        weights = tuple(in_proj_weight[n * width : (n + 1) * width] for n in range(3) if not is_self)
+    if weights:
+        given = zip((query, key, value), weights, range(3), strict=True)
+        q, k, v = (
+            F.linear(x, weight, None if in_proj_bias is None else in_proj_bias[n * width : (n + 1) * width])
+            for x, weight, n in given
+        )
+    else:
         parts = F.linear(query, in_proj_weight, in_proj_bias).split(width, 2)
-        projected = [parts[n] for n in range(3)]
-    else:
-        projected = list[Any]()
-        for n, x in enumerate((query, key, value)):
-            rows = slice(n * width, (n + 1) * width)
-            projected.append(F.linear(x, in_proj_weight[rows], None if in_proj_bias is None else in_proj_bias[rows]))
-    q, k, v = (x.unflatten(2, (num_heads, head_dim)).permute(1, 2, 0, 3) for x in projected)
+        q, k, v = (parts[n] for n in range(3))
 
-    dtype = value_of(query.node).dtype
+    is_hint = is_causal and key_padding_mask is None and not need_weights
 
-    def added(mask: Any) -> Any:
-        """What is added to scores: a mask of torch's is bool, or that."""
-        if value_of(mask.node).dtype != torch.bool:
-            return mask
-        return torch.zeros_like(mask, dtype=dtype).masked_fill(mask, -inf)
+    def is_bool(mask: Any) -> bool:
+        return value_of(mask.node).dtype == torch.bool
 
-    mask = None
+    masks = list[tuple[Any, bool]]()
     if key_padding_mask is not None:
-        mask = added(key_padding_mask).unsqueeze(1).unsqueeze(1)
-    if attn_mask is not None:
-        more = added(attn_mask)
-        if len(value_of(attn_mask.node).shape) == 3:  # per sequence and head
-            more = more.unflatten(0, (-1, num_heads))
-        mask = more if mask is None else mask + more
+        mask = key_padding_mask if is_batch else key_padding_mask.unsqueeze(0)
+        masks.append((mask.unsqueeze(1).unsqueeze(1), is_bool(key_padding_mask)))
+    if attn_mask is not None and not is_hint:
+        is_per_head = len(value_of(attn_mask.node).shape) == 3
+        mask = attn_mask.unflatten(0, (-1, num_heads)) if is_per_head else attn_mask
+        masks.append((mask, is_bool(attn_mask)))
+    if bias_k is not None:
+        k, v = (torch.cat([x, bias.expand_as(x[:1])]) for x, bias in ((k, bias_k), (v, bias_v)))
+        masks = [(F.pad(mask, (0, 1)), kind) for mask, kind in masks]
+    q, k, v = (x.unflatten(2, (num_heads, head_dim)).permute(1, 2, 0, 3) for x in (q, k, v))
+    if add_zero_attn:
+        k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
+        masks = [(F.pad(mask, (0, 1)), kind) for mask, kind in masks]
+    excluded, added = _merged(masks)
     if need_weights:
-        found, weights = _attended(q, k, v, head_dim, lambda scores: scores if mask is None else scores + mask)
-        seen = (weights.mean(1) if average_attn_weights else weights,)
+
+        def masked(scores: Any) -> Any:
+            scores = scores if added is None else scores + added
+            return scores if excluded is None else scores.masked_fill(excluded, -inf)
+
+        found, weights = _attended(q, k, v, head_dim, masked)
+        weights = weights.mean(1) if average_attn_weights else weights
+        seen = (weights if is_batch else weights.squeeze(0),)
     else:
-        found, seen = F.scaled_dot_product_attention(q, k, v, mask), ()
-    return F.linear(found.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias), *seen
+        mask = added if excluded is None else ~excluded if added is None else added.masked_fill(excluded, -inf)
+        found, seen = F.scaled_dot_product_attention(q, k, v, mask, 0.0, is_hint), ()
+    result = F.linear(found.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
+    return result if is_batch else result.squeeze(1), *seen
+
+
+def _merged(masks: Sequence[tuple[Any, bool]]) -> tuple[Any, Any]:
+    """Masks of scores, each with whether it is of bool, as one of bool and one that is added to scores; or None."""
+    excluded = added = None
+    for mask, is_bool in masks:
+        if is_bool:
+            excluded = mask if excluded is None else excluded | mask
+        else:
+            added = mask if added is None else added + mask
+    return excluded, added
 
 
 def _lstm_cell(

@@ -60,23 +60,56 @@ def test_a_sequence_of_which_a_mask_keeps_nothing_has_no_numbers_as_in_torch():
 
 
 @pytest.mark.parametrize(
-    "options",
+    "kind, options",
     [
-        {},
-        {"need_weights": False, "key_padding_mask": PADDED},
-        {"average_attn_weights": False, "attn_mask": CAUSAL != 0, "key_padding_mask": PADDED},
-        {"need_weights": False, "attn_mask": CAUSAL},
+        ({}, {}),
+        ({}, {"need_weights": False, "key_padding_mask": PADDED}),
+        ({}, {"average_attn_weights": False, "attn_mask": CAUSAL != 0, "key_padding_mask": PADDED}),
+        ({}, {"need_weights": False, "attn_mask": CAUSAL}),
+        ({}, {"need_weights": False, "attn_mask": CAUSAL, "is_causal": True}),
+        ({}, {"attn_mask": CAUSAL, "is_causal": True, "key_padding_mask": PADDED}),
+        ({}, {"need_weights": False, "attn_mask": CAUSAL, "key_padding_mask": torch.where(PADDED, -torch.inf, 0.0)}),
+        ({"kdim": 8, "vdim": 12}, {"key_padding_mask": PADDED}),
+        ({"kdim": 8, "vdim": 12, "bias": False}, {"need_weights": False}),
+        ({"add_bias_kv": True}, {"attn_mask": CAUSAL != 0, "key_padding_mask": PADDED}),
+        ({"add_zero_attn": True}, {"need_weights": False, "attn_mask": CAUSAL}),
+        ({"add_bias_kv": True, "add_zero_attn": True, "kdim": 8}, {"need_weights": False, "key_padding_mask": PADDED}),
     ],
 )
-def test_multi_head_attention_is_operators_of_its_own(options):
+def test_multi_head_attention_is_operators_of_its_own(kind, options):
     torch.manual_seed(0)
-    attention = nn.MultiheadAttention(16, 2, batch_first=True).eval()
+    attention = nn.MultiheadAttention(16, 2, batch_first=True, **kind).eval()
     x, y = torch.randn(2, 5, 16), torch.randn(2, 5, 16)
-    for given in ((x, x, x), (x, y, y)):
+    calls = [(x, y[..., : attention.kdim], x[..., : attention.vdim])]
+    for given in calls if attention.kdim != 16 else [(x, x, x), (x, y, y), *calls]:
         found, wanted, names = expanded(attention, *given, **options)
 
         torch.testing.assert_close(wanted, found)
         assert not WHOLE & set(names)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"need_weights": False, "attn_mask": CAUSAL != 0, "key_padding_mask": PADDED[1]}]
+)
+def test_one_sequence_may_have_no_dim_of_its_own(options):
+    torch.manual_seed(0)
+    attention, x = nn.MultiheadAttention(16, 2).eval(), torch.randn(5, 16)
+
+    found, wanted, names = expanded(attention, x, x, x, **options)
+
+    torch.testing.assert_close(wanted, found)
+    assert not WHOLE & set(names)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_attention_of_which_a_mask_keeps_nothing_is_that_of_torch(need_weights, monkeypatch):
+    monkeypatch.setattr(torch.backends.mha, "_is_fastpath_enabled", False)  # not the function that a graph has
+    torch.manual_seed(0)
+    attention, x = nn.MultiheadAttention(16, 2, batch_first=True).eval(), torch.randn(2, 5, 16)
+
+    found, wanted, _ = expanded(attention, x, x, x, need_weights=need_weights, key_padding_mask=NOTHING_LEFT)
+
+    torch.testing.assert_close(wanted, found, equal_nan=True)
 
 
 def test_sizes_may_be_symbolic():
@@ -89,15 +122,10 @@ def test_sizes_may_be_symbolic():
     assert not WHOLE & set(names)
 
 
-def test_rare_options_stay_one_operator():
+def test_attention_that_draws_random_numbers_stays_one_operator():
     x = torch.randn(2, 5, 16)
-    for attention in (
-        nn.MultiheadAttention(16, 2, add_bias_kv=True).eval(),
-        nn.MultiheadAttention(16, 2, add_zero_attn=True).eval(),
-        nn.MultiheadAttention(16, 2, kdim=8, vdim=16).eval(),
-        nn.MultiheadAttention(16, 2, dropout=0.5).train(),
-    ):
-        assert WHOLE & set(expanded(attention, x, x[..., : attention.kdim], x)[2])
+
+    assert WHOLE & set(expanded(nn.MultiheadAttention(16, 2, dropout=0.5).train(), x, x, x)[2])
 
 
 @pytest.mark.parametrize("sizes, bias", [((3,), True), ((), False)])
