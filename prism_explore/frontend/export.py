@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,9 +26,11 @@ from prism_explore.frontend.decompose import (
 )
 from prism_explore.frontend.known_tensors import known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, user_line, valid_name
+from prism_explore.frontend.outside_state import OutsideState, put_back
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
+from prism_explore.frontend.stateless_trace import stateless_trace
 from prism_explore.frontend.torch_tracing import import_tracer, tracing
 from prism_explore.frontend.traced_program import Binding, Traced
 from prism_explore.ir.dims import Dim, dim
@@ -188,7 +190,7 @@ def exported(
 ) -> Exported:
     """torch's graph of a function or module; other arguments and errors are those of `trace`.
 
-    torch runs the code on tensors without data. Code that writes into objects outside of it does so. What cannot be
+    torch runs the code on tensors without data. What it changes outside of its arguments is put back. What cannot be
     traced in this way is traced by its bytecode, which takes three times as long.
 
     Args:
@@ -226,7 +228,7 @@ def exported(
         placeholders = (n.name for n in graph.nodes if n.op == "placeholder")
         sources = {p: (a, types[a]) for p, a in zip(placeholders, arguments, strict=True)}
         return Exported(program_name, tuple(arguments), graph, sources, {}, {}, structure, str(graph), code, None)
-    program, operators = _export(of_tensors, _name(code), [types[a] for a in arguments], symbols, in_parts)
+    program, operators = _export(of_tensors, _name(code), [types[a] for a in arguments], symbols, in_parts, code)
     signature = program.graph_signature
     parameters: dict[str, Any] = {}
     constants: dict[str, Any] = {}
@@ -411,11 +413,17 @@ def _graph_of_known(code: Callable[..., Any], types: Sequence[TensorType]) -> tu
         structures.append(structure)
         return results
 
+    state = OutsideState(code, has_own_buffers=False)
     with tracing(strict=False), rewritten_functions():
         try:
             found = make_fx(flat, tracing_mode="fake", pre_dispatch=True)(*_examples(types, {}, "cpu"))
         except Exception:
             return None
+        finally:
+            changes = state.changes()
+            put_back(changes)
+    if changes:
+        return None
     graph, names = found.graph, {*BY_NAME, *GUARDS}
     if any(n.op == "get_attr" for n in graph.nodes) or not all(is_known(n, names) for n in graph.nodes):
         return None
@@ -443,9 +451,17 @@ def _examples(types: Sequence[TensorType], symbols: Mapping[str, int], device: A
 
 
 def _export(
-    code: Callable[..., Any], name: str, types: list[TensorType], symbols: Mapping[str, int], in_parts: bool
+    code: Callable[..., Any],
+    name: str,
+    types: list[TensorType],
+    symbols: Mapping[str, int],
+    in_parts: bool,
+    user_code: Callable[..., Any],
 ) -> tuple[Any, str]:
-    """The exported program with known operators only, and all operators as they are run."""
+    """The exported program with known operators only, and all operators as they are run.
+
+    `code` takes tensors by position, and calls `user_code` or is it.
+    """
     import torch
 
     # Strict tracing of a graph within torch.compile crashes.
@@ -454,7 +470,7 @@ def _export(
     for strict in ways:
         with tracing(strict=strict):
             try:
-                exported = _export_alone(code, name, types, symbols, strict, in_parts)
+                exported = _export_alone(code, name, types, symbols, strict, in_parts, user_code)
             except UnsupportedOperator:
                 raise
             except Exception as failure:
@@ -480,6 +496,7 @@ def _export_alone(
     symbols: Mapping[str, int],
     strict: bool,
     in_parts: bool,
+    user_code: Callable[..., Any],
 ) -> Any:
     import torch
     from torch._guards import tracing as tracing_context
@@ -507,81 +524,28 @@ def _export_alone(
     # A failure is raised with torch's message; its log repeats it at length.
     log.setLevel(logging.CRITICAL)
     try:
-        with ExitStack() as ways:
-            if not strict:
-                ways.enter_context(rewritten_functions())
-                ways.enter_context(source_lines())
-            # Within torch.compile, symbols of this trace would become guards of that one.
-            ways.enter_context(tracing_context(None))
-            assigned = {} if strict else ways.enter_context(_assigned_tensors(module))
-            found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
-            if state := _read_by(found, assigned):
-                if not in_parts:
-                    raise UnsupportedOperator(
-                        f"{name} reads self.{state[0]} and assigns a new tensor to it, so that a call depends on "
-                        "earlier ones; take it as an argument and return the new one, or take px.WholeProgram(...) "
-                        "with the same arguments"
-                    )
-                ways.enter_context(_as_buffers(module, state))
-                found = torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
-            if any("wrap_with_set_grad_enabled" in str(node.target) for node in found.graph.nodes):
-                with torch.no_grad():  # then code under no_grad() is no graph of its own
+        # Within torch.compile, symbols of this trace would become guards of that one.
+        with tracing_context(None):
+
+            def export() -> Any:
+                with ExitStack() as modes:
+                    if not strict:
+                        modes.enter_context(rewritten_functions())
+                        modes.enter_context(source_lines())
                     return torch.export.export(module, examples, dynamic_shapes=shapes, strict=strict)
-            return found
+
+            def export_whole() -> Any:
+                found = export()
+                if any("wrap_with_set_grad_enabled" in str(node.target) for node in found.graph.nodes):
+                    with torch.no_grad():  # then code under no_grad() is no graph of its own
+                        return export()
+                return found
+
+            if strict:
+                return export_whole()
+            return stateless_trace(export_whole, module, user_code, name, may_replace=in_parts)
     finally:
         log.setLevel(level)
-
-
-@contextmanager
-def _assigned_tensors(module: Any) -> Generator[dict[str, Any]]:
-    """By path, the tensors of a module, other than buffers, in whose place a call puts new ones.
-
-    torch.export reads such a tensor as a constant, and warns.
-    """
-    import torch
-
-    held: list[tuple[str, dict[str, Any], str, Any]] = []
-    for path, part in module.named_modules():
-        own: dict[str, Any] = part.__dict__
-        held += [(f"{path}.{n}".lstrip("."), own, n, x) for n, x in own.items() if isinstance(x, torch.Tensor)]
-    assigned: dict[str, Any] = {}
-
-    def compare(*_: Any) -> None:
-        assigned.update((path, x) for path, own, name, x in held if own.get(name) is not x)
-
-    # torch.export restores attributes at its end, so they are compared at the end of the call.
-    hook = module.register_forward_hook(compare) if held else None
-    try:
-        yield assigned
-    finally:
-        if hook is not None:
-            hook.remove()
-
-
-def _read_by(program: Any, assigned: Mapping[str, Any]) -> list[str]:
-    """The paths of those tensors that an exported program reads; its result depends on earlier calls."""
-    is_read = {n.name for n in program.graph.nodes if n.users}
-    read = [program.constants.get(s.target) for s in program.graph_signature.input_specs if s.arg.name in is_read]
-    return [path for path, tensor in assigned.items() if any(tensor is x for x in read)]
-
-
-@contextmanager
-def _as_buffers(module: Any, paths: Sequence[str]) -> Generator[None]:
-    """Tensors of a module, by path, as buffers meanwhile: torch.export has the new values of buffers as results."""
-    places: list[tuple[Any, str]] = [
-        (module.get_submodule(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in paths
-    ]
-    for part, name in places:
-        tensor = getattr(part, name)
-        delattr(part, name)
-        part.register_buffer(name, tensor, persistent=False)
-    try:
-        yield
-    finally:
-        for part, name in places:
-            tensor = getattr(part, name)
-            delattr(part, name)
-            setattr(part, name, tensor)
 
 
 def _linear(d: Dim) -> tuple[str, int, int] | None:
