@@ -30,7 +30,7 @@ sizes.
 
 A call with strides that a kernel does not accept runs torch's code. Training is left to torch. No region spans a side
 effect (the begin or end of autocast, a change of the gradient mode, a write in place). What autocast casts is cast in
-the graph before (`entry/torch_autocast.py`).
+the graph before (`entry/torch_autocast.py`); what depends on no input is computed once (`entry/torch_constants.py`).
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from prism_explore.entry.torch_answers import Answer, AnswerFiles, answer_of, race_question, traced_text
 from prism_explore.entry.torch_autocast import is_casting, name_casts
 from prism_explore.entry.torch_complex import split_complex
+from prism_explore.entry.torch_constants import fold_constants
 from prism_explore.entry.torch_default_compiler import (
     FailedCompiler,
     compiled_between_kernels,
@@ -230,6 +231,7 @@ class TorchCompiler:
         name_casts(module.graph)
         expand_layers(module.graph)
         simplify(module.graph)
+        fold_constants(module.graph)
         split_complex(module.graph)
         question = (machine_name(self._machine), self._measured, is_casting(), package_versions())
         cut = AnswerFiles().cut(module.graph, question, lambda: self._new_cut(module.graph))

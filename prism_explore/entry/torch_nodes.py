@@ -30,7 +30,7 @@ FLOATS = {"float32", "bfloat16", "float16"}
 READ = FLOATS | {"bool", "int8", "uint8", "int64", "int32"}
 
 
-_CONSTANTS = frozenset({"full", "zeros", "ones"})
+CONSTANTS = frozenset({"full", "zeros", "ones"})
 """Functions that make the same number everywhere: the region of what reads it makes it anew, and knows a mask by it."""
 
 
@@ -101,7 +101,7 @@ def translation_of(node: Any) -> Translation:
     if dtype_name(results.dtype) == "bool":
         return Translation("its result is a mask, which regions read as an input")
     if not any(hasattr(value_of(n), "dtype") for n in node.all_input_nodes):
-        is_known = called_name(node) in _CONSTANTS and results.device.type == "cpu" and is_float(node)
+        is_known = called_name(node) in CONSTANTS and results.device.type == "cpu" and is_float(node)
         return Translation(operators=0, is_view=True) if is_known else Translation("it reads no tensor")
     found = _translated(_Description(node_text(source), *_single(source), dtype_name(results.dtype)))
     integers = [dtype_name(x.dtype) for x in map(value_of, node.all_input_nodes) if hasattr(x, "dtype")]

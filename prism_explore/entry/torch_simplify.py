@@ -8,7 +8,8 @@
   have them.
 * An elementwise operator that writes its result into its operand makes a new tensor instead, where the graph made the
   operand and reads neither it nor a view of it afterwards. Masks of `nn.Transformer` and sums of layers are so written.
-* An elementwise operator that nothing reads is left out. The last step of a scan has some.
+* What nothing reads is left out, if it cannot raise. The last step of a scan has some, and models with options compute
+  rotary embeddings that they do not use.
 * `x.type_as(y)` is a cast to the dtype of y, and `x.expand_as(y)` an expansion to its sizes, where these are numbers: a
   region with one of them does not read y.
 """
@@ -19,7 +20,15 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from prism_explore.entry.torch_nodes import CALLS, called_name, has_side_effect, is_float, value_of
+from prism_explore.entry.torch_nodes import (
+    CALLS,
+    called_name,
+    draws_random_numbers,
+    has_side_effect,
+    is_float,
+    translation_of,
+    value_of,
+)
 from prism_explore.ir.elementwise import UNARY
 
 ENTER_VMAP, LEAVE_VMAP = "_vmap_increment_nesting", "_vmap_decrement_nesting"
@@ -44,8 +53,6 @@ _IN_PLACE: Mapping[Any, Any] = {
 }
 """Python's operators that write in place, with those that do not."""
 _IN_PLACE_METHODS = frozenset(f"{name}_" for name in (_ELEMENTWISE | {"clamp", "masked_fill"}))
-_UNREAD = _ELEMENTWISE | {"cat", "stack", "slice", "flatten", "movedim"}
-"""Functions that are left out where nothing reads their result; others may draw random numbers or raise."""
 
 
 def simplify(graph: Any) -> None:
@@ -70,9 +77,17 @@ def simplify(graph: Any) -> None:
             if not entered and _can_be_unwrapped(nodes[start + 1 : n]):
                 _unwrap(nodes[start : n + 1])
     for node in reversed(graph.nodes):
-        if called_name(node) in _UNREAD and not node.users and not has_side_effect(node):
+        if node.op in CALLS and not node.users and _only_computes(node):
             graph.erase_node(node)
     graph.lint()
+
+
+def _only_computes(node: Any) -> bool:
+    """Whether a call has no effect: none on memory, no random number, and no error that depends on numbers."""
+    reads_positions = any(hasattr(value_of(i), "dtype") and not is_float(i) for i in node.all_input_nodes)
+    if has_side_effect(node) or draws_random_numbers(node) or reads_positions:
+        return False
+    return called_name(node) in _ELEMENTWISE | {"cat", "stack"} or not translation_of(node).obstacle
 
 
 def _drop_empty_operands(node: Any) -> None:
