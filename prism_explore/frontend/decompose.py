@@ -194,8 +194,13 @@ def _writes_before(tensor: Any, along: int) -> tuple[dict[int, Any], Any]:
     return writes, tensor
 
 
+_AS_NUMBER = ("item", "_local_scalar_dense")
+
+
 def with_tensors_as_positions(graph: Any) -> Any:
-    """The graph with `x[i]` of a tensor i without dims as a lookup; torch reads i as a number of Python.
+    """The graph with `x[i]` of a tensor i without dims as a lookup, and a write there as one at a position.
+
+    torch reads i as a number of Python.
 
     Args:
         graph: torch's, with an example value at each node; it is not changed.
@@ -203,27 +208,36 @@ def with_tensors_as_positions(graph: Any) -> Any:
     import torch
 
     aten = torch.ops.aten
+    position_of = {"select": 2, "select_scatter": 3}
 
-    def is_at_tensor(node: Any) -> bool:
-        position = node.args[2] if operator_name(node.target) == "select" and len(node.args) == 3 else None
-        return operator_name(getattr(position, "target", "")) in ("item", "_local_scalar_dense")
+    def index_of(node: Any) -> Any:
+        """The tensor by which a node selects; None for others."""
+        place = position_of.get(operator_name(node.target))
+        number: Any = node.args[place] if place is not None and len(node.args) == place + 1 else None
+        return number.args[0] if operator_name(getattr(number, "target", "")) in _AS_NUMBER else None
 
-    if not any(map(is_at_tensor, graph.nodes)):
+    def call(like: Any, target: Any, *args: Any) -> Any:
+        found = graph.call_function(target, args)
+        found.meta = {**like.meta, "val": target(*torch.fx.map_arg(args, lambda n: n.meta["val"]))}
+        return found
+
+    if all(index_of(node) is None for node in graph.nodes):
         return graph
     graph = copy.deepcopy(graph)
-    for node in list(filter(is_at_tensor, graph.nodes)):
-        x, along, position = node.args
-        index = position.args[0]
+    for node in [n for n in graph.nodes if index_of(n) is not None]:
+        x, along = node.args[0], node.args[-2]
         with graph.inserting_before(node), node.meta["val"].fake_mode:
-            args: tuple[Any, ...] = (index, [1])
-            for target in (aten.reshape.default, aten.index_select.default, aten.squeeze.dim):
-                found = graph.call_function(target, args)
-                found.meta = {**node.meta, "val": target(*torch.fx.map_arg(args, lambda n: n.meta["val"]))}
-                args = (x, along, found) if target is aten.reshape.default else (found, along)
+            index = call(node, aten.reshape.default, index_of(node), [1])
+            if operator_name(node.target) == "select":
+                found = call(node, aten.squeeze.dim, call(node, aten.index_select.default, x, along, index), along)
+            else:
+                before = [None] * (along % x.meta["val"].dim())
+                part = call(node, aten.unsqueeze.default, node.args[1], along)
+                found = call(node, aten.index_put.default, x, [*before, index], part)
         node.replace_all_uses_with(found)
         graph.erase_node(node)
     for node in reversed(list(graph.nodes)):
-        if not node.users and operator_name(node.target) in ("item", "_local_scalar_dense"):
+        if not node.users and operator_name(node.target) in _AS_NUMBER:
             graph.erase_node(node)
     return graph
 

@@ -357,6 +357,12 @@ def writes_twice(cache, k, position):
     return cache[:, :, :3] * k.sum()
 
 
+def writes_at_an_element(x, position):
+    x[0, position] += 1
+    x[position, 1:3].mul_(2)
+    return x.sum(0)
+
+
 class Buffered(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -370,6 +376,7 @@ CACHE, PART, PLACE = r(1, 2, 16, 8), r(1, 2, 1, 8), torch.tensor([3])
 WRITES = {
     "a cache": (attends, (CACHE, PART, PLACE), {"cache"}, 1),
     "a position without dims": (attends, (CACHE, r(1, 2, 8), torch.tensor(3)), {"cache"}, 1),
+    "an element at a position without dims": (writes_at_an_element, (r(4, 6), torch.tensor(3)), {"x"}, 0),
     "a slice": (attends_to_several, (CACHE, r(1, 2, 3, 8)), {"cache"}, 1),
     "a cache that is read before": (reads_what_it_replaces, (CACHE, PART, PLACE), {"cache"}, 0),
     "several writes": (writes_twice, (CACHE, PART, PLACE), {"cache"}, 2),
