@@ -495,7 +495,7 @@ def _certify_and_compare(
             journal,
             baselines=task.baselines,
             library=task.library.call,
-            ends_when_decided=not task.budget.details,
+            details=task.budget.details,
             seed=task.seed,
             stop=stop,
             started=progress.early.before_the_race() if progress.early is not None else None,

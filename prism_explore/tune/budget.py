@@ -69,9 +69,9 @@ class Budget:
     early_trial: bool = True
     """Whether a long search times its first kernel before it has ended, so that there is an answer to look at."""
     details: bool = True
-    """Whether each lemma of the certificate is to use as few axioms as possible, and all rounds beside the baselines
-    are run. Otherwise the certificate, which is replayed and checked as well, may use more axioms, and the race ends
-    when it is clear of each baseline whether it is faster."""
+    """Whether each lemma of the certificate is to use as few axioms as possible, all rounds beside the baselines are
+    run, and the machine's limit is measured in them. Otherwise the certificate, which is replayed and checked as well,
+    may use more axioms, and the race ends when it is clear of each baseline whether it is faster."""
 
     def __post_init__(self) -> None:
         strategy_of(self.strategy, 0)
@@ -86,8 +86,8 @@ class Budget:
 
     @property
     def race_s(self) -> float:
-        """Seconds after which an undecided race ends."""
-        return min(RACE_S, self.seconds / max(1, self.trials) / 2)
+        """Seconds after which an undecided race ends; with one trial there is no race, and few rounds time it."""
+        return min(RACE_S, self.seconds / self.trials / 2) if self.trials > 1 else 0.0
 
     @property
     def is_quick(self) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import replace
 from math import inf
 from statistics import median
 
-from prism_explore.cost.roofline import time_bound_of
+from prism_explore.cost.roofline import TimeBound, time_bound_of
 from prism_explore.events.fastest import LIBRARY, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
@@ -57,7 +57,7 @@ def compare_with_baselines(
     library: LibraryCall | None = None,
     more: Sequence[Baseline] = (),
     rounds: int = 24,
-    ends_when_decided: bool = False,
+    details: bool = True,
     seed: int = 0,
     loader: str = "",
     store_rates: Callable[[Target], None] = host.store_higher_rates,
@@ -76,7 +76,8 @@ def compare_with_baselines(
         library: other torch code with the same value, run eagerly.
         more: baselines of other compilers, each with its maker.
         rounds: how often each is timed.
-        ends_when_decided: whether fewer rounds do, once it is clear of each baseline whether it is faster.
+        details: whether all rounds are run, and the machine's limit is measured. Otherwise it ends once it is clear of
+            each baseline whether it is faster.
         seed: of the inputs and of the order in each round.
         loader: `module:function` that makes the kernel callable; the target's own if empty.
         store_rates: receives a target with the measured rates.
@@ -86,8 +87,8 @@ def compare_with_baselines(
             timed, and their rows say so.
 
     Returns:
-        Rows for the kernel, the baselines, the library call and the roofline. `ratio` is the median over the rounds of
-        a row's time divided by the kernel's, with quartiles.
+        Rows for the kernel, the baselines, the library call and the measured limit. `ratio` is the median over the
+        rounds of a row's time divided by the kernel's, with quartiles.
     """
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
     bound = time_bound_of(kernel.verified.candidate, shapes, target)
@@ -98,13 +99,11 @@ def compare_with_baselines(
     worker = BaselineWorker(codes, program, shapes, target, kernel_loader, seed=seed, stop=stop)
     with worker if started is None else nullcontext(started) as prepared:
         ready, failures = prepared.prepare(codes, kernel, wait_s)
-        request = {"do": "ceilings", "bytes": bound.bytes, "flops": bound.flops, "is_16_bit": is_16_bit}
-        found = prepared.worker.request(request, CEILINGS_LIMIT_S)
-        ceilings = Ceilings() if isinstance(found, Failure) else Ceilings(found["readers"], found["scale"])
+        ceilings = _ceilings(prepared.worker, bound, is_16_bit) if details else Ceilings()
         keys = [*ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
         samples = Failure("tune.wrong", failures.get(OURS, ""))
         if OURS in keys:
-            rivals = [key for key in ready if key != OURS] if ends_when_decided else []
+            rivals = [] if details else [key for key in ready if key != OURS]
             samples = _time(prepared.worker, keys, rounds, ceilings.readers, rivals)
     if isinstance(samples, Samples):
         ceilings = replace(ceilings, readers=[key for key in ceilings.readers if key in samples.times_s])
@@ -213,6 +212,13 @@ def baseline_worker(
 def _select_code(reference: Code | None, baselines: Sequence[str], library: LibraryCall | None) -> dict[Baseline, Code]:
     codes = {b: reference for b in BASELINES if b.name in baselines and reference is not None}
     return codes | ({LIBRARY_CALL: library.traced} if library is not None else {})
+
+
+def _ceilings(worker: Worker, bound: TimeBound, is_16_bit: bool) -> Ceilings:
+    """Prepare the loops that measure the machine's limit; none where the worker cannot."""
+    request = {"do": "ceilings", "bytes": bound.bytes, "flops": bound.flops, "is_16_bit": is_16_bit}
+    found = worker.request(request, CEILINGS_LIMIT_S)
+    return Ceilings() if isinstance(found, Failure) else Ceilings(found["readers"], found["scale"])
 
 
 def _time(

@@ -72,14 +72,16 @@ def _without_trials() -> Generator[None]:
 
 
 def set_up_compiler() -> None:
-    """Let torch's default compiler do what it does at its first call, which takes 1.4 CPU s.
+    """Let torch's default compiler do what it does at its first call, which takes 2 CPU s.
 
     A server calls this before workers are forked from it. So no thread is started, and nothing is executed but the code
-    between graphs: the graph, a product of two matrices, is compiled without C++ code and not run.
+    between graphs: the graph, a product of two matrices, is compiled without C++ code and not run. The key of torch's
+    own files, by which it finds compiled code, is computed too.
     """
     import torch
     import torch._functorch.config as autograd_config
     import torch._inductor.config as config
+    from torch._inductor.codecache import torch_key
     from torch._inductor.compile_fx import compile_fx
 
     def compiles_only(graph: Any, examples: Any) -> Callable[..., Any]:
@@ -100,6 +102,7 @@ def set_up_compiler() -> None:
     finally:
         bars.monitor_interval = interval
         torch.compiler.reset()
+    torch_key()
 
 
 def on_program_inputs(traced: Traced) -> Callable[..., Any]:

@@ -65,6 +65,14 @@ def test_rows_are_the_kernel_then_the_baselines_then_the_limit(rows: list[Baseli
     assert {3} == {r.samples for r in rows}
 
 
+def test_without_details_the_limit_is_not_measured() -> None:
+    found = compare_with_baselines(
+        reference, KERNEL, HERE, Journal(), baselines=(EAGER,), rounds=3, details=False, loader=LOADER
+    )
+
+    assert [OURS, EAGER] == [r.name for r in found]
+
+
 def test_only_the_fastest_pattern_of_reading_is_timed_to_the_end() -> None:
     requests: list[tuple[tuple[str, ...], int]] = []
     takes_s = {OURS: 4.0, "wide": 3.0, "narrow": 2.0, "prefetched": 5.0}
