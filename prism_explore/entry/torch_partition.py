@@ -60,7 +60,10 @@ MOST_REPEATED = 1.25
 products are chained at the cost of recomputation, searches are long and kernels were slower than the model says."""
 LEAST_SHARE = 0.01
 """A region is not searched if its nodes and those of all equal regions, for which one search is made, take less than
-this share of the modelled time of all regions when torch runs them."""
+this share of the modelled time of all regions when torch runs them; except as `MOST_LEFT` says."""
+MOST_LEFT = 0.1
+"""Such regions are searched too, those with the most time per search first, while they have more than this share of the
+nodes that regions can contain: many small regions together are not small."""
 LEAST_STEPS = 3
 """The fewest regions that are equal but for the parts of tensors that they read, for which one search is made. Views of
 these parts then stay in torch, which takes a microsecond each."""
@@ -249,13 +252,24 @@ class _Partitioner:
                 for leaf in self._leaves(core):
                     used[leaf] += 1.0
             readers = {n: max(1.0, (readers[n] + 2 * used[n]) / 3) for n in self.cells}
-        total_s = sum(self._cost(core).seconds for core in chosen.values())
         cores = self._of_steps(chosen)
-        texts = {root: Region.of(core).text for root, core in cores.items()}
-        torch_s: dict[str, float] = defaultdict(float)
+        searched = self._worth_a_search(cores, sum(self._cost(core).seconds for core in chosen.values()))
+        return chosen, [cores[root] for root in sorted(searched)]
+
+    def _worth_a_search(self, cores: Mapping[Any, frozenset[Any]], total_s: float) -> list[Any]:
+        """The last nodes of the sets that are searched; see `LEAST_SHARE` and `MOST_LEFT`."""
+        equal: dict[str, list[Any]] = defaultdict(list)
         for root, core in cores.items():
-            torch_s[texts[root]] += self._torch_s(*core)
-        return chosen, [cores[root] for root in sorted(cores) if torch_s[texts[root]] >= LEAST_SHARE * total_s]
+            equal[Region.of(core).text].append(root)
+        torch_s = {text: sum(self._torch_s(*cores[root]) for root in roots) for text, roots in equal.items()}
+        nodes = frozenset[Any]().union(*cores.values()) - self.views
+        found: list[Any] = []
+        covered: set[Any] = set()
+        for text in sorted(equal, key=torch_s.__getitem__, reverse=True):
+            if torch_s[text] >= LEAST_SHARE * total_s or len(nodes - covered) > MOST_LEFT * len(nodes):
+                found += equal[text]
+                covered.update(*(cores[root] for root in equal[text]))
+        return found
 
     def _of_steps(self, chosen: Mapping[Any, frozenset[Any]]) -> dict[Any, frozenset[Any]]:
         """The chosen sets; those of steps of a loop, which read other parts of tensors, as sets that read the parts.

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from prism_explore.entry.torch_nodes import translation_of
-from prism_explore.entry.torch_partition import CALL_S, LEAST_SHARE, MOST_CUTS, partition
+from prism_explore.entry.torch_partition import CALL_S, LEAST_SHARE, MOST_CUTS, MOST_LEFT, partition
 from prism_explore.entry.torch_regions import Region
 from prism_explore.frontend import trace
 from prism_explore.ir.text import show
@@ -265,14 +265,32 @@ def test_what_reads_a_table_that_its_code_makes_stays_in_torch():
     assert ["", "it has a tensor of int64"] == [translation_of(n).obstacle for n in calls]
 
 
+def large(x, w):
+    """A product and nine more nodes, in one region."""
+    y = x @ w
+    for _ in range(9):
+        y = y.sin()
+    return y
+
+
 def test_a_region_that_cannot_matter_is_not_searched():
     x, w, small = torch.randn(64, D), torch.randn(D, D), torch.randn(4)
     slow = H100.replace(peak_flops_per_s=1e9)
 
-    found = cut(lambda x, w, small: ((x @ w), small.cos()), x, w, small, machine=slow)
+    found = cut(lambda x, w, small: (large(x, w), small.cos()), x, w, small, machine=slow)
 
     why = f"its region, with all equal ones, takes less than {LEAST_SHARE:.0%} of the modelled time"
     assert [why] == list(found.left.values())
+
+
+def test_small_regions_are_searched_where_they_have_many_of_the_nodes():
+    x, w, *small = torch.randn(64, D), torch.randn(D, D), *(torch.randn(n, 1024) for n in (2, 8, 4))
+    slow = H100.replace(peak_flops_per_s=1e9)
+
+    found = cut(lambda x, w, *some: (large(x, w), *(a.cos() for a in some)), x, w, *small, machine=slow)
+
+    assert len(found.left) <= MOST_LEFT * len(found.computing) < 1 + len(found.left)
+    assert [2 * 1024] == [n.meta["example_value"].numel() for n in found.left]
 
 
 def test_equal_regions_are_searched_if_together_they_matter():
@@ -280,8 +298,8 @@ def test_equal_regions_are_searched_if_together_they_matter():
     work_s = CALL_S / LEAST_SHARE
     slow = H100.replace(peak_flops_per_s=2 * 64 * D * D / work_s / 4)
 
-    one = cut(lambda x, w, a: ((x @ w), a.cos()), x, w, small[0], machine=slow)
-    nine = cut(lambda x, w, *some: ((x @ w), *(a.cos() for a in some)), x, w, *small, machine=slow)
+    one = cut(lambda x, w, a: (large(x, w), a.cos()), x, w, small[0], machine=slow)
+    nine = cut(lambda x, w, *some: (large(x, w), *(a.cos() for a in some)), x, w, *small, machine=slow)
 
     assert (1, 10) == (len(one.regions), len(nine.regions))
 
