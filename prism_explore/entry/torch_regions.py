@@ -160,8 +160,8 @@ class Region:
             return f"it reads {', '.join(sorted(read - FLOATS))}; kernels compute in float32"
         if not read:
             return "it reads no float tensor"
-        if written != (next(iter(read)) if len(read) == 1 else "float32"):
-            return f"it reads {', '.join(sorted(read))} and writes {written}; a kernel writes the dtype of its operands"
+        if written not in FLOATS:
+            return f"it writes {written}; kernels write {', '.join(sorted(FLOATS))}"
         narrower = next((n for n in self.nodes if self._rounds(n)), None)
         if narrower is not None:
             dtype = dtype_name(value_of(narrower).dtype)

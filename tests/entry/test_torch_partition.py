@@ -85,12 +85,20 @@ def test_a_region_is_cut_where_torch_rounds_to_a_narrower_dtype_than_the_result_
         return nn.functional.silu(x.exp().bfloat16() @ a).float() + b
 
     found = cut(code, x, a, b)
-    assert [["matmul", "silu"]] == [functions(r) for r in found.regions if "matmul" in functions(r)]
+    assert [["exp", "bfloat16", "matmul", "silu"], ["float", "add"]] == list(map(functions, found.regions))
 
     norm = cut(lambda x, a: rms(x.float()).bfloat16() @ a, x.bfloat16(), a)  # rounds to the result's dtype
     assert [["float", "square", "mean", "add", "rsqrt", "mul", "bfloat16", "matmul"]] == list(
         map(functions, norm.regions)
     )
+
+
+def test_a_region_may_write_a_narrower_dtype_than_it_reads():
+    x, w, b = torch.randn(4, D), torch.randn(D, D), torch.randn(4, D)
+
+    (only,) = cut(lambda x, w, b: (x.bfloat16() @ w.bfloat16()).sigmoid() + b.bfloat16(), x, w, b).regions
+
+    assert ["add", "bfloat16", "bfloat16", "bfloat16", "matmul", "sigmoid"] == sorted(functions(only))
 
 
 def test_attention_that_is_written_out_is_one_region():
