@@ -34,6 +34,7 @@ SCHEDULE_TEXT: Mapping[str, str] = {
     "num_warps": "Triton: warps per block; a warp has 32 threads, or 64 on AMD",
     "num_stages": "Triton: stages of the software pipeline, the loop iterations whose loads are in flight together",
     "tf32_products": "Triton: TF32 products on tensor cores per product of float32 operands: 3; 0 for plain arithmetic",
+    "tma": "Triton: 1 to read the tiles of a loop's products by TMA, through tensor descriptors; 0 through pointers",
 }
 """Per schedule choice, a sentence without its full stop."""
 

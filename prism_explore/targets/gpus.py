@@ -60,6 +60,12 @@ class Architecture:
         """The most that one block may use, in bytes."""
         return self.shared_memory_kib << 10
 
+    @property
+    def has_tma(self) -> bool:
+        """Whether one instruction copies a tile to shared memory: NVIDIA's GPUs from compute capability 9.0."""
+        backend, capability, _ = self.triton
+        return backend == "cuda" and int(capability) >= 90
+
     def occupancy(self, registers: int, shared_bytes: int, warps: int) -> Occupancy:
         """Resident blocks of a kernel, by the rule of NVIDIA's occupancy calculator.
 

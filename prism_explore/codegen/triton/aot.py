@@ -64,6 +64,8 @@ class AotReport:
     """Of these, products on tensor cores: HMMA, HGMMA, UTCHMMA and the like, or AMD's MFMA."""
     async_copy_instructions: int
     """Of these, copies from memory to shared memory that bypass registers: LDGSTS, and bulk copies by TMA."""
+    tma_instructions: int
+    """Of these, copies of tiles through tensor descriptors: UTMALDG."""
     occupancy: Occupancy
 
     def __str__(self) -> str:
@@ -71,7 +73,7 @@ class AotReport:
             f"{self.registers} registers, {self.spill_bytes} B spilled, "
             f"{self.shared_memory_bytes:,} B of shared memory; per multiprocessor {self.occupancy}; "
             f"{self.instructions:,} instructions: {self.tensor_core_instructions} on tensor cores, "
-            f"{self.async_copy_instructions} asynchronous copies"
+            f"{self.async_copy_instructions} asynchronous copies, {self.tma_instructions} of them of tiles by TMA"
         )
 
 
@@ -214,6 +216,7 @@ def _counts(instructions: Iterable[str], tensor_core: str, async_copy: str) -> d
         "instructions": len(names),
         "tensor_core_instructions": sum(re.fullmatch(tensor_core, n) is not None for n in names),
         "async_copy_instructions": sum(re.fullmatch(async_copy, n) is not None for n in names),
+        "tma_instructions": names.count("UTMALDG"),
     }
 
 

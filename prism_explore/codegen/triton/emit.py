@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prism_explore.codegen.triton.launcher_text import LauncherWriter, comment_line
+from prism_explore.codegen.triton.launcher_text import FOR_TMA, LauncherWriter, comment_line
 from prism_explore.codegen.triton.plan import Obstacle, plan_kernels, schedule_of
 from prism_explore.codegen.triton.writer import KernelText
 from prism_explore.ir.graph import SGraph
@@ -93,6 +93,7 @@ def write_triton(
     lines += ["import triton.language as tl"]
     for kernel in launcher.kernels:
         lines += ["", "", kernel.source]
+    lines += ["", *FOR_TMA.splitlines()] if launcher.has_descriptors else []
     lines += ["", "", *launcher.function("launch")]
     return TritonModule("\n".join(lines) + "\n", tuple(launcher.kernels), schedule["num_warps"], schedule["num_stages"])
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, inf, prod
 
-from prism_explore.codegen.triton.plan import SCHEDULE, Obstacle, plan_kernels
+from prism_explore.codegen.triton.plan import SCHEDULE, BlockPlan, Obstacle, plan_kernels, why_no_tma
 from prism_explore.codegen.triton.time_model import BlockWork, modelled_s, works_of
 from prism_explore.ir.dims import Dim
 from prism_explore.ir.graph import SGraph, block_types
@@ -47,18 +47,27 @@ CHOICES: Mapping[str, tuple[int, ...]] = {
     "num_warps": (4, 8, 2, 1),
     "num_stages": (3, 2, 4, 1),
     "tf32_products": (3, 0),
+    "tma": (0, 1),
 }
 """Per schedule choice its values, the best guess first."""
 
 
-def schedule_choices(graph: SGraph, target: Target) -> dict[str, tuple[int, ...]]:
-    """What may be chosen for an sGraph: stages if it has a loop, the precision of float32 products if it has some."""
+def schedule_choices(graph: SGraph, target: Target, plans: Sequence[BlockPlan] = ()) -> dict[str, tuple[int, ...]]:
+    """What may be chosen for an sGraph: stages if it has a loop, the precision of float32 products if it has some.
+
+    Args:
+        graph: with closed maps.
+        target: a GPU.
+        plans: of its kernels; without them, TMA is not offered, as it depends on sizes and the model has no gain by it.
+    """
     found = dict(CHOICES)
     if not any(block.loop is not None for _, block in graph.customs):
         del found["num_stages"]
     architecture = architecture_of(target.name)
     if not _multiplies_float32(graph) or (architecture is not None and architecture.triton[0] != "cuda"):
         del found["tf32_products"]  # Triton splits float32 products for NVIDIA's GPUs alone
+    if why_no_tma(plans, target):
+        del found["tma"]
     return found
 
 
@@ -70,10 +79,10 @@ def ordered_choices(graph: SGraph, sizes: Mapping[str, int], target: Target) -> 
         sizes: for every symbol of the graph.
         target: a GPU.
     """
-    offered = schedule_choices(graph, target)
     plans = plan_kernels(graph, sizes, MOST_WARPS)
     if isinstance(plans, Obstacle):
-        return tuple(offered.items())
+        return tuple(schedule_choices(graph, target).items())
+    offered = schedule_choices(graph, target, plans)
     works = works_of(graph, plans, sizes)
     _, best = _best_schedule(works, offered, target)
     return tuple(
@@ -197,6 +206,21 @@ def estimated_resources(
         max((work.registers(schedule, lanes) for work in works), default=0.0),
         max((work.shared_bytes(schedule) for work in works), default=0),
     )
+
+
+def modelled_kernel_s(
+    graph: SGraph, parameters: Parameters, shapes: Mapping[str, int], target: Target
+) -> float | Obstacle:
+    """The modelled seconds of an sGraph's kernels at these sizes and with this schedule, or why there are none.
+
+    Raises:
+        ShapeError: the maps are open, or a symbol has no size.
+    """
+    sizes = {**shapes, **parameters.numbers}
+    plans = plan_kernels(graph, sizes, parameters, target)
+    if isinstance(plans, Obstacle):
+        return plans
+    return modelled_s(works_of(graph, plans, sizes), dict(parameters.schedule), target)
 
 
 def _evaluate(

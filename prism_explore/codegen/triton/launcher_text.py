@@ -32,6 +32,23 @@ from prism_explore.ir.text import show_block
 LAUNCH_OPTIONS = ("num_warps", "num_stages")
 """Schedule choices that Triton takes at a launch; the others are in the kernel's text."""
 
+FOR_TMA = '''
+def for_tma(t, strides):
+    """`t`, or a copy with these strides, which TMA can read: a row's elements are adjacent, rows are 16 bytes apart."""
+    rows = [s for s, wanted in zip(t.stride(), strides) if wanted != 1]
+    elements = [s for s, wanted in zip(t.stride(), strides) if wanted == 1]
+    steps = [t.data_ptr(), *(s * t.element_size() for s in rows)]
+    if elements == [1] and all(step > 0 and step % 16 == 0 for step in steps):
+        return t
+    return torch.empty_strided(t.shape, strides, dtype=t.dtype, device=t.device).copy_(t)
+
+
+def workspace(size, alignment, stream):
+    """Memory for the tensor descriptors of one launch."""
+    return torch.empty(size, dtype=torch.int8, device="cuda")
+'''
+"""Functions of modules whose kernels have tensor descriptors, which are legal for the strides of the tensors' types."""
+
 
 @dataclass(slots=True)
 class LauncherWriter:
@@ -47,7 +64,9 @@ class LauncherWriter:
     tuned_grids: Mapping[int, str] = field(default_factory=dict[int, str])
     """Of kernels that Triton's autotuner starts, by position: the grid as an expression of `meta`, their constants."""
     kernels: list[KernelText] = field(default_factory=list[KernelText])
-    _names: Names = field(default_factory=lambda: Names(("tl", "triton", "torch", "launch")))
+    has_descriptors: bool = False
+    """Whether a kernel has tensor descriptors, so that the module needs `FOR_TMA`."""
+    _names: Names = field(default_factory=lambda: Names(("tl", "triton", "torch", "launch", "for_tma", "workspace")))
     _inputs: list[str] = field(default_factory=list[str])
     _variables: list[str] = field(default_factory=list[str])
     """Per node; empty for a band that only kernels read."""
@@ -109,6 +128,12 @@ class LauncherWriter:
         )
         self.kernels.append(kernel)
         near = next(filter(None, args), "") or self._inputs[0]
+        described = {load.operand for j in plan.described if isinstance(load := plan.block.nodes[j].op, Load)}
+        for o in sorted(described):
+            self._body.append(f"{args[o]} = for_tma({args[o]}, {plan.operands[o].strides_at(self.sizes)})")
+        if described and not self.has_descriptors:
+            self.has_descriptors = True
+            self._body.append("triton.set_allocator(workspace)")
         outs: list[str] = [
             self._names.fresh("out" if at in self.graph.outputs else f"t{position}_{n}" if at is None else f"t{at}")
             for n, at in enumerate(result_positions(self.graph, position))

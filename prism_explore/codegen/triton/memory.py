@@ -2,7 +2,8 @@
 
 Input: the plan and the maps of a load or store. Output: `tl.load` and `tl.store` with one term per dim of the tensor:
 (tile number * extent + lane) * stride. 16-bit tensors are converted to float32 when loaded, unless only `tl.dot`
-reads them, and rounded when stored.
+reads them, and rounded when stored. Tiles of products may be read by TMA instead, through tensor descriptors that each
+block makes from the same pointers and strides.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from prism_explore.codegen.triton.axes import partitions
 from prism_explore.codegen.triton.function_table import TRITON_DTYPE
 from prism_explore.codegen.triton.plan import BlockPlan, Section
-from prism_explore.codegen.triton.python_text import call_text
+from prism_explore.codegen.triton.python_text import call_text, indented
 from prism_explore.codegen.triton.tile_values import TileValue, TileValues, broadcast_index
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.ops import Binary, Load, Store
@@ -134,14 +135,66 @@ class GlobalMemory:
     # ------------------------------------------------------------ loads and stores
     def load(self, j: int, load: Load, section: Section, part: SliceOf | None = None) -> TileValue:
         """The tile of a load, or a part of it, as the value of %j."""
-        address = self.address(load.operand, self.plan.shapes[j], partitions(load, len(self.plan.dims[j])), part)
-        return self.load_address(j, load.operand, address, section)
+        plan, operand, places = self.plan, load.operand, partitions(load, len(self.plan.dims[j]))
+        if j not in plan.described:
+            return self.load_address(j, operand, self.address(operand, plan.shapes[j], places, part), section)
+        text = self._described_tile(j, operand, places)
+        if plan.has_tma_constant:
+            pointed = self._pointed_tile(j, self.address(operand, plan.shapes[j], places))
+            text = "\n".join(["(", *indented([text, f"if {self._tma}", f"else {pointed}"]), ")"])
+        return self._loaded(j, operand, text, section)
 
     def load_address(self, j: int, operand: int, address: str, section: Section) -> TileValue:
-        """%j loaded from these addresses; as they are, 16-bit elements are only read by products in their dtype."""
+        """%j loaded from these addresses."""
+        return self._loaded(j, operand, self._pointed_tile(j, address), section)
+
+    def _pointed_tile(self, j: int, address: str) -> str:
+        """The text of a load from these addresses."""
+        mask = self.tiles.tile_mask(self.plan.shapes[j])
+        return call_text("tl.load", [address, *([f"mask={mask}", "other=0.0"] if mask else [])], LOAD_COLUMNS)
+
+    def _described_tile(self, j: int, operand: int, places: list[tuple[int | None, bool]]) -> str:
+        """The text of a load through a tensor descriptor, which is made before the loop.
+
+        The descriptor has the tensor's dims in the order in which they are stored.
+        """
+        plan, tensor = self.plan, self.plan.operands[operand]
+        order, lacking = tensor.storage_order, len(places) - len(plan.shapes[j])
+        axes = (*(None,) * lacking, *plan.shapes[j])
+        shape = tensor.shape_at(plan.sizes)
+        lists = (
+            [str(shape[d]) for d in order],
+            [*(self.stride(operand, d) for d in order[:-1]), "1"],
+            [self.tiles.padded(axes[d]) for d in order],
+        )
+        base = self.pointers[operand]
+        descriptor = self.tiles.names.fresh(f"{base.removesuffix('_ptr')}_desc")
+        arguments = [base, *(f"[{', '.join(numbers)}]" for numbers in lists)]
+        made = call_text("tl.make_tensor_descriptor", arguments, LOAD_COLUMNS)
+        made = f"{made} if {self._tma} else None" if plan.has_tma_constant else made
+        self.tiles.lines["before"].append(f"{descriptor} = {made}")
+        text = f"{descriptor}.load([{', '.join(self._first_index(axes[d], *places[d]) for d in order)}])"
+        kept = [d - lacking for d in order if d >= lacking]
+        if lacking:
+            text = f"tl.reshape({text}, {self.tiles.shape(tuple(plan.shapes[j][d] for d in kept))})"
+        is_transposed = kept != sorted(kept)
+        return f"tl.permute({text}, {tuple(map(kept.index, range(len(kept))))})" if is_transposed else text
+
+    def _first_index(self, axis: str | None, grid: int | None, looped: bool) -> str:
+        """Where a tile begins along one dim of its tensor."""
+        tile = self.tile_number(grid, looped)
+        if not tile:
+            return "0"
+        return tile if axis is None else f"{tile} * {self.tiles.extent(axis)}"
+
+    @property
+    def _tma(self) -> str:
+        """The constant that chooses between descriptors and pointers, by name."""
+        return self.tiles.constant("TMA", "", 0)
+
+    def _loaded(self, j: int, operand: int, text: str, section: Section) -> TileValue:
+        """%j from the text of its load; as they are, 16-bit elements are only read by products in their dtype."""
         plan, shape = self.plan, self.plan.shapes[j]
-        mask = self.tiles.tile_mask(shape)
-        text = call_text("tl.load", [address, *([f"mask={mask}", "other=0.0"] if mask else [])], LOAD_COLUMNS)
         wanted = self.pointers[operand].removesuffix("_ptr")
         zero = (True,) * len(shape)
         dtype = plan.operands[operand].dtype

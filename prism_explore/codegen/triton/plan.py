@@ -8,7 +8,7 @@ its section (before, in or after the loop), and every matrix product its impleme
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -43,6 +43,7 @@ from prism_explore.ir.ops import (
 from prism_explore.ir.tensors import BYTES, TensorType
 from prism_explore.pipeline.stages import Parameters
 from prism_explore.targets import Target
+from prism_explore.targets.gpus import architecture_of
 
 Section: TypeAlias = Literal["before", "loop", "after"]
 
@@ -65,12 +66,19 @@ compile. This limit is chosen, not a limit of the machine."""
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """Blocks along x, y and z. Source: CUDA C++ Programming Guide, table of technical specifications."""
 
-SCHEDULE = {"num_warps": 4, "num_stages": 2, "tf32_products": 0}
+SCHEDULE = {"num_warps": 4, "num_stages": 2, "tf32_products": 0, "tma": 0}
 """Schedule choices and their defaults; other keys of a schedule belong to other backends."""
 
 PRECISIONS = {0: "ieee", 3: "tf32x3"}
 """Per number of TF32 products that make a product of float32 operands: `input_precision` of `tl.dot`. One such product
 has 10 bits of each operand, three of them nearly all; none means arithmetic in float32, which no tensor core has."""
+
+
+TMA_BYTES, TMA_DIMS = 16, 5
+"""Of TMA: what addresses, distances between rows and the rows of a tile are multiples of; the most dims of a tensor.
+
+Source: CUDA Driver API, cuTensorMapEncodeTiled. Triton cuts tiles of more than 256 elements along a dim.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +108,8 @@ class BlockPlan:
     """One custom kernel at given sizes."""
 
     position: int
+    sizes: Mapping[str, int]
+    """Of every symbol."""
     block: BlockGraph
     numeric_block: BlockGraph
     """The same, with the sizes in its operators as numbers."""
@@ -128,6 +138,10 @@ class BlockPlan:
     """Products that add to their accumulator directly."""
     precision: str
     """`input_precision` of products of float32 operands; see `PRECISIONS`."""
+    described: frozenset[int] = frozenset()
+    """Loaded tiles that are read by TMA, through tensor descriptors."""
+    has_tma_constant: bool = False
+    """Whether these are read through pointers where the kernel's constant `TMA` is 0, so that it can be tuned."""
 
     def is_reloaded(self, j: int) -> bool:
         """Whether %j is a view of a loaded tile that is loaded by itself: a slice, or a reshape that padding breaks."""
@@ -218,6 +232,41 @@ class BlockPlan:
         readers = self.readers[j]
         return isinstance(self.block.nodes[j].op, Load) and bool(readers) and set(readers) <= self.dots
 
+    @cached_property
+    def describable(self) -> frozenset[int]:
+        """Loaded tiles that TMA can read; see `why_not_described`."""
+        return frozenset(j for j in range(len(self.block.nodes)) if not self.why_not_described(j))
+
+    def why_not_described(self, j: int) -> str:
+        """Why %j is not read by TMA; empty if it can be.
+
+        What TMA reads goes to shared memory, so only operands of products are read by it, and only in a loop, where a
+        descriptor is used often. Outside the tensor it reads zeros. Inside, the padding would hold the next tile.
+        """
+        load = self.block.nodes[j].op
+        if not isinstance(load, Load) or load.operand in self.bands or not self.is_staged(j):
+            return "no tile that only products read"
+        if self.sections[j] != "loop":
+            return "not loaded in a loop"
+        operand = self.operands[load.operand]
+        size, order = BYTES[operand.dtype], operand.storage_order
+        shape, strides = operand.shape_at(self.sizes), operand.strides_at(self.sizes)
+        if operand.dtype == "bool" or len(order) > TMA_DIMS:
+            return f"a tensor of {len(order)} dims of {operand.dtype}"
+        if strides[order[-1]] != 1:
+            return f"elements of a row are {strides[order[-1]]} apart"
+        if wrong := [s * size for s in (strides[d] for d in order[:-1]) if s <= 0 or s * size % TMA_BYTES]:
+            return f"rows are {wrong[0]} bytes apart, no multiple of {TMA_BYTES}"
+        axes = [self.axes[axis] if axis else None for axis in self.axis_names[j]]
+        row = axes[order[-1]]
+        row_bytes = size * (row.padded if row else 1)
+        if row_bytes < TMA_BYTES:
+            return f"rows of {row_bytes} bytes, the least are {TMA_BYTES}"
+        for axis, extent in zip(axes, shape, strict=True):
+            if axis and axis.is_padded and axis.extent != extent:
+                return f"{axis.extent} of {extent} {axis.name} are padded to {axis.padded}"
+        return ""
+
     @property
     def cuts(self) -> Iterator[tuple[str, int | None, bool]]:
         """Per dim of each loaded tile with an axis: the axis, the grid dim that cuts it, and whether the loop does."""
@@ -264,6 +313,8 @@ def plan_kernels(
     if precision is None:
         known = " or ".join(map(str, PRECISIONS))
         return Obstacle("tune.illegal", f"tf32_products={schedule['tf32_products']}; it must be {known}")
+    if schedule["tma"] not in (0, 1):
+        return Obstacle("tune.illegal", f"tma={schedule['tma']}; it must be 0 or 1")
     try:
         for t in graph.types():
             for d in t.dims:
@@ -275,7 +326,28 @@ def plan_kernels(
         )
     except ShapeError as failure:
         return Obstacle("tune.illegal", str(failure))
+    if schedule["tma"]:
+        if reason := why_no_tma(plans, target):
+            return Obstacle("tune.illegal", f"tma=1: {reason}")
+        plans = tuple(replace(plan, described=plan.describable) for plan in plans)
     return _unsupported(plans) or _constant_obstacle(graph) or _first_obstacle(plans, schedule, target) or plans
+
+
+def why_no_tma(plans: Sequence[BlockPlan], target: Target | None) -> str:
+    """Why no tile of these kernels can be read by TMA on the GPU; empty if one can."""
+    architecture = architecture_of(target.name) if target else None
+    if architecture is not None and not architecture.has_tma:
+        return f"{architecture.name} has no TMA"
+    if any(plan.describable for plan in plans):
+        return ""
+    staged = [(plan, j) for plan in plans for j in range(len(plan.block.nodes)) if plan.is_staged(j)]
+    reasons = [f"%{j} of kernel %{plan.position}: {plan.why_not_described(j)}" for plan, j in staged]
+    return "; ".join(reasons) or "no tile that only products read"
+
+
+def with_tma_constant(plans: Iterable[BlockPlan], described: Mapping[int, frozenset[int]]) -> tuple[BlockPlan, ...]:
+    """The plans with these tiles, by kernel, read by TMA or through pointers, as the kernel's constant `TMA` has it."""
+    return tuple(replace(p, described=described.get(p.position, frozenset()), has_tma_constant=True) for p in plans)
 
 
 def schedule_of(parameters: Parameters) -> dict[str, int]:
@@ -323,6 +395,7 @@ def _plan(
     )
     return BlockPlan(
         position=position,
+        sizes=sizes,
         block=block,
         numeric_block=numeric_block,
         operands=tuple(stored[a] for a in node.args),

@@ -2,7 +2,8 @@
 
 The kernels are those of `emit_triton`, with `@triton.autotune` in front. A configuration is a choice of sizes that
 leaves the kernel's text as it is, so that it computes what was proved and checked, and a schedule. The file tries the
-configurations of least modelled time whose tiles fit the GPU's shared memory.
+configurations of least modelled time whose tiles fit the GPU's shared memory. Where TMA can read tiles, the kernel has
+both loads, and its constant `TMA` chooses.
 
 A size that two kernels share, or that shapes a tensor between kernels, keeps its value, because the autotuner tunes one
 kernel at a time. Nothing is compiled or run here.
@@ -11,15 +12,23 @@ kernel at a time. Nothing is compiled or run here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
 
-from prism_explore.codegen.triton.emit import header, triton_module
+from prism_explore.codegen.triton.emit import header
 from prism_explore.codegen.triton.heuristics import rank_sizes
-from prism_explore.codegen.triton.launcher_text import LauncherWriter
-from prism_explore.codegen.triton.plan import BlockPlan, Obstacle, plan_kernels, schedule_of
+from prism_explore.codegen.triton.launcher_text import FOR_TMA, LauncherWriter
+from prism_explore.codegen.triton.plan import (
+    BlockPlan,
+    Obstacle,
+    plan_kernels,
+    schedule_of,
+    why_no_tma,
+    with_tma_constant,
+)
+from prism_explore.codegen.triton.time_model import modelled_s, works_of
 from prism_explore.codegen.triton.torch_operators import TORCH_DTYPE
 from prism_explore.codegen.triton.writer import KernelText
 from prism_explore.ir.graph import SGraph, op_sizes
@@ -32,7 +41,7 @@ MOST_SIZES = 16
 """Choices of sizes per kernel in the file; each is tried with several schedules."""
 
 TEXT = '''
-MOST = 64
+MOST = 96
 """Configurations that the autotuner times per kernel."""
 
 
@@ -53,6 +62,11 @@ def of_least_modelled_time(sizes):
 
     return prune
 '''
+
+TMA_COMMENT = """\
+# Where TMA is 1, tiles are read by TMA, through tensor descriptors. The interpreter was run without; this file prints
+# the error of what it chooses. TMA needs compute capability 9.0; elsewhere Triton reads through pointers.
+""".splitlines()
 
 MAIN = """
 def main():
@@ -93,7 +107,8 @@ if __name__ == "__main__":
 class Sizes:
     """One choice of sizes of a kernel."""
 
-    modelled_s: float
+    times_s: tuple[float, ...]
+    """Modelled seconds: through pointers and, where TMA can read the tiles, by TMA."""
     tile_bytes: int
     """Of the tiles of one iteration in shared memory."""
     constants: tuple[tuple[str, int], ...]
@@ -128,19 +143,20 @@ def tuning_file(kernel: Kernel, target: Target) -> str:
     Returns:
         The source. It needs torch and Triton alone.
     """
-    graph, module = kernel.verified.candidate.sgraph, triton_module(kernel)
-    shapes = dict(kernel.shapes)
+    graph, shapes = kernel.verified.candidate.sgraph, dict(kernel.shapes)
     sizes = {**shapes, **kernel.parameters.numbers}
     plans = plan_kernels(graph, sizes, kernel.parameters)
     assert not isinstance(plans, Obstacle), "a kernel with a source has plans"
+    described = {} if why_no_tma(plans, target) else {p.position: p.describable for p in plans}
+    plans = with_tma_constant(plans, described)
     tables: list[list[Sizes]] = []
     grids: dict[int, str] = {}
-    for text, plan in zip(module.kernels, plans, strict=True):
+    for text, plan in zip(_kernels(kernel, plans, kernel.parameters), plans, strict=True):
         grid = _grid(plan, text)
         grids[plan.position] = f"({', '.join(map(str, grid))},)"
-        ranked = _same_text(kernel, target, text)
+        ranked = _same_text(kernel, target, text, described)
         fitting = (s for s in ranked if tuple(g.value(dict(s.constants)) for g in grid) == s.grid)
-        tables.append(sorted(islice(fitting, MOST_SIZES), key=lambda s: s.modelled_s))
+        tables.append(list(islice(fitting, MOST_SIZES)))
         assert tables[-1], f"the sizes of {text.name} are legal for {target.name}"
     program = kernel.verified.candidate.family.program
     by_position = {p.position: p for p in plans}
@@ -151,9 +167,11 @@ def tuning_file(kernel: Kernel, target: Target) -> str:
     reference = LauncherWriter(program.graph, shapes, {}, {}, program.name)
     reference.write()
     lines = [*header(graph, sizes, f"{program.name}, candidate {kernel.verified.candidate.id}"), "#", *_comment(target)]
+    lines += ["#", *TMA_COMMENT] if launcher.has_descriptors else []
     lines += ["", "import torch", "import triton", "import triton.language as tl", "", *TEXT.splitlines()]
     for text, plan, table in zip(launcher.kernels, plans, tables, strict=True):
         lines += ["", "", *_kernel_lines(text, plan, table)]
+    lines += ["", *FOR_TMA.splitlines()] if launcher.has_descriptors else []
     lines += ["", "", *launcher.function("launch"), "", "", *reference.function("reference", checks_inputs=False)]
     lines += ["", "", *_input_lines(program.inputs, shapes), "", ""]
     lines += [f"TUNED = ({', '.join(k.name for k in launcher.kernels)},)", "", *MAIN.splitlines()]
@@ -169,29 +187,42 @@ def _comment(target: Target) -> list[str]:
     ]
 
 
-def _same_text(kernel: Kernel, target: Target, text: KernelText) -> Iterator[Sizes]:
+def _kernels(kernel: Kernel, plans: Sequence[BlockPlan], parameters: Parameters) -> list[KernelText]:
+    """The texts of these plans of the kernel's graph."""
+    sizes = {**dict(kernel.shapes), **parameters.numbers}
+    title = kernel.verified.candidate.family.program.name
+    graph, schedule = kernel.verified.candidate.sgraph, schedule_of(parameters)
+    launcher = LauncherWriter(graph, sizes, {p.position: p for p in plans}, schedule, title)
+    launcher.write()
+    return launcher.kernels
+
+
+def _same_text(
+    kernel: Kernel, target: Target, text: KernelText, described: Mapping[int, frozenset[int]]
+) -> Iterator[Sizes]:
     """The kernel's sizes, then the choices of its own ones that change nothing but constants, by modelled time."""
     graph, shapes, given = kernel.verified.candidate.sgraph, dict(kernel.shapes), kernel.parameters
-    title = kernel.verified.candidate.family.program.name
     own = _own_symbols(graph, text.position)
     fixed = {symbol: n for symbol, n in given.numbers.items() if symbol not in own}
     seen: set[tuple[tuple[str, int], ...]] = set()
     choices = (*rank_sizes(graph, shapes, target, given.numbers), *rank_sizes(graph, shapes, target, fixed))
-    for modelled_s, choice in choices:
-        parameters = Parameters(choice.sizes, given.schedule)
-        sizes = {**shapes, **choice.numbers}
-        plans = plan_kernels(graph, sizes, parameters)
+    for pointers_s, choice in choices:
+        without_tma = tuple((name, n) for name, n in given.schedule if name != "tma")
+        plans = plan_kernels(graph, {**shapes, **choice.numbers}, Parameters(choice.sizes, without_tma))
         if isinstance(plans, Obstacle):
             continue
-        by_position = {p.position: p for p in plans}
-        launcher = LauncherWriter(graph, sizes, by_position, schedule_of(parameters), title)
-        launcher.write()
-        plan = by_position[text.position]
-        other = next(k for k in launcher.kernels if k.position == text.position)
+        texts = _kernels(kernel, with_tma_constant(plans, described), choice)
+        plan = next(p for p in plans if p.position == text.position)
+        other = next(k for k in texts if k.position == text.position)
         constants = tuple((a.name, a.value) for a in other.arguments if a.kind == "constant")
-        if _code(other) == _code(text) and constants not in seen:
-            seen.add(constants)
-            yield Sizes(modelled_s, plan.staged_bytes, constants, plan.grid or (1,))
+        if _code(other) != _code(text) or constants in seen:
+            continue
+        seen.add(constants)
+        times_s = [pointers_s]
+        if "TMA" in dict(constants) and plan.describable == described[plan.position]:
+            works = works_of(graph, plans, {**shapes, **choice.numbers})
+            times_s.append(modelled_s(works, {**dict(choice.schedule), "tma": 1}, target))
+        yield Sizes(tuple(times_s), plan.staged_bytes, constants, plan.grid or (1,))
 
 
 def _own_symbols(graph: SGraph, position: int) -> frozenset[str]:
@@ -228,7 +259,15 @@ def _grid(plan: BlockPlan, kernel: KernelText) -> tuple[GridDim, ...]:
 def _kernel_lines(kernel: KernelText, plan: BlockPlan, sizes: list[Sizes]) -> list[str]:
     """The table of the kernel's sizes, and the kernel with the autotuner in front."""
     table = f"{kernel.name.upper()}_SIZES"
-    rows = [f"    ({1e6 * s.modelled_s:.2f}, {s.tile_bytes}, {json.dumps(dict(s.constants))})," for s in sizes]
+    configurations = [
+        (time_s, s.tile_bytes, {name: tma if name == "TMA" else n for name, n in s.constants})
+        for s in sizes
+        for tma, time_s in enumerate(s.times_s)
+    ]
+    configurations.sort(key=lambda c: c[0])
+    rows = [
+        f"    ({1e6 * time_s:.2f}, {taken}, {json.dumps(constants)})," for time_s, taken, constants in configurations
+    ]
     stages = "(2, 3, 4)" if plan.iterations > 1 else "(1,)"
     return [
         "# Modelled microseconds, bytes of the tiles of one iteration, constants.",

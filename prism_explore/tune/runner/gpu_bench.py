@@ -77,7 +77,7 @@ def device_name() -> str:
 
 
 def choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target: Target) -> Choices:
-    """Warps per block, pipeline stages of a loop, the precision of float32 products; the best by the model first."""
+    """Warps per block, stages of a loop, the precision of float32 products, TMA; the best by the model first."""
     return ordered_choices(verified.candidate.sgraph, {**shapes, **dict(sizes)}, target)
 
 

@@ -32,18 +32,20 @@ def run(path: str) -> dict[str, Any]:
     inputs = module["random_inputs"]("cpu")
     exact = module["reference"](*(t.double() for t in inputs))
     errors: list[float] = []
+    tma: list[str] = []
     pruned: dict[str, list[int]] = {}
     torch.cuda.get_device_properties = lambda _: SimpleNamespace(
         shared_memory_per_block=ROOM, shared_memory_per_block_optin=ROOM
     )
     for kernel in module["TUNED"]:
         every = kernel.configs
+        tma += [str(c.kwargs.get("TMA")) for c in every]
         pruned[kernel.base_fn.__name__] = [len(every), len(kernel.early_config_prune(every, {}))]
         for config in every:
             kernel.configs = [config]
             errors.append(float((module["launch"](*inputs) - exact).abs().max() / exact.abs().max()))
         kernel.configs = every[:1]
-    return {"errors": errors, "pruned": pruned, "said": said(module)}
+    return {"errors": errors, "pruned": pruned, "tma": tma, "said": said(module)}
 
 
 def said(module: dict[str, Any]) -> str:

@@ -7,7 +7,8 @@ import pytest
 from prism_explore.codegen.triton.aot import AotCompiler, AotReport, compile_ahead
 from prism_explore.codegen.triton.emit import TritonModule, emit_triton, write_triton
 from prism_explore.codegen.triton.heuristics import choose_sizes
-from prism_explore.codegen.triton.plan import Obstacle, plan_kernels
+from prism_explore.codegen.triton.launcher_text import LauncherWriter
+from prism_explore.codegen.triton.plan import SCHEDULE, Obstacle, plan_kernels, with_tma_constant
 from prism_explore.errors import TargetUnavailable
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters
@@ -124,6 +125,37 @@ def test_an_amd_kernel_that_needs_more_than_64_kib_is_infeasible(compiler):
 
     assert isinstance(found, Obstacle)
     assert "gfx942 has 65536 per block" in found.reason
+
+
+def test_tiles_are_read_by_tma_where_the_architecture_has_it(compiler):
+    graph = parse(show(graphs.rmsnorm_linear(d=1024, n=1024, transposed=True)).replace("f32", "bf16"))
+    numbers = {"b": 64, "gx": 16, "f": 16}
+    pointers, by_tma = (write_triton(graph, numbers, Parameters((), (("tma", tma),))) for tma in (0, 1))
+
+    def copies(module, arch="sm_90"):
+        reports = compiler.compile(module, arch)
+        assert isinstance(reports, tuple), reports
+        assert f"{reports[0].tma_instructions} of them of tiles by TMA" in str(reports[0])
+        return reports[0].async_copy_instructions, reports[0].tma_instructions
+
+    several, none = copies(pointers)
+    fewer, some = copies(by_tma)
+    assert none == 0 < some <= fewer < several
+    assert copies(by_tma, "sm_100")[1] > 0
+    assert copies(by_tma, "sm_80")[1] == 0
+    assert [(several, none), (fewer, some)] == [copies(tuned(graph, numbers, by_tma, tma)) for tma in (0, 1)]
+
+
+def tuned(graph, numbers, module, tma):
+    """The module with the kernel of a tuning file, in which the constant `TMA` chooses."""
+    plans = plan_kernels(graph, numbers, Parameters(()))
+    plans = with_tma_constant(plans, {p.position: p.describable for p in plans})
+    launcher = LauncherWriter(graph, numbers, {p.position: p for p in plans}, SCHEDULE, "sgraph")
+    launcher.write()
+    (kernel,) = launcher.kernels
+    arguments = tuple(replace(a, value=tma) if a.name == "TMA" else a for a in kernel.arguments)
+    source = module.source.replace(module.kernels[0].source, kernel.source)
+    return replace(module, source=source, kernels=(replace(kernel, arguments=arguments),))
 
 
 def test_every_function_compiles(compiler):

@@ -2,17 +2,19 @@
 
 import ast
 import re
+from typing import Any
 
 import pytest
 
 from prism_explore.codegen import emit
 from prism_explore.codegen.triton.axes import tile_axes
 from prism_explore.codegen.triton.emit import TritonModule, emit_triton, triton_module, write_triton
+from prism_explore.codegen.triton.launcher_text import FOR_TMA
 from prism_explore.codegen.triton.plan import Obstacle
 from prism_explore.codegen.triton.python_text import Names
 from prism_explore.errors import ShapeError
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.text import parse
+from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters
 from prism_explore.targets import GPUS
 from tests.codegen.triton import graphs
@@ -56,8 +58,6 @@ def test_the_fused_rmsnorm_reads_as_it_did(golden):
 
 
 def in_half(graph: SGraph) -> SGraph:
-    from prism_explore.ir.text import show
-
     return parse(show(graph).replace("f32", "f16"))
 
 
@@ -289,10 +289,56 @@ def test_grids_that_no_gpu_has_are_named():
         ((("num_warps", 3),), "num_warps=3; it must be a power of two, at most 32"),
         ((("num_warps", 64),), "num_warps=64; it must be a power of two, at most 32"),
         ((("num_stages", 0),), "num_stages=0; it must be at least 1"),
+        ((("tma", 2),), "tma=2; it must be 0 or 1"),
     ],
 )
 def test_schedules_that_triton_refuses_are_named(schedule, reason):
     assert reason == obstacle(graphs.BIAS, schedule=schedule, b=4, gx=2, f=2)
+
+
+WIDE = show(graphs.rmsnorm_linear(d=32, n=64))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "numbers", "reason"),
+    [
+        ("", "", {"b": 4, "gx": 2, "f": 1}, "not loaded in a loop"),
+        ("64", "63", {"b": 4, "gx": 1, "f": 2}, "rows are 252 bytes apart, no multiple of 16"),
+        ("64", "96", {"b": 4, "gx": 2, "f": 2}, "48 of 96 n are padded to 64"),
+        ("[32, 64]", "[32, 64] strides(128, 2)", {"b": 4, "gx": 2, "f": 2}, "elements of a row are 2 apart"),
+        ("w = input f32", "w = input bool", {"b": 4, "gx": 2, "f": 2}, "a tensor of 2 dims of bool"),
+    ],
+)
+def test_where_no_tile_can_be_read_by_tma_the_reason_is_named(old, new, numbers, reason):
+    assert f"tma=1: %2 of kernel %3: {reason}" == obstacle(WIDE.replace(old, new), (("tma", 1),), **numbers)
+
+
+def test_an_architecture_without_tma_is_named():
+    sizes = {"b": 4, "gx": 2, "f": 2}
+
+    assert "tl.make_tensor_descriptor(" in source(WIDE, (("tma", 1),), **sizes)
+    assert "tma=1: sm_80 has no TMA" == obstacle(WIDE, (("tma", 1),), GPUS["a100"], **sizes)
+
+
+def test_inputs_that_tma_cannot_read_are_copied():
+    torch = pytest.importorskip("torch")
+    names: dict[str, Any] = {"torch": torch}
+    exec(FOR_TMA, names)
+    stored = torch.arange(64 * 33.0)
+    fine = stored[: 64 * 32].view(64, 32)
+    others = (
+        stored[1 : 64 * 32 + 1].view(64, 32),
+        stored.view(64, 33)[:, :32],
+        fine.T.contiguous().T,
+        fine[:1].expand(64, 32),
+    )
+
+    assert names["for_tma"](fine, (32, 1)) is fine
+    assert names["for_tma"](fine.T, (1, 32)).data_ptr() == fine.data_ptr()
+    for t in others:
+        copied = names["for_tma"](t, (32, 1))
+        assert copied.data_ptr() != t.data_ptr() and copied.data_ptr() % 16 == 0
+        assert (32, 1) == copied.stride() and torch.equal(t, copied)
 
 
 def test_choices_of_another_backend_are_no_concern():

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from prism_explore.codegen.triton.emit import write_triton
+from prism_explore.codegen.triton.emit import TritonModule, write_triton
 from prism_explore.codegen.triton.interpreter_check import (
+    NUMPY_DTYPE,
+    TOLERANCE,
     Interpreter,
     InterpreterCheck,
     NoInterpreterCheck,
@@ -42,7 +44,7 @@ from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.stages import Parameters
 from tests import strategies
 from tests.codegen.triton import graphs
-from tests.codegen.wider import CAUSAL_FLASH, MERGED_INSIDE, WIDER, legal
+from tests.codegen.wider import CAUSAL_FLASH, MERGED_INSIDE, SPLIT_KV, WIDER, legal
 
 pytest.importorskip("triton")
 
@@ -124,6 +126,37 @@ def test_batched_products_are_right(interpreter, dtype, sizes):
 )
 def test_16_bit_programs_in_two_kernels_are_right(interpreter, text, sizes):
     agrees(parse(text), sizes, interpreter)
+
+
+# ---------------------------------------------------------------- tensor descriptors
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        (show(graphs.rmsnorm_linear(d=64, n=48)), {"b": 5, "gx": 3, "f": 4}),
+        (show(graphs.rmsnorm_linear(d=64, n=36, transposed=True)), {"b": 17, "gx": 1, "f": 2}),
+        (graphs.GATED_MLP.replace("24", "32").replace("36", "40"), {"b": 7, "gx": 1, "f": 2}),
+        (graphs.SEVERAL_HEADS.replace("40", "64"), {"h": 6, "q": 9, "gx": 3, "gy": 1, "f": 2}),
+        (graphs.WHOLE_NUMBERS, {"b": 3, "gx": 2, "f": 2}),
+        (CAUSAL_FLASH, {"h": 2, "m": 12, "d": 24, "s": 64, "e": 40, "gy": 2, "f": 4}),
+        (SPLIT_KV, {"m": 5, "d": 16, "s": 128, "e": 24, "gx": 2, "f": 2, "gy": 1}),
+    ],
+    ids=["rmsnorm", "transposed", "gated_mlp", "several_heads", "integers", "causal_flash", "split_kv"],
+)
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_tiles_by_descriptors_are_those_by_pointers(interpreter, text, numbers, dtype):
+    graph, by_tma = parse(text.replace("f32", dtype)), Parameters((), (("tma", 1),))
+    rng, types = np.random.default_rng(0), {i.name: i.type for i in graph.inputs}
+    whole = {n: rng.integers(-8, 9, t.shape_at(numbers)) for n, t in types.items()}
+    inputs = {n: (a if types[n].dtype == "i8" else a / 8).astype(NUMPY_DTYPE[types[n].dtype]) for n, a in whole.items()}
+    modules = [write_triton(graph, numbers, chosen) for chosen in (NO_SCHEDULE, by_tma)]
+    assert all(isinstance(m, TritonModule) for m in modules), modules
+
+    pointers, descriptors = (interpreter.run(m, inputs, types) for m in modules)
+
+    assert "tl.make_tensor_descriptor(" in modules[1].source
+    assert isinstance(pointers, tuple) and isinstance(descriptors, tuple), (pointers, descriptors)
+    for p, d in zip(pointers, descriptors, strict=True):
+        assert np.abs(p - d).max() <= TOLERANCE[dtype] * np.abs(p).max()
 
 
 # ---------------------------------------------------------------- views, masks, running maxima

@@ -31,21 +31,27 @@ def file_of(proved: Verified, shapes: dict[str, int], **numbers: int) -> str:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("tuned")
-    paths = {name: folder / f"{name}.py" for name in ("fused", "split")}
+    paths = {name: folder / f"{name}.py" for name in ("fused", "split", "by_tma")}
     paths["fused"].write_text(file_of(fused(64, 96), {"b": 3}, gx=2, f=2))
     paths["split"].write_text(file_of(split(), {"b": 16}, gb=2))
+    paths["by_tma"].write_text(file_of(fused(32, 32), {"b": 3}, gx=2, f=2))
     command = [sys.executable, "-m", "tests.codegen.triton.on_fake_gpu", *map(str, paths.values())]
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout.splitlines()
     return dict(zip(paths, map(json.loads, lines), strict=True))
 
 
-@pytest.mark.parametrize("name", ["fused", "split"])
+@pytest.mark.parametrize("name", ["fused", "split", "by_tma"])
 def test_every_configuration_computes_the_program(runs: dict[str, dict[str, Any]], name: str) -> None:
     errors = runs[name]["errors"]
 
     assert len(errors) >= 6
     assert max(errors) < 1e-5
+
+
+def test_whether_tma_reads_tiles_is_chosen_where_it_can(runs: dict[str, dict[str, Any]]) -> None:
+    assert {"0", "1"} == {*runs["by_tma"]["tma"]}
+    assert {"None"} == {*runs["split"]["tma"]}, "it has no loop"
 
 
 def test_configurations_whose_tiles_do_not_fit_the_gpu_are_not_timed(runs: dict[str, dict[str, Any]]) -> None:

@@ -47,12 +47,15 @@ def test_times_are_those_of_the_timer(tuned):
     assert all(1e-6 < t < 1e-4 for t in tuned["times_s"])
 
 
-def test_a_schedule_chooses_warps_and_stages_of_a_loop_and_the_precision_of_float32_products():
-    sizes = (("gx", 4), ("f", 8))
-    found = dict(choices(fused(), sizes, {"b": 4}, GPUS["h100"]))
+def test_a_schedule_chooses_warps_and_stages_of_a_loop_the_precision_of_float32_products_and_tma():
+    sizes, wide = (("gx", 4), ("f", 8)), fused(128, 128)
+    found = dict(choices(wide, sizes, {"b": 4}, GPUS["h100"]))
 
     assert {name: sorted(values) for name, values in CHOICES.items()} == {n: sorted(v) for n, v in found.items()}
-    assert {*found} - {"tf32_products"} == {*dict(choices(fused(), sizes, {"b": 4}, GPUS["mi300x"]))}
+    assert (0, 1) == found["tma"], "the model has no gain by TMA"
+    assert {*found} - {"tma"} == {*dict(choices(wide, sizes, {"b": 4}, GPUS["a100"]))}
+    assert {*found} - {"tma"} == {*dict(choices(fused(), sizes, {"b": 4}, GPUS["h100"]))}, "its tiles are padded"
+    assert {*found} - {"tma", "tf32_products"} == {*dict(choices(wide, sizes, {"b": 4}, GPUS["mi300x"]))}
 
 
 # ---------------------------------------------------------------- failures
