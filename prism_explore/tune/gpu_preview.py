@@ -20,6 +20,7 @@ from prism_explore.codegen.triton.heuristics import (
     Resources,
     choose_sizes,
     estimated_resources,
+    modelled_kernel_s,
     rank_sizes,
     rank_sizes_of_all,
 )
@@ -62,6 +63,8 @@ class GpuKernel:
     """Resources and instructions per kernel, from the compiler for the target's architecture."""
     rejected: tuple[str, ...]
     """Why candidates with a lower modelled time were rejected."""
+    by_tma: float | Obstacle
+    """Modelled seconds with `tma=1`, or why TMA can read no tile of it."""
 
     @property
     def source(self) -> str:
@@ -101,6 +104,10 @@ class GpuKernel:
             f"  interpreter: error {self.checked.error:.0e} at {', '.join(f'{k}={v}' for k, v in self.checked.sizes)}",
         ]
         lines += [f"  {r.kernel} on {r.arch}: {r}" for r in self.reports]
+        if isinstance(self.by_tma, Obstacle):
+            lines.append(f"  {self.by_tma.reason}")
+        else:
+            lines.append(f"  tma=1: {self.by_tma * 1e6:,.1f} us (modelled; a choice of the tuning file)")
         return "\n".join(lines)
 
 
@@ -131,7 +138,8 @@ def write_gpu_kernel(verifieds: Sequence[Verified], shapes: Mapping[str, int], t
             kernel = emit_triton(verified, parameters, shapes, target)
             result = kernel if isinstance(kernel, Infeasible) else _check(kernel, arch.name, compiler, interpreter)
             if not isinstance(kernel, Infeasible) and not isinstance(result, Infeasible):
-                found.append(GpuKernel(kernel, target.name, modelled_s, *result, tuple(rejected)))
+                by_tma = _modelled_by_tma(kernel, target)
+                found.append(GpuKernel(kernel, target.name, modelled_s, *result, tuple(rejected), by_tma))
                 if not found[-1].spill_bytes:
                     break
                 why, most = f"spills {found[-1].spill_bytes} bytes per thread", most.with_less_registers(needs)
@@ -171,6 +179,15 @@ def _ranked_choices(
         for kernels_s, parameters in sizes
     ]
     return sorted(choices, key=lambda row: row[:2])
+
+
+def _modelled_by_tma(kernel: Kernel, target: Target) -> float | Obstacle:
+    """The modelled seconds of a kernel if TMA reads the tiles of its products, with library calls, or why it cannot."""
+    candidate, shapes = kernel.verified.candidate, dict(kernel.shapes)
+    schedule = (*((name, n) for name, n in kernel.parameters.schedule if name != "tma"), ("tma", 1))
+    kernels_s = modelled_kernel_s(candidate.sgraph, Parameters(kernel.parameters.sizes, schedule), shapes, target)
+    bound_s = time_bound_of(candidate, shapes, target).time_s
+    return kernels_s if isinstance(kernels_s, Obstacle) else max(kernels_s, bound_s)
 
 
 def _check(

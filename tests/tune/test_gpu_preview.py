@@ -39,6 +39,8 @@ def test_r1_becomes_triton_that_agrees_in_the_interpreter_and_compiles_for_hoppe
     assert made.reports[0].registers > 0
     assert made.reports[0].shared_memory_bytes <= 227 << 10
     assert "modelled" in repr(made)
+    assert isinstance(made.by_tma, float) and made.by_tma > made.modelled_s
+    assert f"tma=1: {made.by_tma * 1e6:,.1f} us (modelled" in repr(made)
     assert made.tuning_file == made.save(tmp_path / "kernel.py").read_text()
     compile(made.tuning_file, "kernel.py", "exec")
 
@@ -59,5 +61,6 @@ def test_a_session_writes_one_without_timing_anything():
     for_another = sess.on_gpu("a100")
     assert for_another is not None
     assert "a100" == for_another.target
+    assert "tma=1: sm_80 has no TMA" in repr(for_another)
     with pytest.raises(TargetUnavailable, match="'h1000'"):
         sess.on_gpu("h1000")
