@@ -34,7 +34,7 @@ def name_casts(graph: Any) -> None:
         graph: torch's, with an example value at each node.
     """
     made: dict[tuple[Any, Any], Any] = {}
-    dtypes = dict(_under_autocast(graph))
+    dtypes = dict(under_autocast(graph))
     for node in list(graph.nodes):
         if has_side_effect(node):
             made.clear()  # what was cast before may be written
@@ -62,15 +62,19 @@ def _name_casts_of(node: Any, dtype: Any, made: dict[tuple[Any, Any], Any]) -> N
 
 
 def has_named_casts(node: Any) -> bool:
-    """Whether autocast has no effect on a node, because all its casts are nodes."""
-    return node.meta.get(_NAMED, False)
+    """Whether autocast has no effect on a node, because all its casts are nodes or it reads no tensor."""
+    return node.meta.get(_NAMED, False) or not any(hasattr(value_of(i), "dtype") for i in node.all_input_nodes)
 
 
 _AS_IT_IS = object()
 
 
-def _under_autocast(graph: Any) -> Iterator[tuple[Any, Any]]:
-    """The calls that run under autocast for the CPU and for no other device, each with autocast's dtype."""
+def under_autocast(graph: Any) -> Iterator[tuple[Any, Any]]:
+    """The calls that run under autocast for the CPU and for no other device, each with autocast's dtype.
+
+    Args:
+        graph: torch's.
+    """
     import torch
 
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None

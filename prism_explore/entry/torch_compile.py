@@ -229,8 +229,8 @@ class TorchCompiler:
 
     def _compile(self, module: Any, original: Any, examples: Sequence[Any], start: float) -> Callable[..., Any]:
         clock = _Clock(start)
-        name_casts(module.graph)
         expand_layers(module.graph)
+        name_casts(module.graph)
         simplify(module.graph)
         fold_constants(module.graph)
         split_complex(module.graph)

@@ -15,6 +15,7 @@ from inspect import signature
 from math import inf, sqrt
 from typing import Any
 
+from prism_explore.entry.torch_autocast import under_autocast
 from prism_explore.entry.torch_nodes import called_name, value_of
 
 
@@ -28,6 +29,7 @@ def expand_layers(graph: Any) -> None:
 
     tracer = GraphAppendingTracer(graph)
     mode = next((x.fake_mode for x in map(value_of, graph.nodes) if hasattr(x, "fake_mode")), None)
+    casting = dict(under_autocast(graph))
     for node in list(graph.nodes):
         expand = _FORMS.get(called_name(node)) if node.op == "call_function" else None
         if expand is None or not _is_taken(node, signature(expand).bind(*node.args, **node.kwargs).arguments):
@@ -36,15 +38,25 @@ def expand_layers(graph: Any) -> None:
         with graph.inserting_before(node):
             args, kwargs = _mapped((node.args, node.kwargs), lambda n: Proxy(n, tracer))
             found = expand(*args, **kwargs)
-        for made in (n for n in graph.nodes if n not in before):
-            made.meta["example_value"] = _computed(made, mode)
-        if isinstance(found, tuple):
-            for user in list(node.users):
-                user.replace_all_uses_with(found[user.args[1]].node)
-                graph.erase_node(user)
-        else:
-            node.replace_all_uses_with(found.node)
-        graph.erase_node(node)
+        new = [n for n in graph.nodes if n not in before]
+        with mode or nullcontext(), _autocast(casting.get(node)):
+            for made in new:
+                made.meta["example_value"] = _computed(made)
+        is_tuple = isinstance(found, tuple)
+        replaced = {user: found[user.args[1]].node for user in node.users} if is_tuple else {node: found.node}
+        if any(value_of(old).dtype != value_of(made).dtype for old, made in replaced.items()):
+            replaced = {}  # autocast casts the operands of the layer, and not those of its parts
+        for old, made in replaced.items():
+            old.replace_all_uses_with(made)
+        for left in (*replaced, *([node] if replaced and is_tuple else []), *reversed(new if not replaced else [])):
+            graph.erase_node(left)
+
+
+def _autocast(dtype: Any) -> Any:
+    """Autocast on the CPU as it is where a node runs: to a dtype, or off."""
+    import torch
+
+    return torch.autocast("cpu", dtype=dtype or torch.bfloat16, enabled=dtype is not None, cache_enabled=False)
 
 
 def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
@@ -53,12 +65,11 @@ def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
     return map_arg(args, function)
 
 
-def _computed(node: Any, mode: Any) -> Any:
+def _computed(node: Any) -> Any:
     """The example value of a call, from those that it reads."""
     args, kwargs = _mapped((node.args, node.kwargs), value_of)
-    with mode or nullcontext():
-        call = node.target if node.op == "call_function" else getattr(type(args[0]), node.target)
-        return call(*args, **kwargs)
+    call = node.target if node.op == "call_function" else getattr(type(args[0]), node.target)
+    return call(*args, **kwargs)
 
 
 def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
@@ -201,7 +212,7 @@ def _multi_head_attention(
     if need_weights:
 
         def masked(scores: Any) -> Any:
-            scores = scores if added is None else scores + added
+            scores = scores if added is None else scores + added.type_as(scores)
             return scores if excluded is None else scores.masked_fill(excluded, -inf)
 
         found, weights = _attended(q, k, v, head_dim, masked)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from prism_explore.entry import torch_layers
 from prism_explore.entry.torch_layers import expand_layers
 from prism_explore.entry.torch_nodes import called_name
 
@@ -139,3 +140,43 @@ def test_a_recurrent_cell_is_operators_of_its_own(kind, sizes, bias):
 
     torch.testing.assert_close(wanted, found)
     assert {"lstm_cell", "gru_cell"}.isdisjoint(names)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_under_autocast_the_parts_of_a_layer_cast_as_the_layer_does(need_weights):
+    torch.manual_seed(0)
+    attention, x = nn.MultiheadAttention(16, 2, batch_first=True).eval(), torch.randn(2, 5, 16)
+
+    def code(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return attention(x, x, x, key_padding_mask=PADDED, attn_mask=CAUSAL != 0, need_weights=need_weights)[0]
+
+    found, wanted, names = expanded(code, x)
+
+    torch.testing.assert_close(wanted, found, rtol=0.02, atol=0.02)
+    assert not WHOLE & set(names)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_under_autocast_the_parts_of_a_cell_cast_as_the_cell_does(kind):
+    torch.manual_seed(0)
+    cell, (x, *state) = kind(4, 6).eval(), (torch.randn(3, n) for n in (4, 6, 6))
+
+    def code(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return cell(x, tuple(state) if kind is nn.LSTMCell else state[0])
+
+    found, wanted, names = expanded(code, x)
+
+    torch.testing.assert_close(wanted, found)
+    assert {"lstm_cell", "gru_cell"}.isdisjoint(names)
+
+
+def test_a_layer_whose_parts_have_another_dtype_stays_one_operator(monkeypatch):
+    monkeypatch.setitem(torch_layers._FORMS, "gru_cell", lambda x, before, *weights: before.double() * 2.0)
+    cell, x, before = nn.GRUCell(4, 6).eval(), torch.randn(3, 4), torch.randn(3, 6)
+
+    found, wanted, names = expanded(cell, x, before)
+
+    torch.testing.assert_close(wanted, found)
+    assert "gru_cell" in names and "double" not in names
