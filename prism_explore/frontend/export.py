@@ -129,7 +129,7 @@ class TracedResults:
 
 
 def traced_results(given: Exported) -> TracedResults:
-    """All results of torch's graph.
+    """All results of torch's graph, as functions of real numbers: casts between floats leave no operator.
 
     Raises:
         UnsupportedOperator: an operator has no row, or the code holds a tensor.
@@ -138,7 +138,7 @@ def traced_results(given: Exported) -> TracedResults:
     sources, held, fixed = _placeholders(given)
     if held:
         raise UnsupportedOperator(f"{given.name} reads {', '.join(held)}, a tensor that is part of the code")
-    translation = Translation(given.name, sources, BY_NAME, fixed)
+    translation = Translation(given.name, sources, BY_NAME, fixed, of_reals=True)
     positions = translation.run_for_all(given.graph)
     build = translation.build
     return TracedResults(build.nodes, build.lines, positions, tuple(translation.bindings))

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from prism_explore.diagnose.check import fit_to_program
-from prism_explore.entry.equivalence.decide import decide
+from prism_explore.entry.equivalence.decide import decide, with_difference
+from prism_explore.entry.equivalence.draws import near_numbers_of
 from prism_explore.entry.equivalence.execution import Leaf, one_thread
 from prism_explore.entry.equivalence.outcome import Equivalence, ResultCheck
 from prism_explore.entry.equivalence.programs import Programs, TracedSide, TracedSides
@@ -145,6 +146,12 @@ def _check_codes(sides: Sides, seed: int) -> Equivalence:
         results = (_mismatch(log),)
     else:
         results = tuple(_decide_leaf(sides, log, n, leaf, traced, seed) for n, leaf in enumerate(log.leaves))
+        near = near_numbers_of(translated)
+        if near is not None and any(r.outcome == "unknown" and r.witness is None for r in results):
+            trials.run_with(near)
+            results = tuple(
+                with_difference(r, traced.of_result(n), log.differences.get(n)) for n, r in enumerate(results)
+            )
     if not results:
         raise PrismError(f"{sides.left.name} returns no tensor; there is nothing to compare")
     refuted = any(r.outcome == "refuted" for r in results)

@@ -16,6 +16,7 @@ import numpy as np
 
 from prism_explore.diagnose.check import Checker
 from prism_explore.entry.equivalence.constants import compare_constants
+from prism_explore.entry.equivalence.draws import NORMAL, draw, sizes_to_try
 from prism_explore.entry.equivalence.execution import Ran, run_side
 from prism_explore.entry.equivalence.outcome import ResultCheck, Witness
 from prism_explore.entry.equivalence.parting import Parting, part
@@ -30,7 +31,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import INTEGERS, NAMES, WHOLE_NUMBERS, DType, TensorType
 from prism_explore.pipeline.stages import Cause, Counterexample, Refuted, Unknown, Verified
 from prism_explore.verify.counterexample.float_errors import UNBOUNDED, contains, is_mask
-from prism_explore.verify.counterexample.high_precision import NotReal, run_both
+from prism_explore.verify.counterexample.high_precision import BothResults, NotReal, run_both
 from prism_explore.verify.counterexample.inputs import compared_inputs, draw_inputs, masks_of
 from prism_explore.verify.normal_form.algebra import Algebra
 from prism_explore.verify.normal_form.bound_names import NoNormalForm
@@ -85,6 +86,13 @@ def decide(
             return _up_to_constants(place, programs, sides, verdict) or _unknown(
                 place, programs, verdict, trials, flipped
             )
+
+
+def with_difference(found: ResultCheck, programs: Programs, difference: Difference | None) -> ResultCheck:
+    """The answer for a result that was unknown, with a difference that later trials found."""
+    if difference is None or found.outcome != "unknown" or _is_rounding(programs, difference):
+        return found
+    return ResultCheck(found.place, "refuted", _differ(difference), found.verdict, difference.witness)
 
 
 def _up_to_constants(place: str, programs: Programs, sides: Sides, verdict: Refuted | Unknown) -> ResultCheck | None:
@@ -201,6 +209,12 @@ def _refuted(
             "which these may never compute; no trial in torch differs",
             advice="Only calls with equal attributes and with operands that are proved equal have equal results.",
         )
+    precise = _at_declared_sizes(programs, sides, counterexample.seed)
+    if precise is not None:
+        reason = (
+            f"The results differ by {precise.relative:.3g} of the largest value, which is less than torch's rounding"
+        )
+        return ResultCheck(place, "refuted", reason, verdict, precise)
     sizes = ", ".join(f"{s}={n}" for s, n in counterexample.sizes)
     return ResultCheck(
         place,
@@ -279,25 +293,50 @@ def _declared_sizes(variables: Mapping[str, TensorType], inputs: Mapping[str, Ar
     return sizes
 
 
+def _at_declared_sizes(programs: Programs, sides: Sides, seed: int) -> Witness | None:
+    """Inputs at which the two programs differ in 60 digits, where torch rounds more than they differ by."""
+    symbols = tuple(dict.fromkeys(s for t in sides.variables.values() for d in t.dims for s in d.symbols))
+    sizes = next(sizes_to_try(symbols))
+    inputs = draw(sides.variables, sizes, NORMAL, seed)
+    both = _in_digits(programs, inputs, sizes)
+    if both is None:
+        return None
+    scale = _scale(both)
+    error = np.where(np.isfinite(both.difference), both.difference, 0.0) / scale
+    if error.max(initial=0.0) <= REAL_DIFFERENCE:
+        return None
+    index = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
+    values = (float(both.expected[index]), float(both.found[index]))
+    drawn = f"{NORMAL.name}, seed {seed}"
+    return Witness(tuple(sizes.items()), drawn, inputs, index, values, float(error[index]), "60 digits")
+
+
 def _is_rounding(programs: Programs, difference: Difference) -> bool:
     """Whether 60 digits show that the two programs agree on the inputs of a difference in torch."""
+    if difference.kind != "value":
+        return False
+    both = _in_digits(programs, difference.witness.inputs, difference.sizes)
+    return both is not None and float(np.abs(both.difference).max(initial=0.0)) <= REAL_DIFFERENCE * _scale(both)
+
+
+def _in_digits(programs: Programs, given: Mapping[str, Array], sizes: Mapping[str, int]) -> BothResults | None:
+    """Both programs in 60 digits; None where they cannot be run so."""
     left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
-    if isinstance(left, str) or isinstance(right, str) or difference.kind != "value" or programs.opaque:
-        return False
-    inputs = programs.inputs_from(difference.witness.inputs)
-    if inputs is None:
-        return False
+    inputs = None if programs.opaque else programs.inputs_from(given)
+    if isinstance(left, str) or isinstance(right, str) or inputs is None:
+        return None
     if sum(x.size for x in inputs.values()) > MAX_PRECISE_ELEMENTS:
-        return False
+        return None
     try:
         with np.errstate(all="ignore"):
             limit = UNBOUNDED if any(contains(graph, is_mask) for graph in (left, right)) else inf
-            both = run_both(left, right, inputs, difference.sizes, limit)
-        worst = float(np.abs(both.difference).max(initial=0.0))
+            return run_both(left, right, inputs, sizes, limit)
     except (NotReal, ArithmeticError, ValueError):
-        return False
-    scale = float(np.abs(both.expected[np.isfinite(both.expected)]).max(initial=0.0)) or 1.0
-    return worst <= REAL_DIFFERENCE * scale
+        return None
+
+
+def _scale(both: BothResults) -> float:
+    return float(np.abs(both.expected[np.isfinite(both.expected)]).max(initial=0.0)) or 1.0
 
 
 # ---------------------------------------------------------------- unknown

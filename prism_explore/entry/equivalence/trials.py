@@ -27,6 +27,10 @@ TIME_LIMIT_S = 3.0
 """No further trial starts after this time."""
 
 
+DRAWS_OF_NUMBERS = 8
+"""How often inputs are drawn from the numbers of the code, at each of the sizes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A difference of one result in one trial."""
@@ -109,9 +113,22 @@ class Trials:
                 return self.log
         if not self.log.works_at:
             self._explain_failures(failures)
+        self._simplify_all()
+        return self.log
+
+    def run_with(self, how: Draw) -> None:
+        """More trials, for results of which neither a proof nor a difference is known; they are added to the log."""
+        start = perf_counter()
+        tried = ((sizes, n) for n in range(DRAWS_OF_NUMBERS) for sizes in sorted(self.log.works_at, key=_total))
+        for sizes, n in tried:
+            if perf_counter() - start > TIME_LIMIT_S or self.log.random:
+                break
+            self._trial(sizes, how, self._seed + n, {})
+        self._simplify_all()
+
+    def _simplify_all(self) -> None:
         for number, found in list(self.log.differences.items()):
             self.log.differences[number] = self._simplify(number, found)
-        return self.log
 
     def _trial(self, sizes: Mapping[str, int], how: Draw, seed: int, failures: dict[str, str]) -> bool:
         """One trial; False where the sides do not run at these sizes."""
@@ -157,11 +174,6 @@ class Trials:
             self.log.views.update(ran.same_as_input)
             if ran.changed:
                 self.log.notes[f"{side.name} writes into {', '.join(ran.changed)}; only results are compared"] = None
-        dtypes = [tuple(leaf.dtype for leaf in ran.leaves) for ran in (left, right)]
-        if self._dtypes is None and dtypes[0] != dtypes[1]:
-            names = (self.sides.left.name, self.sides.right.name)
-            text = "; ".join(f"{n} gives {', '.join(d)}" for n, d in zip(names, dtypes, strict=True))
-            self.log.notes[f"for float64 arguments the dtypes of the results differ: {text}"] = None
         if left.structure != right.structure and [leaf.place for leaf in left.leaves] == [
             leaf.place for leaf in right.leaves
         ]:
@@ -225,7 +237,7 @@ class Trials:
 
     def _simplify(self, number: int, found: Difference) -> Difference:
         """The same difference at the smallest sizes that have one, with as many zeros as possible."""
-        for sizes in sorted(sizes_to_try(self._symbols), key=lambda s: sum(s.values())):
+        for sizes in sorted(sizes_to_try(self._symbols), key=_total):
             if sum(sizes.values()) >= sum(found.sizes.values()):
                 break
             inputs = draw(self.sides.variables, sizes, found.how, found.seed, self._masks)
@@ -291,7 +303,7 @@ class Trials:
         """How far both sides differ in the declared dtype; empty for graphs, which run in float64 only."""
         if not isinstance(self.sides.left, Code) or not isinstance(self.sides.right, Code) or not self.log.works_at:
             return ()
-        sizes = max(self.log.works_at, key=lambda s: sum(s.values()))
+        sizes = max(self.log.works_at, key=_total)
         found = (self._measure(sizes, how) for how in (NORMAL, WIDE))
         return tuple(f for f in found if f is not None)
 
@@ -302,6 +314,10 @@ class Trials:
         exact = [run_side(s, inputs, self._dtypes) for s in both]
         if not all(isinstance(r, Ran) for r in (*own, *exact)):
             return None
+        dtypes = [", ".join(leaf.dtype for leaf in r.leaves) for r in own if isinstance(r, Ran)]
+        if dtypes[0] != dtypes[1]:
+            text = "; ".join(f"{side.name} gives {d}" for side, d in zip(both, dtypes, strict=True))
+            self.log.notes[f"the dtypes of the results differ: {text}"] = None
         values = [[leaf.value for leaf in r.leaves] for r in (*own, *exact) if isinstance(r, Ran)]
         a, b, a64, b64 = values
         if [x.shape for x in a] != [x.shape for x in b]:
@@ -318,6 +334,10 @@ class Trials:
             (_finite_difference(a, a64), _finite_difference(b, b64)),
             (lost[0], lost[1]),
         )
+
+
+def _total(sizes: Mapping[str, int]) -> int:
+    return sum(sizes.values())
 
 
 def largest_difference(a: Array, b: Array) -> tuple[tuple[int, ...], float] | None:

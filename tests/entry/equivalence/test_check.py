@@ -306,6 +306,42 @@ def test_constants_that_differ_by_more_are_refuted_or_unknown(f, g):
     assert px.check(f, g, x=X).outcome in ("refuted", "unknown")
 
 
+@pytest.mark.parametrize(
+    ("f", "g", "inputs"),
+    [
+        (lambda x: x.clamp(max=100), lambda x: x, {"x": X}),
+        (lambda x: torch.where(x == 3.25, x * 2, x), lambda x: x, {"x": X}),
+        (lambda x: torch.where(2 * x + 3 >= 40, x * 2, x), lambda x: torch.where(2 * x + 3 > 40, x * 2, x), {"x": X}),
+        (lambda x: x.round(), lambda x: (x + 0.5).floor(), {"x": X}),
+        (
+            lambda x, m: (x * m).sum(-1) / m.sum(-1).clamp(min=1),
+            lambda x, m: (x * m).sum(-1) / m.sum(-1).clamp(min=1) + 0.5 * (m.sum(-1) == 64),
+            {"x": X, "m": px.T("b", 64, dtype="bool")},
+        ),
+    ],
+    ids=["a clamp", "a number", "a border", "halves", "a full mask"],
+)
+def test_differences_at_the_numbers_of_the_code_are_found(f, g, inputs):
+    found = px.check(f, g, inputs=inputs)
+
+    assert found.outcome == "refuted" and "elements at the numbers of the code" in found.witness.drawn
+    given = [torch.tensor(found.witness.inputs[name]) for name in inputs]
+    assert f(*given)[found.witness.index] != g(*given)[found.witness.index]
+
+
+def test_casts_to_float64_leave_no_operator_and_what_torch_rounds_is_decided_by_digits():
+    def summed(x):
+        return x.double().exp().sum(-1).float()
+
+    assert px.check(summed, lambda x: x.exp().sum(-1), x=X).outcome == "proved"
+    assert "the dtypes of the results differ: f gives float64; g gives float32" in str(
+        px.check(lambda x: (x * 2).double(), lambda x: x + x, x=X)
+    )
+    differs = px.check(summed, lambda x: x.exp().sum(-1) * 1.001, x=X)
+    assert differs.outcome == "refuted" and differs.witness.arithmetic == "60 digits"
+    assert differs.witness.relative == pytest.approx(1e-3, rel=1e-2)
+
+
 def test_each_of_several_results_is_judged_and_containers_may_differ():
     found = px.check(lambda x: (x + x, x.sum(-1)), lambda x: [2 * x, x.mean(-1)], x=X)
 
