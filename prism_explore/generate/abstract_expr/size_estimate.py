@@ -94,8 +94,9 @@ def why_no_search(program: TensorProgram) -> str:
         factors = f"up to {size:.1e} factors" if size < _UNCOUNTED else f"perhaps more than {size:.0e} factors"
         return (
             f"{program.name}: {count} operators make one expression of {factors}; a search takes "
-            f"{LARGEST_EXPRESSION:,} at most. px.LargeProgram(...), with the same arguments, searches the parts that "
-            "it can and covers the rest by predefined operators"
+            f"{LARGEST_EXPRESSION:,} at most. px.WholeProgram(...) of torch code, with the same arguments, searches it "
+            "in parts, of a loop each different step once; so does px.LargeProgram(...) of a tensor program, without "
+            "regard to loops"
         )
     nodes = program.graph.nodes
     permuted = (integer_input(nodes, p) for p, n in enumerate(nodes) if isinstance(n.op, Permute))
