@@ -32,3 +32,26 @@ def test_the_fused_rmsnorm_is_right_on_a_gpu(dtype, tolerance, b):
 
     wanted = evaluate(graph, {n: a.astype("float64") for n, a in inputs.items()}, fitted.numbers)
     assert np.abs(found.cpu().double().numpy() - wanted).max() <= tolerance * np.abs(wanted).max()
+
+
+@pytest.mark.needs_gpu
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_tiles_by_tma_are_those_by_pointers_on_a_gpu(dtype, transposed):
+    import torch
+
+    graph = parse(show(graphs.rmsnorm_linear(d=1024, n=512, transposed=transposed)).replace("f32", f"f{dtype[-2:]}"))
+    pointers, by_tma = (
+        write_triton(graph, {"b": 33, "gx": 8, "f": 32}, Parameters((), (("num_stages", 3), ("tma", tma))))
+        for tma in (0, 1)
+    )
+    torch.manual_seed(0)
+    kind = getattr(torch, dtype)
+    x, g, stored = (torch.randn(n, dtype=kind, device="cuda") for n in (33 * 1024, 1024, 1 + 512 * 1024))
+    strides = (1, 1024) if transposed else (512, 1)
+    for start in (0, 1):  # from the second element on, TMA cannot read the weight
+        inputs = x.view(33, 1024), g, stored.as_strided((1024, 512), strides, start)
+
+        wanted, found = (load_triton(module.source)(*inputs) for module in (pointers, by_tma))
+
+        assert (found - wanted).abs().max() <= 1e-3 * wanted.abs().max()
