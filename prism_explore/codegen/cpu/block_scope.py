@@ -19,6 +19,7 @@ from math import ceil, floor, prod
 from typing import TypeAlias
 
 from prism_explore.codegen.cpu.block_analysis import BlockAnalysis
+from prism_explore.codegen.cpu.layout import padded_strides
 from prism_explore.codegen.cpu.loop_ir import (
     Affine,
     Apply,
@@ -150,11 +151,7 @@ class BlockScope:
         """
         looped = self.loop if hoisted and per_iteration else None
         shape = (looped.extent, *dims) if looped else dims
-        strides = [1] * len(shape)
-        for d in range(len(shape) - 2, -1, -1):
-            below = shape[d + 1] * strides[d + 1]
-            strides[d] = below + (_padding(below) if d == len(shape) - 2 and shape[d] > 1 else 0)
-        buffer = Buffer(fresh_name(name, self.names), shape, tuple(strides), "scratch")
+        buffer = Buffer(fresh_name(name, self.names), shape, padded_strides(shape), "scratch")
         self.nodes[buffer.name] = int(name[1:])
         self.scratch.append(buffer)
         if hoisted:
@@ -260,13 +257,3 @@ def _is_cheap(value: Expression) -> bool:
             return _is_cheap(inner)
         case _:
             return False
-
-
-def _padding(row: int) -> int:
-    """Padding per row in elements, against conflicts between rows in the same cache sets.
-
-    Sets repeat every 4 KiB, and so do the rows of most weights that are read together with the tile. One line per row
-    is not enough: the rows' lines are then in adjacent sets, and the weight's lines pass through all of them. The
-    padding is a multiple of two lines because the tile may be stored in bfloat16.
-    """
-    return 160 if row % 512 == 0 else 32 if row % 128 == 0 else 0

@@ -82,6 +82,21 @@ def matching_groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[tu
     return found
 
 
+def padded_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of scratch memory: row-major, with padding per row against conflicts between rows in the same cache sets.
+
+    Sets repeat every 4 KiB, and so do the rows of most weights that are read together with the tile. One line per row
+    is not enough: the rows' lines are then in adjacent sets, and the weight's lines pass through all of them. The
+    padding is a multiple of two lines because the tile may be stored in bfloat16.
+    """
+    strides = [1] * len(shape)
+    for d in range(len(shape) - 2, -1, -1):
+        below = shape[d + 1] * strides[d + 1]
+        padding = 160 if below % 512 == 0 else 32 if below % 128 == 0 else 0
+        strides[d] = below + (padding if d == len(shape) - 2 and shape[d] > 1 else 0)
+    return tuple(strides)
+
+
 def row_major_index(variables: list[tuple[str, int]]) -> Affine:
     """The row-major index of a group of dims, from their variables and extents."""
     found: list[tuple[str, int]] = []

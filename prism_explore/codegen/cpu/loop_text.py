@@ -134,6 +134,8 @@ def show_expression(e: Expression, tight: bool = False) -> str:
             if value == LOWEST:
                 return "lowest"
             return str(value) if value.denominator == 1 or not tight else f"({value})"
+        case RangeTest(_, None, None):
+            return "1"
         case RangeTest(at, low, high):
             bounds = [str(low)] if low is not None else []
             bounds += [affine_text(at), *([str(high)] if high is not None else [])]

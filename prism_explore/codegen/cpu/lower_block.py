@@ -25,6 +25,7 @@ from prism_explore.codegen.cpu.loop_ir import (
     Read,
     substitute,
 )
+from prism_explore.codegen.cpu.passes.inline_tiles import inline_tiles
 from prism_explore.codegen.cpu.passes.skip_masked import iteration_predicate
 from prism_explore.codegen.cpu.reductions import (
     adds_into_accumulator,
@@ -105,6 +106,7 @@ def _lower_nodes(title: str, scope: BlockScope) -> LoopNest:
         after=tuple(scope.sections.after),
         nodes=tuple(scope.nodes.items()),
     )
+    found = inline_tiles(found, hoist=scope.analysis.options.hoist)
     return replace(found, predicate=iteration_predicate(found))
 
 

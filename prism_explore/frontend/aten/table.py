@@ -61,7 +61,7 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
         if alpha != 1:
             return _scaled_sum(t, fn, x, y, alpha)
         if rounding_mode is not None:
-            return t.build.unary(str(rounding_mode), _quotient(t, x, y), t.line)
+            return _rounded_quotient(t, rounding_mode, x, y)
         ramp = _positions(t, fn, x, y) or _shifted_positions(t, fn, x, y)
         if ramp is not None:
             return ramp
@@ -77,17 +77,37 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
     return lower
 
 
-def _quotient(t: Translation, x: Any, y: Any) -> int:
-    """x / y, rounded once: a product with 1 / y may miss a whole number."""
-    return t.build.binary("div", t.tensor(x), t.tensor(y), t.line)
+def _rounded_quotient(t: Translation, rounding: UnaryFn, x: Any, y: Any) -> int:
+    """x / y rounded to a whole number.
+
+    The quotient is rounded once before: unless y is a power of two, a product with 1 / y may miss a whole number. The
+    high and the low bits of an integer share it.
+    """
+    if (size := _power_of_two(t, y)) is not None:
+        return t.existing_or_new(Unary(rounding), t.existing_or_new(Scalar("mul", 1 / size), t.tensor(x)))
+    return t.build.unary(rounding, t.build.binary("div", t.tensor(x), t.tensor(y), t.line), t.line)
+
+
+def _power_of_two(t: Translation, y: Any) -> Fraction | None:
+    """A number that is a power of two; None for others, and for tensors."""
+    number = t.number(y)
+    if number is None or number <= 0:
+        return None
+    found = Fraction(number)
+    return found if (found.numerator * found.denominator).bit_count() == 1 else None
 
 
 def _remainder(rounding: UnaryFn) -> Callable[..., Value]:
     """x minus a rounded quotient times y."""
 
     def lower(t: Translation, x: Any, y: Any) -> Value:
-        whole = t.build.unary(rounding, _quotient(t, x, y), t.line)
-        found = t.build.binary("sub", t.tensor(x), t.build.binary("mul", whole, t.tensor(y), t.line), t.line)
+        whole, size = _rounded_quotient(t, rounding, x, y), _power_of_two(t, y)
+        multiple = (
+            t.build.binary("mul", whole, t.tensor(y), t.line)
+            if size is None
+            else t.build.scalar("mul", whole, size, t.line)
+        )
+        found = t.build.binary("sub", t.tensor(x), multiple, t.line)
         if rounding == "floor" and (divisor := t.number(y)) is not None and divisor > 0:
             t.known_ranges[found] = (0.0, float(divisor))
         return found
@@ -117,12 +137,12 @@ def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
 
 
 def _floor_of(t: Translation, tensor: int, factor: Fraction) -> int:
-    """A product with a number rounded down; the high and the low bits of an integer share it."""
+    """A product with a power of two, rounded down."""
     return t.existing_or_new(Unary("floor"), t.existing_or_new(Scalar("mul", factor), tensor))
 
 
 def _floor_divide(t: Translation, x: Any, y: Any) -> Value:
-    return t.build.unary("floor", _quotient(t, x, y), t.line)
+    return _rounded_quotient(t, "floor", x, y)
 
 
 def _round(t: Translation, x: Any, *, decimals: int = 0) -> Value:

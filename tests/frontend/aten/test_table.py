@@ -249,6 +249,10 @@ CASES = {
         lambda x, q: x + torch.stack([(q & 15).to(torch.int8) - 8, (q >> 4).to(torch.int8) - 8], -1).reshape(6, 6),
         ("f32 b 6 6", "u8 6 3"),
     ),
+    "whole multiples of powers of two": (
+        lambda x, q: x % 0.25 + torch.fmod(x, 2) * torch.div(q, 16, rounding_mode="floor") + (q % 16) * (x // 4),
+        ("f32 b 6 6", "u8 6 6"),
+    ),
     "shifted integers": (
         lambda x, q: (
             x * (torch.bitwise_left_shift(q.int(), 3) + torch.bitwise_right_shift(q, 2) - ((q >> 1 << 1) & 127))
