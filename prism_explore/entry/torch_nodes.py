@@ -8,9 +8,11 @@ Nodes of equal functions, arguments and tensors are translated once.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -264,10 +266,45 @@ def function_name(node: Any) -> str:
 
 def has_side_effect(node: Any) -> bool:
     """Whether a node has a side effect: autocast, a change of the gradient mode, a write in place."""
+    if node.op not in CALLS:
+        return False
     name = called_name(node)
-    in_place = (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE or node.kwargs.get("inplace")
-    in_place = in_place or node.kwargs.get("out") is not None
-    return node.op in CALLS and bool(in_place or node.is_impure())
+    is_named_so = name.endswith("_") and not name.endswith("__") and node.target not in (operator.and_, operator.or_)
+    in_place = is_named_so or name.strip("_") in _IN_PLACE
+    in_place = in_place or argument_of(node, "inplace") or node.kwargs.get("out") is not None
+    return bool(in_place or _writes_statistics(node) or node.is_impure())
+
+
+def _writes_statistics(node: Any) -> bool:
+    """Whether a norm updates its running mean, or a lookup the rows of its table that are too long."""
+    match called_name(node):
+        case "batch_norm":
+            return bool(argument_of(node, "training")) and argument_of(node, "running_mean") is not None
+        case "instance_norm":
+            is_own = argument_of(node, "use_input_stats") is not False
+            return is_own and argument_of(node, "running_mean") is not None
+        case "embedding" | "embedding_bag":
+            return argument_of(node, "max_norm") is not None
+        case _:
+            return False
+
+
+def argument_of(node: Any, name: str) -> Any:
+    """What a call gives for a parameter, by name or by position; None where it gives nothing.
+
+    Args:
+        node: a call of a function that is written in Python, such as those of `torch.nn.functional`.
+        name: of the parameter.
+    """
+    names = () if isinstance(node.target, str) else _parameters(node.target)
+    position = names.index(name) if name in names else len(node.args)
+    return node.kwargs[name] if name in node.kwargs else (*node.args, *[None] * (position + 1))[position]
+
+
+@cache
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount]
 
 
 def draws_random_numbers(node: Any) -> bool:
@@ -283,7 +320,11 @@ def draws_random_numbers(node: Any) -> bool:
 
 _RANDOM = {"bernoulli", "multinomial", "normal", "poisson", "uniform", "exponential", "gumbel_softmax", "empty"}
 
-_IN_PLACE = {"setitem", "iadd", "isub", "imul", "itruediv", "ipow", "imatmul"}
+_IN_PLACE = {
+    *("setitem", "delitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul"),
+    *("iand", "ior", "ixor", "ilshift", "irshift"),
+}
+"""Python's operators that write into their first operand; as methods their names have underscores around them."""
 
 
 def value_of(node: Any) -> Any:

@@ -6,8 +6,9 @@
   the whole.
 * `torch.vmap` over elementwise operators is the operators themselves, on tensors with one dim more. Associative scans
   have them.
-* An elementwise operator that writes its result into its operand makes a new tensor instead, where the graph made the
-  operand and reads neither it nor a view of it afterwards. Masks of `nn.Transformer` and sums of layers are so written.
+* An operator that writes its result into its operand, such as `nn.ReLU(inplace=True)`, makes a new tensor instead if
+  the graph made the operand and reads neither it nor a view of it afterwards. Masks of `nn.Transformer`, sums of layers
+  and activations of networks for images are so written.
 * What nothing reads is left out, if it cannot raise. The last step of a scan has some, and models with options compute
   rotary embeddings that they do not use.
 * `x.type_as(y)` is a cast to the dtype of y, and `x.expand_as(y)` an expansion to its sizes, where these are numbers: a
@@ -50,6 +51,9 @@ _IN_PLACE: Mapping[Any, Any] = {
     operator.isub: operator.sub,
     operator.imul: operator.mul,
     operator.itruediv: operator.truediv,
+    operator.iand: operator.and_,
+    operator.ior: operator.or_,
+    operator.ixor: operator.xor,
 }
 """Python's operators that write in place, with those that do not."""
 _IN_PLACE_METHODS = frozenset(f"{name}_" for name in (_ELEMENTWISE | {"clamp", "masked_fill"}))
@@ -113,7 +117,7 @@ def _write_anew(graph: Any) -> None:
     from torch.fx.node import map_arg
 
     nodes = list(graph.nodes)
-    written = {n: made for n, node in enumerate(nodes) if (made := _out_of_place(node)) is not None}
+    written = {n: call for n, node in enumerate(nodes) if (call := _out_of_place(node)) is not None}
     if not written:
         return
     at = {node: n for n, node in enumerate(nodes)}
@@ -122,27 +126,33 @@ def _write_anew(graph: Any) -> None:
     for node, storages in stored.items():
         for storage in storages:
             memory.setdefault(storage, []).append(node)
-    for n, target in written.items():
+    for n, (target, args, kwargs) in written.items():
         node = nodes[n]
         aliases = [a for s in stored[node.args[0]] for a in memory[s] if at[a] < n]
         if any(a.op not in CALLS or any(at[user] > n for user in a.users) for a in aliases):
             continue
         before = value_of(node.args[0])
-        given, named = cast("tuple[Any, Any]", map_arg((node.args, node.kwargs), value_of))
+        given, named = cast("tuple[Any, Any]", map_arg((args, kwargs), value_of))
         with before.fake_mode:
             call = target if callable(target) else getattr(type(before), target)
             made: Any = call(*given, **named)
         if (made.dtype, made.shape, made.stride()) == (before.dtype, before.shape, before.stride()):
-            node.target, node.meta["example_value"] = target, made
+            node.target, node.args, node.kwargs = target, args, kwargs
+            node.meta["example_value"] = made
 
 
-def _out_of_place(node: Any) -> Any:
-    """What computes the same as a call, in a new tensor; None where it does not write in place, or is not known."""
-    if not node.args or not hasattr(node.args[0], "op") or not hasattr(value_of(node.args[0]), "fake_mode"):
+def _out_of_place(node: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """The function and arguments that compute the same in a new tensor; None where a call writes nothing or more."""
+    args, kwargs = tuple(node.args), dict(node.kwargs)
+    if not args or not hasattr(args[0], "op") or not hasattr(value_of(args[0]), "fake_mode"):
         return None
     if node.op == "call_method":
-        return node.target.removesuffix("_") if node.target in _IN_PLACE_METHODS else None
-    return _IN_PLACE.get(node.target) if node.op == "call_function" else None
+        return (node.target.removesuffix("_"), args, kwargs) if node.target in _IN_PLACE_METHODS else None
+    if node.op != "call_function":
+        return None
+    if kwargs.get("inplace") and not draws_random_numbers(node):
+        return node.target, args, {**kwargs, "inplace": False}
+    return (_IN_PLACE[node.target], args, kwargs) if node.target in _IN_PLACE else None
 
 
 def _storages(value: Any) -> set[int]:

@@ -1,7 +1,10 @@
 """Graphs are brought to a form that regions can contain, and compute the same."""
 
+import operator
+
 import pytest
 import torch
+import torch.nn.functional as F
 
 from prism_explore.entry.torch_nodes import called_name, has_side_effect, is_float, sizes_of
 from prism_explore.entry.torch_partition import partition
@@ -109,6 +112,11 @@ def add_into(x, y):
     return x
 
 
+def and_into(x, y):
+    x &= y
+    return x
+
+
 def zeros_where(mask):
     return torch.zeros_like(mask, dtype=torch.float32).masked_fill_(mask, -1.0)
 
@@ -120,6 +128,8 @@ def zeros_where(mask):
         lambda x, y: zeros_where(x > y) + x,
         lambda x, y: x.exp().mul_(y).clamp_(min=0.5).sin() + y,
         lambda x, y: add_into(*[x.exp()] * 2).sin(),
+        lambda x, y: F.relu(add_into(F.silu(x.exp(), inplace=True), y), inplace=True) + F.hardtanh(x * y, inplace=True),
+        lambda x, y: torch.where(and_into(x > 0, y > 1), x, y),
     ],
 )
 def test_a_write_into_memory_that_is_read_no_more_makes_a_new_tensor(function):
@@ -154,14 +164,68 @@ def written_into_another_layout(x, y):
     return x.exp()[:, ::2].add_(y[:, ::2]).sin()
 
 
+def written_by_position(x, y):
+    made = x.exp()
+    F.leaky_relu(made, 0.1, True)
+    return made.sin()
+
+
+def written_mask(x, y):
+    mask = x > 0
+    seen = torch.where(mask, x, y)
+    and_into(mask, y > 1)
+    return seen + torch.where(mask, y, x)
+
+
 def cast_into(x, y):
     return x.exp().add_(y.double()).sin()
 
 
 @pytest.mark.parametrize(
     "function",
-    [written_argument, written_before_read, written_view, read_through_a_part, written_into_another_layout, cast_into],
+    [
+        *(written_argument, written_before_read, written_view, read_through_a_part, written_into_another_layout),
+        *(written_by_position, written_mask, cast_into),
+    ],
 )
 def test_a_write_that_something_else_sees_stays(function):
     graph = simplified(lambda x, y: function(x, y), X, Y)
     assert [n for n in graph.nodes if has_side_effect(n)]
+
+
+POSITIONS, TABLE = torch.arange(4), torch.ones(4, 6)
+MEAN, VAR = torch.zeros(6), torch.ones(6)
+
+
+@pytest.mark.parametrize(
+    "function, args, kwargs",
+    [
+        *((f, (X - Y,), {"inplace": on}) for f in (F.relu, F.silu, F.elu, F.hardtanh) for on in (True, False)),
+        *((F.relu, (X, on), {}) for on in (True, False)),
+        *((F.hardtanh, (Y, -1.0, 1.0, on), {}) for on in (True, False)),
+        *((getattr(operator, name), (X > 0, Y < 2), {}) for name in ("iand", "ior", "ixor", "and_", "or_")),
+        *(
+            (getattr(operator, name), (POSITIONS, 2), {})
+            for name in ("ifloordiv", "imod", "ilshift", "floordiv", "mod")
+        ),
+        *((getattr(operator, name), (X, 2.0), {}) for name in ("iadd", "isub", "imul", "itruediv", "ipow", "pow")),
+        *((F.batch_norm, (X, MEAN, VAR, None, None, on), {}) for on in (True, False)),
+        *((F.instance_norm, (X[None], *stats), {}) for stats in ((MEAN[:4], VAR[:4]), ())),
+        (F.instance_norm, (X[None], MEAN[:4], VAR[:4], None, None, False), {}),
+        *((F.embedding, (POSITIONS, TABLE, None, longest), {}) for longest in (1.0, None)),
+        (torch.sin, (X,), {"out": torch.empty(4, 6)}),
+        (torch.relu_, (X,), {}),
+        (torch.add, (X, Y), {}),
+    ],
+)
+def test_a_call_has_a_side_effect_where_torch_writes(function, args, kwargs):
+    graph = torch.fx.Graph()
+    given = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+    nodes = [graph.placeholder(f"x{n}") if isinstance(a, torch.Tensor) else a for n, a in enumerate(given)]
+    node = graph.call_function(function, tuple(nodes), kwargs)
+    written = [t for t in (*given, *kwargs.values()) if isinstance(t, torch.Tensor)]
+    before = [t.clone() for t in written]
+
+    function(*given, **kwargs)
+
+    assert has_side_effect(node) == (not all(map(torch.equal, before, written)))
