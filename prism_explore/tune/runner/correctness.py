@@ -28,6 +28,9 @@ TOLERANCE = {
 }
 """Relative to the largest magnitude of a row of the result; for 16-bit dtypes twice the error of storing it."""
 
+SPACING = {"f16": 2.0**-24}
+"""Of the smallest numbers of a dtype, where inputs of normal magnitude have results as small: one is forgiven."""
+
 RANDOM = "random"
 """The name of the case whose inputs a ring has, too."""
 
@@ -44,6 +47,8 @@ class ReferenceResult:
     """Where the program has a finite value, in float64 and in its own dtype."""
     tolerance: float
     """Relative to the largest magnitude of a row."""
+    spacing: float = 0.0
+    """What a value may deviate by besides, as it cannot be stored more precisely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ def _case(name: str, program: TensorProgram, inputs: Mapping[str, Array], wide: 
             expected = np.array(wanted, dtype=np.float64)  # a copy: it may be a view of an input
             comparable = np.isfinite(expected) & np.isfinite(plain.astype(numpy_dtype(t.dtype)))
             tolerance = TOLERANCE[t.dtype] + PLAIN_FACTOR * row_error(plain, expected, comparable)
-            results.append(ReferenceResult(expected, comparable, tolerance))
+            results.append(ReferenceResult(expected, comparable, tolerance, SPACING.get(t.dtype, 0.0)))
     return ReferenceCase(name, tuple(inputs.values()), tuple(results))
 
 
@@ -146,13 +151,15 @@ def _plain_numpy(program: TensorProgram, inputs: Mapping[str, Array]) -> tuple[A
     return tuple(map(np.asarray, evaluate_results(program, given)))
 
 
-def row_error(found: Array, expected: Array, comparable: npt.NDArray[np.bool_]) -> float:
+def row_error(found: Array, expected: Array, comparable: npt.NDArray[np.bool_], spacing: float = 0.0) -> float:
     """Largest deviation in a row, divided by the row's largest magnitude; infinite if a value is not finite.
 
     A row runs along the last dim. The deviation in a row of zeros is divided by the largest magnitude of all rows.
+    Deviations up to `spacing` are none.
     """
     with np.errstate(all="ignore"):
         gap = np.where(comparable, np.abs(found - expected), 0.0)
+        gap = np.where(gap <= spacing, 0.0, gap)
     if not np.isfinite(gap).all():
         return inf
     size = np.where(comparable, np.abs(expected), 0.0)
@@ -205,7 +212,7 @@ def _failure(found: Array, wanted: ReferenceResult, tolerance: float, where: str
     """Why a result is not the expected one; empty if it is."""
     if found.shape != wanted.expected.shape:
         return f"{where}: shape {found.shape}, expected {wanted.expected.shape}"
-    deviation = row_error(found, wanted.expected, wanted.is_finite)
+    deviation = row_error(found, wanted.expected, wanted.is_finite, wanted.spacing)
     if deviation <= tolerance:
         return ""
     if np.isnan(found[wanted.is_finite]).any():

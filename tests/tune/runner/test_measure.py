@@ -197,6 +197,20 @@ def test_where_the_program_itself_has_no_value_nothing_is_compared() -> None:
         assert isinstance(check_results(plain(program), [zeros]), CheckPassed)
 
 
+def test_a_float16_result_may_be_as_coarse_as_its_smallest_numbers_and_no_coarser() -> None:
+    b = ProgramBuilder("cubes")
+    x = b.input("x", "b", 32, dtype="f16")
+    cases = reference_cases(b.build(b.binary("mul", b.binary("mul", x, x), x)), {"b": 16}, 0)
+
+    def outcome(by: float) -> CheckPassed | Failure:
+        with np.errstate(over="ignore"):  # where nothing is compared
+            stored = iter([case.results[0].expected.astype(np.float16) for case in cases])
+        return check_results(lambda *_: (next(stored) + np.float16(by)).astype(float), cases)
+
+    assert isinstance(outcome(0.0), CheckPassed)
+    assert "rows of very different magnitude" in str(outcome(2.0**-22))
+
+
 def test_a_row_is_measured_against_its_own_magnitude() -> None:
     wanted = np.array([[1e6, 1e6], [1.0, 1.0], [0.0, 0.0]])
     everywhere = np.ones_like(wanted, dtype=bool)
