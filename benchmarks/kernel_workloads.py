@@ -1,7 +1,8 @@
 """The workloads of `kernel_time.py`: functions, input shapes, and a library call to compare with.
 
-Weights have the layout of nn.Linear, `[n, d]`. The group `reported` has the rows of the table in the README. The other
-groups have the shapes published in the papers, and sweeps over batch size, width and cache length.
+Weights have the layout of nn.Linear, `[n, d]`. The group `reported` has the rows of the table in the README, the group
+`quantized` linear layers whose weights have 8 or 4 bits. The other groups have the shapes published in the papers, and
+sweeps over batch size, width and cache length.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import prism_explore as px
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.tensors import tensor as T
 
-Group = Literal["reported", "published", "batch", "cache"]
+Group = Literal["reported", "quantized", "published", "batch", "cache"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,38 @@ def lora(x: Any, w: Any, a: Any, c: Any) -> Any:
     return F.linear(x, w) + F.linear(F.linear(x, a), c)
 
 
+def int8_linear(x: Any, w: Any, s: Any) -> Any:
+    """A linear layer whose weight has 8 bits and a scale per row: `b d, n d, n -> b n`."""
+    import torch.nn.functional as F
+
+    return F.linear(x, w.to(x.dtype)) * s
+
+
+def int8_linear_packed(x: Any, w: Any, s: Any) -> Any:
+    """The same as one call of torch."""
+    import torch
+
+    return torch._weight_int8pack_mm(x, w, s)
+
+
+def grouped_int8_linear(x: Any, w: Any, s: Any) -> Any:
+    """A linear layer whose weight has 8 bits and a scale per group of a row: `b d, n d, n d/64 -> b n`."""
+    import torch.nn.functional as F
+
+    n, groups = s.shape
+    return F.linear(x, (w.reshape(n, groups, -1).to(x.dtype) * s[..., None]).reshape(n, -1))
+
+
+def int4_linear(x: Any, w: Any, s: Any, z: Any) -> Any:
+    """Two weights of 4 bits in a byte, scales and zero points per group: `b d, n d/2, n d/64, n d/64 -> b n`."""
+    import torch
+    import torch.nn.functional as F
+
+    n, groups = s.shape
+    q = torch.stack([w & 15, w >> 4], -1).reshape(n, groups, -1).to(x.dtype)
+    return F.linear(x, ((q - z[..., None].to(x.dtype)) * s[..., None]).reshape(n, -1))
+
+
 # ---------------------------------------------------------------- shapes
 def linear_row(kind: str, b: int, d: int = 4096, n: int = 0, group: Group = "reported", name: str = "") -> Row:
     """A row with linear layers: W1 (RMSNorm and linear), W2 (gated MLP), W2n (RMSNorm and gated MLP), W5 (LoRA).
@@ -133,6 +166,35 @@ def decode_row(kind: str, b: int, t: int, group: Group = "reported", name: str =
     return Row(name or f"{kind}.{b}.{t}", code, inputs, {"b": b}, group, library_call)
 
 
+GROUP_SIZE = 64
+"""Weights of a quantized layer that share a scale."""
+
+
+def quantized_row(kind: str, b: int, d: int = 4096) -> Row:
+    """A row with a quantized linear layer: Q8 (8 bits, a scale per row), Q8g (per group of a row), Q4 (4 bits).
+
+    Args:
+        kind: Q8, Q8g or Q4 for float32 inputs and scales; with the suffix `bf` for bfloat16.
+        b: batch size.
+        d: width.
+    """
+    dtype = "bf16" if kind.endswith("bf") else "f32"
+    x, w = T("b", d, dtype=dtype), T(d, d, dtype="i8")
+    scales, zeros = T(d, d // GROUP_SIZE, dtype=dtype), T(d, d // GROUP_SIZE, dtype="u8")
+    name, at = f"{kind}.{b}", {"b": b}
+    match kind.removesuffix("bf"):
+        case "Q8":
+            inputs = {"x": x, "w": w, "s": T(d, dtype=dtype)}
+            return Row(name, int8_linear, inputs, at, "quantized", int8_linear_packed)
+        case "Q8g":
+            return Row(name, grouped_int8_linear, {"x": x, "w": w, "s": scales}, at, "quantized")
+        case "Q4":
+            inputs = {"x": x, "w": T(d, d // 2, dtype="u8"), "s": scales, "z": zeros}
+            return Row(name, int4_linear, inputs, at, "quantized")
+        case _:
+            raise ValueError(f"no kind {kind!r} of quantized rows; there are Q8, Q8g, Q4, and with the suffix bf")
+
+
 def _rows() -> Iterator[Row]:
     yield from (linear_row("W1", b) for b in (1, 8, 16, 64))
     yield linear_row("W2", 1)
@@ -143,6 +205,7 @@ def _rows() -> Iterator[Row]:
     yield from (decode_row(kind, b, t) for kind, b, t in (("W4", 1, 4096), ("W4", 8, 2048)))
     yield from (linear_row("W5", b) for b in (1, 8, 16))
     yield from (linear_row("W1bf", b) for b in (1, 8, 16))
+    yield from (quantized_row(f"{kind}{bf}", b) for kind in ("Q8", "Q8g", "Q4") for bf in ("", "bf") for b in (1, 8))
     for name in PUBLISHED:
         found = px.workload(name)
         yield Row(f"P.{name}", found.code, found.inputs, found.at, "published")

@@ -13,8 +13,11 @@ Where several maps write equal parts of a tile, as for a concat, there is one re
 of all parts. So two numbers that are unpacked from a byte are multiplied where they are unpacked.
 
 A fold may then read an operand with steps of several elements along its vectors. Where the same elements are read
-again, as for each row of a weight, the operand is first copied into the order of the fold. A product sums in any order,
-so where maps write every second column of its right operand, both operands are in the order of the maps instead.
+again, as for each row of a weight, the operand is first copied into the order of the fold.
+
+A product of one row is a fold where maps write its right operand: each element of it is read once. Other products read
+it from memory. They sum in any order, so where maps write every second column, both operands are in the order of the
+maps instead.
 
 Source: `compute_inline` of TVM (Chen et al., OSDI 2018).
 """
@@ -74,17 +77,43 @@ def inline_tiles(nest: LoopNest, *, hoist: bool = True) -> LoopNest:
     """
     names = _names(nest)
     for section in get_args(Section):
-        folds: list[Fold] = []
-        while (found := _inline_one(nest, section, names)) is not None:
-            nest, readers = found
-            folds = [s for s in (*folds, *readers) if isinstance(s, Fold) and s in getattr(nest, section)]
-        for fold in folds:
-            nest = _with_copies(nest, section, fold, names, hoist=hoist)
+        for statement in getattr(nest, section):
+            if isinstance(statement, Contract) and _may_be_fold(statement, nest):
+                found = _inline_all(_with_fold(nest, section, statement), section, names, hoist=hoist)
+                nest = nest if statement.right.buffer in found.scratch else found
+        nest = _inline_all(nest, section, names, hoist=hoist)
         for statement in getattr(nest, section):
             if isinstance(statement, Contract):
                 nest = _in_order_of_maps(nest, section, statement, names, hoist=hoist)
     while (found := _inline_one(nest, "once", names)) is not None:
         nest, _ = found
+    return nest
+
+
+def _may_be_fold(c: Contract, nest: LoopNest) -> bool:
+    return c.m.extent == 1 and c.right.buffer in nest.scratch and any(r.extent > 1 for r in c.k)
+
+
+def _with_fold(nest: LoopNest, section: Section, c: Contract) -> LoopNest:
+    """The nest with a fold in place of a product."""
+    fold = Fold(
+        tuple(r for r in (*c.batch, c.m, c.n, *c.k) if r.extent > 1),
+        tuple(r.name for r in c.k if r.extent > 1),
+        c.target,
+        Apply("mul", (Read(c.left), Read(c.right))),
+        c.accumulates,
+    )
+    return replace(nest, **{section: tuple(fold if s is c else s for s in getattr(nest, section))})
+
+
+def _inline_all(nest: LoopNest, section: Section, names: set[str], *, hoist: bool) -> LoopNest:
+    """The nest without tiles of a section that can be inlined, and with copies of what folds then read."""
+    folds: list[Fold] = []
+    while (found := _inline_one(nest, section, names)) is not None:
+        nest, readers = found
+        folds = [s for s in (*folds, *readers) if isinstance(s, Fold) and s in getattr(nest, section)]
+    for fold in folds:
+        nest = _with_copies(nest, section, fold, names, hoist=hoist)
     return nest
 
 

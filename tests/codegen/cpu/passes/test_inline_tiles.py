@@ -84,6 +84,13 @@ def test_a_product_reads_the_columns_in_the_order_in_which_they_are_unpacked(gol
     assert (1, 1) == (product.left.stride(product.k[0].name), product.right.stride(product.k[0].name))
 
 
+def test_a_product_of_one_row_is_the_same_sum() -> None:
+    nest = packed(PRODUCT)
+
+    assert not any(isinstance(s, Contract) for s in nest.statements)
+    assert 1 == sum(isinstance(s, Fold) for s in nest.statements)
+
+
 @pytest.mark.parametrize(("end", "rows"), [(SUM, 1), (PRODUCT, 1), (PRODUCT, 3)])
 def test_both_compute_what_the_sgraph_computes(end: str, rows: int) -> None:
     graph = parse(PACKED.format(end=end, rows=rows))
