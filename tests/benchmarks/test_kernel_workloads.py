@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import tvm_baseline
 from benchmarks.kernel_time import _measure_other_share, main, row_summary
-from benchmarks.kernel_workloads import ROWS, Row, decode_row, linear_row, select_rows
+from benchmarks.kernel_workloads import ROWS, Row, decode_row, linear_row, quantized_row, select_rows
 from prism_explore.events.fastest import EAGER, LIBRARY, OURS, ROOFLINE
 
 
@@ -36,6 +36,30 @@ def test_the_library_call_computes_the_same_attention(row: Row) -> None:
     assert row.library_call is not None
 
     torch.testing.assert_close(row.library_call(*inputs), row.code(*inputs))
+
+
+@pytest.mark.parametrize("kind", ["Q8", "Q8g", "Q4"])
+def test_a_quantized_row_is_a_linear_layer_of_whole_numbers(kind: str) -> None:
+    import torch
+
+    row, draw = quantized_row(kind, 2, 128), torch.Generator().manual_seed(0)
+    at = {name: [d.value(row.at) for d in t.dims] for name, t in row.inputs.items()}
+    ranges = {"i8": (-128, 128, torch.int8), "u8": (0, 256, torch.uint8)}
+    inputs = {
+        name: torch.randint(*ranges[t.dtype][:2], at[name], dtype=ranges[t.dtype][2], generator=draw)
+        if t.dtype in ranges
+        else torch.randn(at[name], generator=draw)
+        for name, t in row.inputs.items()
+    }
+    x, w, s = inputs["x"], inputs["w"].int(), inputs["s"]
+    numbers = torch.stack([w % 16, w // 16], -1).reshape(128, 128) if kind == "Q4" else w
+    zeros = inputs["z"].repeat_interleave(64, 1).int() if kind == "Q4" else 0
+    scales = s[:, None] if kind == "Q8" else s.repeat_interleave(64, 1)
+    expected = x @ ((numbers - zeros) * scales).T
+
+    torch.testing.assert_close(row.code(*inputs.values()), expected, rtol=1e-4, atol=1e-3)
+    if row.library_call is not None:
+        torch.testing.assert_close(row.library_call(*inputs.values()), expected, rtol=1e-4, atol=1e-3)
 
 
 def test_rmsnorm_and_a_gated_mlp_are_computed_one_after_the_other() -> None:

@@ -8,6 +8,7 @@ Scalar parts of an expression that do not vary within a loop are computed in fro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.llvm.vector_math import apply, power
@@ -24,6 +25,10 @@ from prism_explore.codegen.cpu.loop_ir import (
     places_read,
     range_tests,
 )
+
+
+def _is_power_of_two(x: Fraction) -> bool:
+    return x > 0 and (x.numerator * x.denominator).bit_count() == 1
 
 
 class ExpressionEmitter:
@@ -66,6 +71,11 @@ class ExpressionEmitter:
             case RangeTest(_, low, high):
                 first = self.band_index(e, steps)
                 return builder.in_range(first, e.stride(along) if along else 0, low, high, lanes)
+            case Apply("sub", (x, Apply("mul", (y, Constant(factor))) as product)) if (
+                product not in computed and _is_power_of_two(factor)
+            ):  # the product is exact, so this rounds as the two operations do
+                x, y = (builder.splat(self.value(a, along, at, lanes, computed), lanes) for a in (x, y))
+                return builder.fma(y, builder.constant(float(-factor), lanes), x)
             case Apply("pow", (x, Constant(exponent))):
                 return power(builder, self.value(x, along, at, lanes, computed), exponent)
             case Apply(fn, args):

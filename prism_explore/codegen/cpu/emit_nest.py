@@ -22,9 +22,11 @@ from prism_explore.codegen.cpu.emit_expression import ExpressionEmitter
 from prism_explore.codegen.cpu.emit_prefetch import InterleavedPrefetch, prefetch_slot
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.loop_ir import (
+    Apply,
     Buffer,
     Constant,
     Contract,
+    Expression,
     Fold,
     Gather,
     Join,
@@ -228,9 +230,19 @@ class NestEmitter:
         strip_mine(builder, along.extent, UNROLL, strip)
 
     def _fold_into(self, s: Fold, variable, along: Range, at, lanes: int) -> None:
-        value = self.expressions.value(s.value, along.name, at, lanes, {})
-        total = self._combine(s.join, self.builder.get(variable), self.builder.splat(value, lanes))
-        self.builder.set(variable, total)
+        """Add a vector to a total; a product is added without being rounded."""
+        builder, total = self.builder, self.builder.get(variable)
+
+        def value(e: Expression):
+            return builder.splat(self.expressions.value(e, along.name, at, lanes, {}), lanes)
+
+        for term in products_of_sum(s.value) if s.join == "sum" else (s.value,):
+            match term:
+                case Apply("mul", (x, y)) if s.join == "sum":
+                    total = builder.fma(value(x), value(y), total)
+                case _:
+                    total = self._combine(s.join, total, value(term))
+        builder.set(variable, total)
 
     def _store_fold(self, s: Fold, place, total, lanes: int, stride: int) -> None:
         memory = self.memory[s.target.buffer]
@@ -396,6 +408,16 @@ class NestEmitter:
         iteration = self.builder.index_sum(self.variables[self.loop_variable], tile.iterations_later)
         steps = {r.name: 0 for r in tile.ranges} | {self.loop_variable: iteration}
         return self.builder.advance(self.memory[tile.place.buffer], self.expressions.offset(tile.place, steps))
+
+
+def products_of_sum(value: Expression) -> tuple[Expression, ...]:
+    """The terms of a sum of products; a value that is none is its only term."""
+    match value:
+        case Apply("add", (a, b)):
+            terms = (*products_of_sum(a), *products_of_sum(b))
+            return terms if all(isinstance(t, Apply) and t.fn == "mul" for t in terms) else (value,)
+        case _:
+            return (value,)
 
 
 def merge_ranges(domain: tuple[Range, ...], operands: tuple[Place | RangeTest, ...]) -> list[Range]:
