@@ -35,6 +35,41 @@ def _quantized(t: Translation, x: Any, scale: Any, zero: Any, *rest: Any, per_ch
     return t.build.scalar("min", t.build.scalar("max", moved, int(low), t.line), int(high), t.line)
 
 
+def _dequantized_groups(
+    t: Translation,
+    x: Any,
+    scales: Any,
+    zeros: Any,
+    low: Any,
+    high: Any,
+    dtype: Any,
+    size: Any = 128,
+    *_: Any,
+    **__: Any,
+) -> Value:
+    """(x - zero) * scale, where `size` numbers in a row share both."""
+    rows, columns = t.dims(x)
+    groups = columns / int(size)
+    shared = (rows, groups, ONE)
+    tensor = t.at(t.reshaped(t.value(x), (rows, groups, columns / groups)))
+    if zeros is not None:
+        tensor = t.build.binary("sub", tensor, t.at(t.reshaped(t.value(zeros), shared)), t.line)
+    found = t.build.binary("mul", tensor, t.at(t.reshaped(t.value(scales), shared)), t.line)
+    return t.reshaped(found, (rows, columns))
+
+
+def _dequantized_rows(t: Translation, x: Any, scales: Any, zeros: Any, *_: Any, **__: Any) -> Value:
+    """(x - zero) * scale, where each row has both."""
+    return t.build.binary("mul", t.build.binary("sub", t.tensor(x), t.tensor(zeros), t.line), t.tensor(scales), t.line)
+
+
+def _quantized_rows(t: Translation, x: Any, scales: Any, zeros: Any, low: Any, high: Any, *_: Any) -> Value:
+    """x / scale plus the zero point, rounded, within the bounds; each row has both."""
+    scaled = t.build.binary("mul", t.tensor(x), t.build.unary("recip", t.tensor(scales), t.line), t.line)
+    moved = t.build.unary("round", t.build.binary("add", scaled, t.tensor(zeros), t.line), t.line)
+    return t.build.scalar("min", t.build.scalar("max", moved, int(low), t.line), int(high), t.line)
+
+
 def _moved(t: Translation, tensor: int, zero: Any, axis: int | None, sign: int) -> int:
     """Plus or minus the zero point: a number, a tensor, or none."""
     number = Fraction(0) if zero is None else t.number(zero)
@@ -68,5 +103,13 @@ QUANTIZED_ROWS: tuple[Row, ...] = (
         Row(f"quantized_decomposed::{name}_per_{which}", f"{name}_per_{which}", partial(lower, per_channel=is_channel))
         for name, lower in (("dequantize", _dequantized), ("quantize", _quantized))
         for which, is_channel in (("tensor", False), ("channel", True))
+    ),
+    *(
+        Row(f"quantized_decomposed::{name}", name, lower)
+        for name, lower in (
+            ("dequantize_per_channel_group", _dequantized_groups),
+            ("dequantize_per_token", _dequantized_rows),
+            ("quantize_per_token", _quantized_rows),
+        )
     ),
 )

@@ -282,6 +282,26 @@ CASES = {
         ),
         ("f32 6 6", "i8 6 6", "f32 6", "f32 6"),
     ),
+    "quantized per group": (
+        lambda x, q, s, z: (
+            x.float() @ DECOMPOSED.dequantize_per_channel_group(q, s, z, -8, 7, torch.int8, 3, torch.float32).t()
+            + x.float()
+            @ DECOMPOSED.dequantize_per_channel_group(q, s.flatten(), None, -8, 7, torch.int8, 3, torch.float32).t()
+        ),
+        ("f32 5 6", "i8 4 6", "f32 4 2", "f32 4 2"),
+    ),
+    "quantized per token": (
+        lambda x, s, z: DECOMPOSED.dequantize_per_token(
+            DECOMPOSED.quantize_per_token(x.float(), s.abs() + 1, z.round(), -8, 7, torch.int8),
+            s.abs() + 1,
+            z.round(),
+            -8,
+            7,
+            torch.int8,
+            torch.float32,
+        ),
+        ("f32 5 6", "f32 5 1", "f32 5 1"),
+    ),
     "a bool mask with minus infinity": (lambda x, m: torch.exp(x.masked_fill(m, -INF)), ("b 6 6", "bool 6 6")),
     "attention with a bool mask": (
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
