@@ -147,7 +147,7 @@ class BlockWork:
         The compiler reads much of that in parts. For 485 kernels of the trials, compiled for sm_90, this is off by a
         factor of 1.9 (root mean square of the logarithm), mostly too high: of 72 kernels that spill it expects 64 to,
         and of the others 125. An estimate by how Triton lays out tiles is off by 1.45 in cross-validation over programs
-        (53 and 40), but orders the trials worse: with it, in 26 of the 35 runs the fastest of the first five is within
+        (49 and 27), but orders the trials worse: with it, in 26 of the 35 runs the fastest of the first five is within
         1.1 of the fastest, with this in 30. So the number also stands for what large tiles cost otherwise.
         """
         held, warps, stages = self.arithmetic[2], schedule["num_warps"], schedule["num_stages"]
