@@ -81,19 +81,19 @@ def under_autocast(graph: Any) -> Iterator[tuple[Any, Any]]:
     modes = [("cpu", dtype)] + [("cuda", None)] * torch.is_autocast_enabled("cuda")
     entered: list[Any] = []
     for node in graph.nodes:
-        match called_name(node):
-            case "_enter_autocast":
-                device, dtype, enabled, *_ = (*node.args, True)
-                modes.append((device, (dtype or torch.get_autocast_dtype(device)) if enabled else None))
-                entered.append(node)
-            case "_exit_autocast":
-                if not entered or entered.pop() is not node.args[0]:
-                    return
-                modes.pop()
-            case _:
-                own = next(found for device, found in reversed(modes) if device == "cpu")
-                if node.op in CALLS and own is not None and all(device == "cpu" for device, _ in modes):
-                    yield node, own
+        name = called_name(node)
+        if name == ENTER:
+            device, dtype, enabled, *_ = (*node.args, True)
+            modes.append((device, (dtype or torch.get_autocast_dtype(device)) if enabled else None))
+            entered.append(node)
+        elif name == EXIT:
+            if not entered or entered.pop() is not node.args[0]:
+                return
+            modes.pop()
+        else:
+            own = next(found for device, found in reversed(modes) if device == "cpu")
+            if node.op in CALLS and own is not None and all(device == "cpu" for device, _ in modes):
+                yield node, own
 
 
 def _cast_before(node: Any, dtype: Any) -> Any:
