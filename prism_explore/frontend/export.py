@@ -24,7 +24,7 @@ from prism_explore.frontend.decompose import (
     without_empty_parts,
     without_rewritten_tensors,
 )
-from prism_explore.frontend.known_tensors import known_tensors
+from prism_explore.frontend.known_tensors import constant_of, known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, user_line, valid_name
 from prism_explore.frontend.outside_state import OutsideState, put_back
 from prism_explore.frontend.result_form import ResultForm
@@ -135,7 +135,7 @@ def traced_results(given: Exported) -> TracedResults:
         UnsupportedOperator: an operator has no row, or the code holds a tensor.
         ShapeError: dims do not fit.
     """
-    sources, held, fixed = _placeholders(given)
+    sources, held, fixed = _placeholders(given, may_hold=False)
     if held:
         raise UnsupportedOperator(f"{given.name} reads {', '.join(held)}, a tensor that is part of the code")
     translation = Translation(given.name, sources, BY_NAME, fixed, of_reals=True)
@@ -145,13 +145,16 @@ def traced_results(given: Exported) -> TracedResults:
 
 
 def _placeholders(
-    given: Exported,
+    given: Exported, *, may_hold: bool = True
 ) -> tuple[dict[str, tuple[str, TensorType]], dict[str, Any], dict[str, Value]]:
-    """Per placeholder its source and type; the tensors that the code holds; the values of other placeholders."""
+    """Per placeholder its source and type; the tensors that the code holds; the values of other placeholders.
+
+    Without `may_hold`, positions that rows know are no tensors that the code holds.
+    """
     fixed: dict[str, Value] = {}
     sources, held = dict(given.sources), dict[str, Any]()
     for placeholder, tensor in given.constants.items():
-        known = known_constant(tensor)
+        known = constant_of(given.graph, placeholder, tensor) if may_hold else known_constant(tensor)
         if known is None and tensor is not None and is_readable(tensor):
             sources[placeholder] = (placeholder, tensor_type(tensor, placeholder))
             held[placeholder] = tensor

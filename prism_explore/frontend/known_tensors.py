@@ -16,7 +16,7 @@ from math import prod
 from typing import Any
 
 from prism_explore.errors import PrismError
-from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant, Ramp, known_constant
+from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, MaskedConstant, Ramp, known_constant
 from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, operator_name
@@ -65,6 +65,15 @@ def known_tensors(name: str, graph: Any, constants: Mapping[str, Any]) -> tuple[
         if node.op == "call_function" and not nodes[node.name].users:
             graph.erase_node(nodes[node.name])
     return graph, {**constants, **{p.name: tensor for p, tensor in more.items()}}
+
+
+def constant_of(graph: Any, placeholder: str, tensor: Any, *, in_parts: bool = False) -> ConstantTensor | None:
+    """What rows know a constant of the code as; None where they read it as a tensor. Arguments as `known_constant`."""
+    known = known_constant(tensor, in_parts=in_parts)
+    if not isinstance(known, Ramp):
+        return known
+    (node,) = (n for n in graph.nodes if n.op == "placeholder" and n.name == placeholder)
+    return None if is_position_table(node, tensor, known) else known
 
 
 def _meta_of(node: Any, value: Any) -> Any:
@@ -182,6 +191,29 @@ def _is_table(node: Any) -> bool:
     )
 
 
+MOST_PARTS = 8
+"""So many slices, of evenly spaced positions each, are taken rather than a lookup; none that would be flipped."""
+
+
+def is_position_table(node: Any, value: Any, known: ConstantTensor | None) -> bool:
+    """Whether positions are evenly spaced along several dims, as relative positions are, and only lookups read them.
+
+    A lookup at them is one of an integer tensor, because it would be a slice per position along one of the dims.
+
+    Args:
+        node: of the graph.
+        value: its tensor.
+        known: what rows know it as.
+    """
+    if not isinstance(known, Ramp):
+        return False
+    sizes = [d.constant for d, step in zip(known.dims, known.steps, strict=True) if step and not d.is_one]
+    most = MOST_PARTS if min(known.steps) >= 0 else 1
+    has_many = len(sizes) > 1 and all(n is not None and n > most for n in sizes)
+    lookups = all(operator_name(u.target) in LOOKUPS and u.args[0] is not node for u in node.users)
+    return has_many and lookups and not bool((value < 0).any())
+
+
 def _structured(name: str, known: Mapping[Any, Any]) -> Callable[[Any], bool]:
     """Whether rows know a tensor as a mask, as positions, or as one number."""
     fixed = {n.name: known_constant(known[n]) or Unused("a constant") for n in known if n.op == "placeholder"}
@@ -194,6 +226,7 @@ def _structured(name: str, known: Mapping[Any, Any]) -> Callable[[Any], bool]:
         except (PrismError, KeyError):
             continue
         is_band = isinstance(value, MaskedConstant) and isinstance(value.condition, DiagonalBand)
-        if isinstance(value, Ramp) or (is_band and not _is_table(node)):
+        is_ramp = isinstance(value, Ramp) and not is_position_table(node, known[node], value)
+        if is_ramp or (is_band and not _is_table(node)):
             structured.add(node)
     return structured.__contains__

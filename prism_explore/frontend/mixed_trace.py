@@ -21,10 +21,11 @@ from typing import Any
 
 from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.complex_numbers import complex_of
-from prism_explore.frontend.aten.constants import MaskedConstant, is_minus_infinity, known_constant
+from prism_explore.frontend.aten.constants import MaskedConstant, is_minus_infinity
 from prism_explore.frontend.aten.lookups import LOOKUPS
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
+from prism_explore.frontend.known_tensors import constant_of
 from prism_explore.frontend.loop_steps import loops_in, parts_read, steps_of
 from prism_explore.frontend.lower_aten import Integers, Translation, Unused, Value, View, operator_name, valid_name
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, ProgramInput, Step
@@ -156,7 +157,7 @@ class _Reader(Translation):
         self._unread: set[str] = set()
         """Integer constants that no lookup can read."""
         for placeholder, tensor in given.constants.items():
-            known = known_constant(tensor, in_parts=in_parts)
+            known = constant_of(given.graph, placeholder, tensor, in_parts=in_parts)
             if known is not None:
                 fixed[placeholder] = known
             elif tensor is not None and not tensor.numel():

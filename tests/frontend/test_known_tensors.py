@@ -30,6 +30,22 @@ def buckets(table, x):
     return x + table[far]
 
 
+def relative(table, x):
+    place = torch.arange(4)
+    return x + table[place[:, None] - place + 3]
+
+
+OFFSETS = torch.arange(4)[:, None] - torch.arange(4) + 3
+
+
+def relative_held(table, x):
+    return x + table[OFFSETS]
+
+
+def windows(x):
+    return x[torch.arange(3)[:, None] + torch.arange(2)].sum(1)
+
+
 def picked(x):
     return x[torch.tensor([2, 0, 3])] * 2
 
@@ -40,6 +56,9 @@ def picked(x):
         (rotated, {"x": (2, 6, 8)}, 2),
         (sloped, {"x": (4, 4, 4)}, 1),
         (buckets, {"table": (5,), "x": (4, 4)}, 1),
+        (relative, {"table": (7,), "x": (4, 4)}, 1),
+        (relative_held, {"table": (7,), "x": (4, 4)}, 1),
+        (windows, {"x": (4, 3)}, 0),
         (picked, {"x": (4, 3)}, 1),
     ],
 )
