@@ -240,6 +240,9 @@ class NestEmitter:
             match term:
                 case Apply("mul", (x, y)) if s.join == "sum":
                     total = builder.fma(value(x), value(y), total)
+                case Apply("square", (x,)) if s.join == "sum":
+                    factor = value(x)
+                    total = builder.fma(factor, factor, total)
                 case _:
                     total = self._combine(s.join, total, value(term))
         builder.set(variable, total)
