@@ -296,13 +296,14 @@ def argument_of(node: Any, name: str) -> Any:
         node: a call of a function that is written in Python, such as those of `torch.nn.functional`.
         name: of the parameter.
     """
-    names = () if isinstance(node.target, str) else _parameters(node.target)
+    names = () if isinstance(node.target, str) else parameter_names(node.target)
     position = names.index(name) if name in names else len(node.args)
     return node.kwargs[name] if name in node.kwargs else (*node.args, *[None] * (position + 1))[position]
 
 
 @cache
-def _parameters(function: Any) -> tuple[str, ...]:
+def parameter_names(function: Any) -> tuple[str, ...]:
+    """The names of a function's positional parameters; none where it is not written in Python."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return () if code is None else code.co_varnames[: code.co_argcount]
 

@@ -23,10 +23,12 @@ from typing import Any, cast
 
 from prism_explore.entry.torch_nodes import (
     CALLS,
+    argument_of,
     called_name,
     draws_random_numbers,
     has_side_effect,
     is_float,
+    parameter_names,
     translation_of,
     value_of,
 )
@@ -150,8 +152,9 @@ def _out_of_place(node: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | No
         return (node.target.removesuffix("_"), args, kwargs) if node.target in _IN_PLACE_METHODS else None
     if node.op != "call_function":
         return None
-    if kwargs.get("inplace") and not draws_random_numbers(node):
-        return node.target, args, {**kwargs, "inplace": False}
+    if argument_of(node, "inplace") and not draws_random_numbers(node):
+        named = dict(zip(parameter_names(node.target)[1:], args[1:], strict=False))
+        return node.target, args[:1], {**named, **kwargs, "inplace": False}
     return (_IN_PLACE[node.target], args, kwargs) if node.target in _IN_PLACE else None
 
 
