@@ -181,8 +181,7 @@ def _write(node: Any, value: Any, needs_table: bool) -> None:
             made = graph.call_function(torch.full, (tuple(value.shape), value.flatten()[0].item()), kwargs)
         elif not is_uniform and needs_table:
             name = f"{_TABLE}{sum(n.op == 'get_attr' for n in graph.nodes)}"
-            own = value.clone(memory_format=torch.preserve_format)  # of a view, not all that it is a view of
-            graph.owning_module.register_buffer(name, own, persistent=False)
+            graph.owning_module.register_buffer(name, value, persistent=False)  # a copy has other strides if expanded
             made = graph.get_attr(name)
         else:
             return
