@@ -102,3 +102,35 @@ def test_a_stream_requests_each_line_of_the_rows_ahead_once(requested, nv, lanes
     found, lines = requested(text, lanes, line_bytes, ku=8, nv=nv, ahead=8)
 
     assert dict.fromkeys(range(lines // 4, lines), 1) == found, "all but those of the first eight rows"
+
+
+SUM = """sgraph
+  x = input f32[1, {k}]
+  w = input {dtype}[{n}, {k}]
+  %2 = custom(x, w) grid[x=2]
+    %0 = load(0, imap=[-])
+    %1 = load(1, imap=[0])
+    %2 = mul(%0, %1)
+    %3 = sum(%2, dim=1)
+    %4 = store(%3, omap=[0])
+  return %2
+"""
+
+
+@pytest.mark.parametrize(("lanes", "line_bytes"), [(16, 64), (8, 64), (4, 128)])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_a_sum_over_a_large_operand_requests_each_line_once_a_page_ahead(
+    requested, lanes: int, line_bytes: int, dtype: str
+) -> None:
+    counts, lines = requested(SUM.format(n=64, k=2048, dtype=dtype), lanes, line_bytes)
+    ahead = 4096 // line_bytes
+    if 4 * lanes * np.dtype(DTYPES[dtype]).itemsize < line_bytes:
+        assert not counts  # a step reads less than a line
+    else:
+        assert dict.fromkeys(range(ahead, lines), 1) == dict(counts)
+
+
+def test_a_sum_over_a_small_operand_requests_nothing(requested) -> None:
+    counts, _ = requested(SUM.format(n=2, k=256, dtype="f32"), 16, 64)
+
+    assert not counts
