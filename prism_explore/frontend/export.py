@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -480,6 +481,13 @@ def _export(
                 failures[strict] = failure
             else:
                 return decomposed(exported, BY_NAME), str(exported.graph)
+    places = [place for failure in failures.values() if (place := _user_place(failure))]
+    if any(type(f).__name__ == "GuardOnDataDependentSymNode" for f in failures.values()):
+        raise UnsupportedOperator(
+            f"{name} branches on the value of a tensor, or on a size that depends on one; write "
+            "torch.where(condition, a, b), or put the branch outside of the function; used at "
+            f"{places[0] if places else 'an unknown line'}"
+        ) from failures[False]
     message = _first_line(failures[False])
     if True in failures:
         message = f"{_first_line(failures[True])}; traced without strictness: {message}"
@@ -488,7 +496,8 @@ def _export(
             "; torch knows no structure for an object that it returns: return a tuple or a dict, or "
             "call torch.export.register_dataclass(...) with its class first"
         )
-    raise UnsupportedOperator(f"torch.export could not trace {name}: {message}") from failures[False]
+    at = f"; used at {places[0]}" if places else ""
+    raise UnsupportedOperator(f"torch.export could not trace {name}: {message}{at}") from failures[False]
 
 
 @full_collections_postponed()
@@ -559,6 +568,13 @@ def _linear(d: Dim) -> tuple[str, int, int] | None:
     factor, added = numbers.pop(((d.symbols[0], 1),), 0), numbers.pop((), 0)
     is_linear = not numbers and factor > 0 and int(factor) == factor and int(added) == added
     return (d.symbols[0], int(factor), int(added)) if is_linear else None
+
+
+def _user_place(failure: Exception) -> str:
+    """The line of the user's code that torch names in a failure; empty where it names none."""
+    frames = re.findall(r'File "([^"]+)", line (\d+), in (\S+)\n\s*(.*)', str(failure))
+    own = [f for f in frames if "/torch/" not in f[0] and "prism_explore/frontend" not in f[0]]
+    return "{}:{} in {}: {}".format(*own[-1]) if own else ""
 
 
 def _first_line(failure: Exception) -> str:

@@ -288,7 +288,10 @@ class _Reader(Translation):
             return dim(size)
         text = str(size.node.expr).replace("**", "^")
         if re.search(r"\bu\d+", text):
-            raise UnsupportedOperator("the shape of what it returns depends on data; put it outside of the function")
+            raise UnsupportedOperator(
+                "the shape of what it returns depends on data; put it outside of the function, or instead of x[mask] "
+                "write torch.where(mask, a, b) or multiply by the mask"
+            )
         try:
             return dim(re.sub(r"[A-Za-z_]\w*", lambda m: f"({self._symbols[m[0]]})", text))
         except (PrismError, KeyError):

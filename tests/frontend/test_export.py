@@ -290,6 +290,18 @@ def test_a_result_that_is_written_into_an_argument_is_named():
         trace(lambda x, out: torch.add(x, 1, out=out), {"x": T("b", 8), "out": T("b", 8)}, name="f")
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (lambda x: x if x.sum() > 0 else -x, r"branches on the value of a tensor.*torch\.where.*test_export.py:\d+"),
+        (lambda x: x[x > 0].sum(), r"an index of dtype bool.*torch\.where.*test_export.py:\d+"),
+    ],
+)
+def test_what_depends_on_data_is_refused_with_its_line_and_what_to_write(code, message):
+    with pytest.raises(UnsupportedOperator, match=message):
+        trace(code, {"x": T(4, 8)})
+
+
 class Stateful(torch.nn.Module):
     """Adds to a tensor of its own, which is no buffer; it keeps its last argument, and reads it never."""
 

@@ -164,7 +164,10 @@ def _index(t: Translation, x: Any, positions: Sequence[Any]) -> Value:
     for index in given.values():
         kind = dtype_name(index.meta["val"].dtype)
         if DTYPE_OF_NAME.get(kind) not in INTEGERS:
-            raise t.unsupported(f"an index of dtype {kind}", "one of integers is")
+            advice = (
+                "write torch.where(mask, a, b), or multiply by the mask" if kind == "bool" else "one of integers is"
+            )
+            raise t.unsupported(f"an index of dtype {kind}", advice)
         if isinstance(t.value(index), Unused):
             raise _computed(t)
     shapes = [t.dims(index) for index in given.values()]
