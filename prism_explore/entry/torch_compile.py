@@ -39,8 +39,8 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -90,7 +90,6 @@ from prism_explore.targets import KNOWN, Target, target
 from prism_explore.tune import Budget
 from prism_explore.tune.database import machine_name
 from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs
-from prism_explore.tune.runner.worker import timing_postponed
 
 Rest: TypeAlias = Literal["fastest", "eager", "inductor"]
 SIDE_BY_SIDE = 2
@@ -412,32 +411,24 @@ class TorchCompiler:
         return None
 
     def _run(self, searches: Mapping[str, _Search], clock: _Clock, compile_whole: Callable[[], Any]) -> None:
-        """Enumerate and prove all, those of the largest regions first, and tune each after that, two at a time.
+        """Enumerate and prove all, and then tune all, two at a time.
 
         Enumeration needs one core. Beside it the default compiler, which the last race needs, compiles the whole graph,
-        what workers are forked from imports torch, and a worker compiles the first kernel. Nothing is timed until then.
+        and what workers are forked from imports torch. Tuning of the largest region beside them took longer: three
+        threads of Python wait for each other.
         """
         self._start_fork_servers()
-        longest_first = dict(sorted(searches.items(), key=lambda item: -item[1].effort.share))
-        tuned: dict[str, Future[_Found]] = {}
         with ThreadPoolExecutor(SIDE_BY_SIDE) as pool, ExitStack() as opened:
             for search in searches.values():
                 opened.enter_context(search.session)
-
-            def prove() -> None:
-                for number, (text, search) in enumerate(longest_first.items(), 1):
-                    _show_progress(f"prism: search {number} of {len(searches)}, {search.name}")
-                    search.session.run(until=_is_proved)
-                    search.seconds += clock.note("search and proof")
-                    tuned[text] = pool.submit(self._tune, search)
-
-            with timing_postponed():
-                proved = pool.submit(prove)
-                with tracing(strict=False):
-                    compile_whole()
-                proved.result()
+            proved = pool.submit(self._prove, searches.values(), clock)
+            with tracing(strict=False):
+                compile_whole()
+            proved.result()
             clock.note("waiting for torch.compile")
-            for number, (text, found) in enumerate(tuned.items(), 1):
+            longest_first = sorted(searches.items(), key=lambda item: -item[1].effort.share)
+            tuned = [(text, pool.submit(self._tune, search)) for text, search in longest_first]
+            for number, (text, found) in enumerate(tuned, 1):
                 _show_progress(f"prism: tuning {number} of {len(searches)}, {searches[text].name}")
                 self._found[text] = found.result()
             clock.note("tuning and races of regions")
@@ -456,6 +447,12 @@ class TorchCompiler:
         made = self._outcome(answer, search.program, search.effort, lambda: session)
         search.seconds += time.perf_counter() - start_s
         return replace(made, outcome=replace(made.outcome, spent_s=search.seconds))
+
+    def _prove(self, searches: Collection[_Search], clock: _Clock) -> None:
+        for number, search in enumerate(searches, 1):
+            _show_progress(f"prism: search {number} of {len(searches)}, {search.name}")
+            search.session.run(until=_is_proved)
+            search.seconds += clock.note("search and proof")
 
     def _found_for(self, region: Region) -> _Found:
         program = self._program(region)

@@ -430,16 +430,6 @@ def _others_stopped(own: Worker) -> Generator[None]:
         yield
 
 
-@contextlib.contextmanager
-def timing_postponed() -> Generator[None]:
-    """No worker of this process times kernels within the block; they start, compile and compare.
-
-    For the time in which this process itself needs the cores.
-    """
-    with _timing:
-        yield
-
-
 def _running() -> tuple[Worker, ...]:
     with _running_lock:
         return tuple(_RUNNING)

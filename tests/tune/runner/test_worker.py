@@ -16,7 +16,7 @@ import pytest
 from prism_explore.tune.runner import fork_server
 from prism_explore.tune.runner import worker as worker_module
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
-from prism_explore.tune.runner.worker import Worker, WorkerLimits, timing_postponed
+from prism_explore.tune.runner.worker import Worker, WorkerLimits
 from tests.tune.toys import (
     CHATTY,
     EXIT,
@@ -244,17 +244,6 @@ def test_workers_of_searches_side_by_side_time_one_after_the_other() -> None:
         assert all(pool.map(race, range(3)))
 
     assert most == [1] * 12
-
-
-def test_where_timing_is_postponed_kernels_are_compared_and_not_timed() -> None:
-    with make() as worker, ThreadPoolExecutor(1) as pool:
-        with timing_postponed():
-            assert isinstance(worker.check("u1", GOOD), CheckPassed)
-            timed = pool.submit(worker.time, ["u1"], 1)
-            with pytest.raises(TimeoutError):
-                timed.result(0.2)
-
-        assert isinstance(timed.result(), Samples)
 
 
 def test_closing_leaves_no_process() -> None:
