@@ -14,7 +14,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from prism_explore.entry.torch_nodes import CALLS, called_name, has_side_effect, value_of
+from prism_explore.entry.torch_nodes import CALLS, call_again, called_name, has_side_effect, value_of
 
 ENTER, EXIT = "_enter_autocast", "_exit_autocast"
 _NAMED = "prism_casts_are_named"
@@ -67,6 +67,17 @@ def has_named_casts(node: Any) -> bool:
 
 
 _AS_IT_IS = object()
+
+
+def autocast_to(dtype: Any) -> Any:
+    """Autocast on the CPU to a dtype, or off if it is None, whatever is on around it.
+
+    Args:
+        dtype: torch's.
+    """
+    import torch
+
+    return torch.autocast("cpu", dtype=dtype or torch.bfloat16, enabled=dtype is not None, cache_enabled=False)
 
 
 def under_autocast(graph: Any) -> Iterator[tuple[Any, Any]]:
@@ -143,14 +154,10 @@ def _functions(node: Any, to: Any, autocast: Any) -> list[Any] | None:
 
     try:
         mode = next(value_of(i).fake_mode for i in node.all_input_nodes if hasattr(value_of(i), "fake_mode"))
-        with (
-            mode,
-            torch.autocast("cpu", dtype=autocast or torch.bfloat16, enabled=autocast is not None, cache_enabled=False),
-        ):
+        with mode, autocast_to(autocast):
             args, kwargs = map_arg((node.args, node.kwargs), given)
             with Recorder():
-                call = node.target if node.op == "call_function" else getattr(type(args[0]), node.target)
-                result = call(*args, **kwargs)
+                result = call_again(node, args, kwargs)
     except Exception:  # whatever torch raises where the dtypes do not fit
         return None
     return None if casts_late else [*found, form(result)]

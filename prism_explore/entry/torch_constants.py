@@ -19,6 +19,7 @@ from typing import Any
 from prism_explore.entry.torch_nodes import (
     CALLS,
     CONSTANTS,
+    call_again,
     called_name,
     draws_random_numbers,
     elements_of,
@@ -145,8 +146,7 @@ def _computed(node: Any, values: dict[Any, Any]) -> Any:
     if any(n not in values for n in node.all_input_nodes):
         return None
     args, kwargs = map_arg((node.args, dict(node.kwargs)), values.__getitem__)
-    call = node.target if node.op == "call_function" else getattr(type(args[0]), node.target)
-    return call(*args, **kwargs)
+    return call_again(node, args, kwargs)
 
 
 def _is_form_of(value: Any, example: Any) -> bool:

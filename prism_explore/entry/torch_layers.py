@@ -15,8 +15,8 @@ from inspect import signature
 from math import inf, sqrt
 from typing import Any
 
-from prism_explore.entry.torch_autocast import under_autocast
-from prism_explore.entry.torch_nodes import called_name, value_of
+from prism_explore.entry.torch_autocast import autocast_to, under_autocast
+from prism_explore.entry.torch_nodes import call_again, called_name, value_of
 
 
 def expand_layers(graph: Any) -> None:
@@ -39,7 +39,7 @@ def expand_layers(graph: Any) -> None:
             args, kwargs = _mapped((node.args, node.kwargs), lambda n: Proxy(n, tracer))
             found = expand(*args, **kwargs)
         new = [n for n in graph.nodes if n not in before]
-        with mode or nullcontext(), _autocast(casting.get(node)):
+        with mode or nullcontext(), autocast_to(casting.get(node)):
             for made in new:
                 made.meta["example_value"] = _computed(made)
         is_tuple = isinstance(found, tuple)
@@ -52,13 +52,6 @@ def expand_layers(graph: Any) -> None:
             graph.erase_node(left)
 
 
-def _autocast(dtype: Any) -> Any:
-    """Autocast on the CPU as it is where a node runs: to a dtype, or off."""
-    import torch
-
-    return torch.autocast("cpu", dtype=dtype or torch.bfloat16, enabled=dtype is not None, cache_enabled=False)
-
-
 def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
     from torch.fx.node import map_arg
 
@@ -68,8 +61,7 @@ def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
 def _computed(node: Any) -> Any:
     """The example value of a call, from those that it reads."""
     args, kwargs = _mapped((node.args, node.kwargs), value_of)
-    call = node.target if node.op == "call_function" else getattr(type(args[0]), node.target)
-    return call(*args, **kwargs)
+    return call_again(node, args, kwargs)
 
 
 def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:

@@ -259,6 +259,18 @@ def called_name(node: Any) -> str:
     return node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
 
 
+def call_again(node: Any, args: Any, kwargs: Any) -> Any:
+    """What the function or method that a node calls returns for other arguments.
+
+    Args:
+        node: a call of a function or method.
+        args: for its arguments by position; a method is that of the first one's type.
+        kwargs: for those by name.
+    """
+    call = node.target if node.op == "call_function" else getattr(type(args[0]), node.target)
+    return call(*args, **kwargs)
+
+
 def function_name(node: Any) -> str:
     """Name of the called function; empty where the node returns no floating-point tensor."""
     return called_name(node) if is_float(node) else ""
