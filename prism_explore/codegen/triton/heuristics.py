@@ -196,12 +196,11 @@ def estimated_resources(
     Raises:
         ShapeError: the maps are open, or a symbol has no size.
     """
-    sizes = {**shapes, **parameters.numbers}
-    plans = plan_kernels(graph, sizes, parameters, target)
-    if isinstance(plans, Obstacle):
-        return plans
+    works = _planned_works(graph, {**shapes, **parameters.numbers}, parameters, target)
+    if isinstance(works, Obstacle):
+        return works
     lanes = (architecture_of(target.name) or SM_80).triton[2]
-    works, schedule = works_of(graph, plans, sizes), {**SCHEDULE, **dict(parameters.schedule)}
+    schedule = {**SCHEDULE, **dict(parameters.schedule)}
     return Resources(
         max((work.registers(schedule, lanes) for work in works), default=0.0),
         max((work.shared_bytes(schedule) for work in works), default=0),
@@ -216,11 +215,16 @@ def modelled_kernel_s(
     Raises:
         ShapeError: the maps are open, or a symbol has no size.
     """
-    sizes = {**shapes, **parameters.numbers}
+    works = _planned_works(graph, {**shapes, **parameters.numbers}, parameters, target)
+    return works if isinstance(works, Obstacle) else modelled_s(works, dict(parameters.schedule), target)
+
+
+def _planned_works(
+    graph: SGraph, sizes: Mapping[str, int], parameters: Parameters, target: Target
+) -> tuple[BlockWork, ...] | Obstacle:
+    """The work of each kernel at these sizes, or why there is no plan."""
     plans = plan_kernels(graph, sizes, parameters, target)
-    if isinstance(plans, Obstacle):
-        return plans
-    return modelled_s(works_of(graph, plans, sizes), dict(parameters.schedule), target)
+    return plans if isinstance(plans, Obstacle) else works_of(graph, plans, sizes)
 
 
 def _evaluate(
@@ -265,10 +269,10 @@ class _Predicted:
 def _predict(
     graph: SGraph, sizes: Mapping[str, int], offered: Mapping[str, tuple[int, ...]], target: Target
 ) -> _Predicted | Obstacle:
-    plans = plan_kernels(graph, sizes, MOST_WARPS, target)
-    if isinstance(plans, Obstacle):
-        return plans
-    time_s, schedule = _best_schedule(works_of(graph, plans, sizes), offered, target)
+    works = _planned_works(graph, sizes, MOST_WARPS, target)
+    if isinstance(works, Obstacle):
+        return works
+    time_s, schedule = _best_schedule(works, offered, target)
     return NO_ROOM if time_s == inf else _Predicted(time_s, schedule)
 
 

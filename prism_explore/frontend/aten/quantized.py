@@ -31,8 +31,7 @@ def _quantized(t: Translation, x: Any, scale: Any, zero: Any, *rest: Any, per_ch
         divided = t.build.scalar("mul", t.tensor(x), 1 / number, t.line)
     else:
         divided = t.build.binary("div", t.tensor(x), _along(t, scale, axis, t.dims_of(t.value(x))), t.line)
-    moved = _moved(t, t.build.unary("round", divided, t.line), zero, axis, 1)
-    return t.build.scalar("min", t.build.scalar("max", moved, int(low), t.line), int(high), t.line)
+    return _within(t, _moved(t, t.build.unary("round", divided, t.line), zero, axis, 1), low, high)
 
 
 def _dequantized_groups(
@@ -67,7 +66,11 @@ def _quantized_rows(t: Translation, x: Any, scales: Any, zeros: Any, low: Any, h
     """x / scale plus the zero point, rounded, within the bounds; each row has both."""
     scaled = t.build.binary("mul", t.tensor(x), t.build.unary("recip", t.tensor(scales), t.line), t.line)
     moved = t.build.unary("round", t.build.binary("add", scaled, t.tensor(zeros), t.line), t.line)
-    return t.build.scalar("min", t.build.scalar("max", moved, int(low), t.line), int(high), t.line)
+    return _within(t, moved, low, high)
+
+
+def _within(t: Translation, tensor: int, low: Any, high: Any) -> int:
+    return t.build.scalar("min", t.build.scalar("max", tensor, int(low), t.line), int(high), t.line)
 
 
 def _moved(t: Translation, tensor: int, zero: Any, axis: int | None, sign: int) -> int:

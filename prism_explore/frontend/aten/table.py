@@ -80,11 +80,10 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
 def _rounded_quotient(t: Translation, rounding: UnaryFn, x: Any, y: Any) -> int:
     """x / y rounded to a whole number.
 
-    The quotient is rounded once before: unless y is a power of two, a product with 1 / y may miss a whole number. The
-    high and the low bits of an integer share it.
+    The quotient is rounded once before: unless y is a power of two, a product with 1 / y may miss a whole number.
     """
     if (size := _power_of_two(t, y)) is not None:
-        return t.existing_or_new(Unary(rounding), t.existing_or_new(Scalar("mul", 1 / size), t.tensor(x)))
+        return _rounded_product(t, rounding, t.tensor(x), 1 / size)
     return t.build.unary(rounding, t.build.binary("div", t.tensor(x), t.tensor(y), t.line), t.line)
 
 
@@ -121,7 +120,8 @@ def _low_bits(t: Translation, x: Any, size: Fraction) -> Value:
     least, most = t.range_of(tensor)
     if 0 <= least <= most < size:
         return tensor
-    found = t.build.binary("sub", tensor, t.build.scalar("mul", _floor_of(t, tensor, 1 / size), size), t.line)
+    multiple = t.build.scalar("mul", _rounded_product(t, "floor", tensor, 1 / size), size)
+    found = t.build.binary("sub", tensor, multiple, t.line)
     t.known_ranges[found] = (0.0, float(size - 1))
     return found
 
@@ -133,12 +133,12 @@ def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
         raise t.unsupported("a shift by a tensor", "shift by a number")
     if not to_right:
         return t.build.scalar("mul", t.tensor(x), Fraction(2 ** int(count)), t.line)
-    return _floor_of(t, t.tensor(x), Fraction(1, 2 ** int(count)))
+    return _rounded_product(t, "floor", t.tensor(x), Fraction(1, 2 ** int(count)))
 
 
-def _floor_of(t: Translation, tensor: int, factor: Fraction) -> int:
-    """A product with a power of two, rounded down."""
-    return t.existing_or_new(Unary("floor"), t.existing_or_new(Scalar("mul", factor), tensor))
+def _rounded_product(t: Translation, rounding: UnaryFn, tensor: int, factor: Fraction) -> int:
+    """A product with a power of two, rounded; the high and the low bits of an integer share it."""
+    return t.existing_or_new(Unary(rounding), t.existing_or_new(Scalar("mul", factor), tensor))
 
 
 def _floor_divide(t: Translation, x: Any, y: Any) -> Value:

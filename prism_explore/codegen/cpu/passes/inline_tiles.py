@@ -40,7 +40,6 @@ from prism_explore.codegen.cpu.loop_ir import (
     Contract,
     Expression,
     Fold,
-    Gather,
     LoopNest,
     Map,
     Place,
@@ -159,7 +158,7 @@ def _readers(nest: LoopNest, tile: Buffer) -> list[Map | Fold]:
 
     Several maps are those of the parts of one tile.
     """
-    reads = dict.fromkeys((s, p) for s in nest.statements for p in _places_read(s) if p.buffer == tile)
+    reads = dict.fromkeys((s, p) for s in nest.statements for p in places_accessed(s)[1:] if p.buffer == tile)
     found = [s for s, _ in reads if isinstance(s, Map | Fold) and s.target.buffer != tile]
     is_one = len(found) == 1 or (len({s.target.buffer for s in found}) == 1 and all(isinstance(s, Map) for s in found))
     return found if is_one and len(set(found)) == len(reads) else []
@@ -176,16 +175,6 @@ def _applied(value: Expression) -> Iterator[str]:
         yield value.fn
         for a in value.args:
             yield from _applied(a)
-
-
-def _places_read(s: Statement) -> Iterator[Place]:
-    match s:
-        case Contract(left=left, right=right):
-            yield from (left, right)
-        case Gather(positions=positions, value=value):
-            yield from (positions, value.place)
-        case _:
-            yield from places_read(s.value)
 
 
 def _is_changed(statements: Sequence[Statement], maps: Sequence[Map], reader: Statement) -> bool:
@@ -367,7 +356,7 @@ def _in_order_of_maps(nest: LoopNest, section: Section, c: Contract, names: set[
     statements: tuple[Statement, ...] = getattr(nest, section)
     tile, k = c.right.buffer, c.k[-1]
     maps = [s for s in statements if isinstance(s, Map) and s.target.buffer == tile and not s.accumulates]
-    accesses = sum(p.buffer == tile for s in nest.statements for p in (s.target, *_places_read(s)))
+    accesses = sum(p.buffer == tile for s in nest.statements for p in places_accessed(s))
     at = next((d for d, index in enumerate(c.right.index) if index == ((k.name, 1),)), None)
     if at is None or len(c.k) > 1 or not maps or len(maps) + 1 != accesses or c.n.extent < LEAST_READS:
         return nest
