@@ -59,7 +59,7 @@ from prism_explore.entry.torch_default_compiler import (
 )
 from prism_explore.entry.torch_effort import Effort, efforts
 from prism_explore.entry.torch_layers import expand_layers
-from prism_explore.entry.torch_nodes import called_name, graph_text, number_of, value_of
+from prism_explore.entry.torch_nodes import called_name, graph_text, made_by, number_of, reason_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region
@@ -616,7 +616,7 @@ def _traced(traced: Callable[[], Traced], region: Region) -> _Program | str:
     try:
         found = traced()
     except PrismError as error:
-        return str(error).splitlines()[0]
+        return reason_of(error)
     at = {s: region.sizes.at[s] for s in found.program.graph.data_symbols}
     return why_no_search(found.program) or why_no_single_kernel(found.program) or _Program(found, at)
 
@@ -628,7 +628,7 @@ def _of_graph(cut: Partition, rows: Sequence[RegionOutcome]) -> GraphOutcome:
         for n in region.nodes
         if not row.program and n in cut.computing
     }
-    left = {n: (called_name(n), why) for n, why in {**cut.left, **untraced}.items()}
+    left = {n: (called_name(made_by(n)), why) for n, why in {**cut.left, **untraced}.items()}
     covered = len(cut.computing) - len(left)
     return GraphOutcome(tuple(rows), tuple(left.values()), len(cut.computing), covered, WholeRace(EAGER, {}), 0.0)
 

@@ -82,12 +82,11 @@ def translation_of(node: Any) -> Translation:
     if node.op not in CALLS:
         return Translation("it is no call of a function")
     if has_side_effect(node):
-        return Translation("it writes in place or switches something")
-    source = node
-    while node.target is operator.getitem and isinstance(value_of(node.args[0]), tuple | list):
-        node = node.args[0]  # one of several results: what made them decides
-        if node.op not in CALLS:
-            return Translation("it is one of several results of something else")
+        draws = draws_random_numbers(node)
+        return Translation("it draws random numbers" if draws else "it writes in place or switches something")
+    source, node = node, made_by(node)
+    if node.op not in CALLS:
+        return Translation("it is one of several results of something else")
     results = value_of(source)
     if not hasattr(results, "dtype"):
         several = isinstance(results, tuple | list) and all(hasattr(r, "dtype") for r in results)
@@ -105,10 +104,14 @@ def translation_of(node: Any) -> Translation:
     if not any(hasattr(value_of(n), "dtype") for n in node.all_input_nodes):
         is_known = called_name(node) in CONSTANTS and results.device.type == "cpu" and is_float(node)
         return Translation(operators=0, is_view=True) if is_known else Translation("it reads no tensor")
-    found = _translated(_Description(node_text(source), *_single(source), dtype_name(results.dtype)))
-    integers = [dtype_name(x.dtype) for x in map(value_of, node.all_input_nodes) if hasattr(x, "dtype")]
-    integers = [dtype for dtype in integers if dtype not in FLOATS | {"bool"}]
-    return Translation(f"it has a tensor of {integers[0]}") if found.obstacle and integers else found
+    return _translated(_Description(node_text(source), *_single(source), dtype_name(results.dtype)))
+
+
+def made_by(node: Any) -> Any:
+    """The node whose call computed a tensor: that of all results where it is one of several."""
+    while node.target is operator.getitem and isinstance(value_of(node.args[0]), tuple | list):
+        node = node.args[0]
+    return node
 
 
 def _translation_of_several(node: Any) -> Translation:
@@ -132,7 +135,7 @@ def _translated(description: _Description) -> Translation:
                 return Translation(f"its result is {description.dtype}, as under autocast, and alone it is {found}")
             traced, is_masked = _traced_alone(description, read)
     except PrismError as error:
-        return Translation(str(error).splitlines()[0].split(". Supported")[0])
+        return Translation(reason_of(error))
     except RuntimeError as error:  # torch cannot run it on tensors without data
         return Translation(f"torch says {str(error).splitlines()[0]}")
     if traced.constants:
@@ -161,6 +164,11 @@ def _translated(description: _Description) -> Translation:
         reduces=any(isinstance(op, MatMul | Reduce) for op in ops),
         is_masked=is_masked,
     )
+
+
+def reason_of(error: PrismError) -> str:
+    """What an error says, without its advice: torch runs what is refused, and a node has no line of the user's code."""
+    return str(error).splitlines()[0].split("; used at ")[0].split(". Supported")[0]
 
 
 def _traced_alone(description: _Description, read: Sequence[Any]) -> tuple[Traced, bool]:

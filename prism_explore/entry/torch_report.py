@@ -182,8 +182,7 @@ class Report:
 
     def __str__(self) -> str:
         if not self.graphs:
-            left = f"; it left code of this process to Python: {'; '.join(self.breaks)}" if self.breaks else ""
-            return f"torch has not compiled a graph yet{left}"
+            return "; ".join(("torch has not compiled a graph yet", *self._left_to_python))
         lines: list[str] = []
         number = 0
         for n, graph in enumerate(self.graphs, 1):
@@ -193,9 +192,14 @@ class Report:
                 lines.append(f"{number:>4} {row}" + (f" [{row.cut}]" if row.cut else ""))
             lines += [f"     in torch  {why}" for why in _counted(graph.left)]
             lines += [f"     at {sizes}, {race}" for sizes, race in graph.races()]
-        return "\n".join(lines)
+        return "\n".join((*lines, *self._left_to_python))
 
     __repr__ = __str__
+
+    @property
+    def _left_to_python(self) -> tuple[str, ...]:
+        """A line on the graph breaks; none where there were none."""
+        return (f"torch left code of this process to Python: {'; '.join(self.breaks)}",) if self.breaks else ()
 
     def __contains__(self, text: str) -> bool:
         return text in str(self)
@@ -220,20 +224,28 @@ class Report:
             other = "".join(f"<li>at {escape(f'{sizes}, {race}')}</li>" for sizes, race in graph.races())
             rest += f"<p>At other sizes:</p><ul>{other}</ul>" if other else ""
             parts.append(f"<p>{escape(_headline(n, graph))}</p>{table}{rest}")
+        parts += [f"<p>{escape(line)}</p>" for line in self._left_to_python if parts]
         return "".join(parts) or f"<p>{escape(str(self))}</p>"
 
 
 def graph_breaks() -> Counter[str]:
-    """How often torch.compile left code of this process to Python so far, by the reason in a sentence of torch's."""
+    """How often torch.compile left code of this process to Python so far, by what torch says of the reason.
+
+    That is a sentence and, where a setting of torch avoids it, torch's hint at the setting.
+    """
     counted = sys.modules.get("torch._dynamo.utils")  # nothing was compiled before it is imported
     reasons = Counter[str](counted.counters["graph_break"] if counted is not None else ())
+    return sum((Counter({_in_short(reason): count}) for reason, count in reasons.items()), Counter[str]())
 
-    def sentence(reason: str) -> str:
-        lines = [line.strip() for line in reason.strip().splitlines()]
-        explained = (line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: "))
-        return next(explained, lines[0] if lines else "")
 
-    return sum((Counter({sentence(r): count}) for r, count in reasons.items()), Counter[str]())
+def _in_short(reason: str) -> str:
+    """Torch's explanation of a graph break, and its hint at a setting."""
+    lines = [line.strip() for line in reason.strip().splitlines()]
+    explained = [line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: ")]
+    hints = [
+        line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ") and "torch._dynamo.config" in line
+    ]
+    return " ".join([*(explained or lines)[:1], *hints[:1]])
 
 
 def _headline(number: int, graph: GraphOutcome) -> str:

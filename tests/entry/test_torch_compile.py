@@ -18,7 +18,7 @@ import prism_explore as px
 from prism_explore.entry import torch_compile, torch_default_compiler, torch_effort, torch_replacement
 from prism_explore.entry.torch_compile import TorchCompiler
 from prism_explore.entry.torch_regions import Region
-from prism_explore.entry.torch_report import WholeRace
+from prism_explore.entry.torch_report import GraphOutcome, Report, WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.pipeline.search_space import quick_space
 from prism_explore.runtime import kernel_for_sizes
@@ -163,12 +163,14 @@ def test_a_report_without_a_graph_says_why_torch_made_none():
     with torch.no_grad():
         compiled(lstm, backend)(x)
 
-    said = (
-        "torch has not compiled a graph yet; it left code of this process to Python: Dynamo does not support RNN, GRU"
-    )
-    assert said in backend.report()
+    said = "torch left code of this process to Python: Dynamo does not support RNN, GRU, or LSTM. Set torch._dynamo"
+    assert f"torch has not compiled a graph yet; {said}" in backend.report()
     assert said in earlier.report()
     assert "torch has not compiled a graph yet" == str(compiler().report())
+    (break_,) = backend.report().breaks
+    with_graph = Report((GraphOutcome((), (), 0, 0, WholeRace("torch eager", {}), 0.0),), (break_,))
+    assert said in with_graph
+    assert said in with_graph._repr_html_()
 
 
 def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(monkeypatch):

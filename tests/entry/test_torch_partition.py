@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from prism_explore.entry.torch_nodes import translation_of
+from prism_explore.entry.torch_nodes import CALLS, called_name, translation_of
 from prism_explore.entry.torch_partition import CALL_S, LEAST_SHARE, MOST_CUTS, MOST_LEFT, partition
 from prism_explore.entry.torch_regions import Region
 from prism_explore.frontend import trace
@@ -270,7 +270,15 @@ def test_what_reads_a_table_that_its_code_makes_stays_in_torch():
         if n.op == "call_function"
     ]
 
-    assert ["", "it has a tensor of int64"] == [translation_of(n).obstacle for n in calls]
+    assert ["", "its program reads a table that its code makes"] == [translation_of(n).obstacle for n in calls]
+
+
+def test_what_draws_random_numbers_stays_in_torch():
+    graph = graph_of(lambda x: torch.randn_like(x) * x + torch.empty_like(x).normal_(), torch.randn(4, 5))
+
+    reasons = {called_name(n): translation_of(n).obstacle for n in graph.nodes if n.op in CALLS}
+    assert "it draws random numbers" == reasons["randn_like"] == reasons["normal_"]
+    assert "" == reasons["mul"] == reasons["add"]
 
 
 def large(x, w):
