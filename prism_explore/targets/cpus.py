@@ -42,6 +42,8 @@ class CpuArchitecture:
     """LLVM's name, with a place for the bits of a vector, of products of bfloat16 pairs that are added to float32."""
     bf16_needs: tuple[str, ...] = ()
     """Features of the CPUs that have `bf16_dot`."""
+    table_lookups: tuple[tuple[int, str], ...] = ()
+    """By lanes, LLVM's name of the permutation of a float32 vector by the lowest bits of 32-bit integers."""
     line_bytes: int = 64
     """A cache line."""
     cpus: str = ""
@@ -52,8 +54,12 @@ ROWS: tuple[CpuArchitecture, ...] = (
     CpuArchitecture(
         "AVX-512", _X86, ("avx512f",), lanes=16, registers=32, f16_needs=("f16c",),
         bf16_dot="llvm.x86.avx512bf16.dpbf16ps.{bits}", bf16_needs=("avx512bf16", "avx512vl"),
+        table_lookups=((16, "llvm.x86.avx512.permvar.sf.512"), (8, "llvm.x86.avx2.permps")),
     ),
-    CpuArchitecture("AVX2", _X86, ("avx2", "fma"), lanes=8, registers=16, f16_needs=("f16c",)),
+    CpuArchitecture(
+        "AVX2", _X86, ("avx2", "fma"), lanes=8, registers=16, f16_needs=("f16c",),
+        table_lookups=((8, "llvm.x86.avx2.permps"),),
+    ),
     CpuArchitecture("SSE2", _X86, (), lanes=4, registers=16, f16_needs=("f16c",)),
     CpuArchitecture(
         "NEON, Apple", _ARM, (), lanes=4, registers=32, line_bytes=128, cpus="apple-",
@@ -87,6 +93,8 @@ class CpuModel:
     """A cache line."""
     bf16_dot: str = ""
     """LLVM's name of its products of bfloat16 pairs, as in `CpuArchitecture`; empty if it has none."""
+    table_lookups: tuple[tuple[int, str], ...] = ()
+    """Its permutations of a vector, as in `CpuArchitecture`."""
     has_two_wide_fmas: bool = False
     """Whether it is known to start two multiply-adds of 16 lanes per cycle: x86 cores with AMX do."""
     has_amx_bf16: bool = False
@@ -132,6 +140,7 @@ def cpu_model(name: str, features: str, machine: str, threads: int) -> CpuModel:
         vector_registers=row.registers,
         line_bytes=row.line_bytes,
         bf16_dot=row.bf16_dot if has_bf16_dot else "",
+        table_lookups=row.table_lookups,
         has_two_wide_fmas=own.issuperset(("avx512f", "amx-tile")),
         has_amx_bf16=has_bf16_dot and own.issuperset(("amx-tile", "amx-bf16")),
     )

@@ -60,6 +60,8 @@ def test_every_row_can_be_found_and_the_last_one_takes_any_machine() -> None:
         features = ",".join(f"+{need}" for need in row.needs)
         found = cpu_model(f"{row.cpus}new", features, (*row.machines, "riscv64")[0], 1)
         assert (row.lanes, row.registers, row.line_bytes) == (found.lanes, found.vector_registers, found.line_bytes)
+        assert row.table_lookups == found.table_lookups
+        assert all(lanes <= row.lanes for lanes, _ in row.table_lookups)
     assert not ROWS[-1].machines
 
 

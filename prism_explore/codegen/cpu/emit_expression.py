@@ -2,12 +2,14 @@
 # It writes llvmlite values, which have no types.
 """Code of the loop IR's expressions: addresses of places, values in scalars and vectors.
 
-Scalar parts of an expression that do not vary within a loop are computed in front of it (`hoist_scalars`).
+Scalar parts of an expression that do not vary within a loop are computed in front of it (`hoist_scalars`), and so are
+tables of what depends on a few bits of an integer (`hoist_tables`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
@@ -25,6 +27,16 @@ from prism_explore.codegen.cpu.loop_ir import (
     places_read,
     range_tests,
 )
+from prism_explore.codegen.cpu.vector_tables import tabulated
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTable:
+    """A vector with an entry per number that some bits of the integer at a place can be."""
+
+    entries: object
+    place: Place
+    shift: int
 
 
 def _is_power_of_two(x: Fraction) -> bool:
@@ -59,9 +71,16 @@ class ExpressionEmitter:
     def value(self, e: Expression, along: str | None, at, lanes: int, computed: Mapping[Expression, object]):
         """An expression for `lanes` values of the variable `along` from `at` on; `computed` are known parts."""
         builder = self.builder
-        if e in computed:
-            return builder.splat(computed[e], lanes)
         steps = {along: at} if along else {}
+        match computed.get(e):
+            case VectorTable(entries, place, shift):
+                if lanes == builder.lanes:  # else it is the tail of a loop
+                    memory, offset = self.memory[place.buffer], self.offset(place, steps)
+                    return builder.look_up(entries, builder.load_bits(memory, offset, lanes, shift))
+            case None:
+                pass
+            case known:
+                return builder.splat(known, lanes)
         match e:
             case Read(place):
                 stride = place.stride(along) if along else 1
@@ -90,3 +109,14 @@ class ExpressionEmitter:
         elif isinstance(e, Apply):
             for a in e.args:
                 self.hoist_scalars(a, variables, computed)
+
+    def hoist_tables(self, e: Expression, along: str, computed: dict[Expression, object]) -> None:
+        """Compute, once for all vectors along a variable, tables of parts of an expression, where the CPU has them."""
+        builder = self.builder
+        if not builder.has_look_up:
+            return
+        for table in tabulated(e, along, builder.lanes):
+            known: dict[Expression, object] = {part: builder.vector_of(field.values) for part, field in table.fields}
+            self.hoist_scalars(table.expression, frozenset((along,)), known)
+            entries = self.value(table.expression, None, None, builder.lanes, known)
+            computed[table.expression] = VectorTable(entries, table.place, table.shift)

@@ -154,6 +154,8 @@ class NestEmitter:
             done, count = self._enter_loops(stack, [r for r in ranges if r != along])
             computed: dict = {}
             self.expressions.hoist_scalars(s.value, frozenset((name,) if name else ()), computed)
+            if name:
+                self.expressions.hoist_tables(s.value, name, computed)
 
             def strip(at, lanes: int, unrolled: int) -> None:
                 for u in range(unrolled):
@@ -202,13 +204,15 @@ class NestEmitter:
         with ExitStack() as stack:
             for r in folded:
                 self.variables[r.name] = stack.enter_context(builder.loop(0, r.extent))
+            tables: dict = {}
+            self.expressions.hoist_tables(s.value, along.name, tables)
 
             def strip(at, lanes: int, count: int) -> None:
                 for place in streams:
                     self._prefetch_ahead(place, along, at, lanes * count)
                 for u in range(count):
                     variable = totals[u] if lanes == builder.lanes else tail_total
-                    self._fold_into(s, variable, along, builder.index_sum(at, u * lanes), lanes)
+                    self._fold_into(s, variable, along, builder.index_sum(at, u * lanes), lanes, tables)
 
             strip_mine(builder, along.extent, unrolled, strip)
         values = [builder.get(t) for t in totals]
@@ -223,12 +227,13 @@ class NestEmitter:
     def _prefetch_ahead(self, place: Place, along: Range, at, elements: int) -> None:
         """Prefetch what is read `FOLD_AHEAD_BYTES` later in memory, for so many elements from `at` on.
 
-        Less than a line is left to the hardware: each line would be requested several times.
+        Less than half a line is left to the hardware: each line would be requested several times. A group of
+        64 weights of 4 bits is half a line: on Zen 4, 4096 x 4096 of them took 400 to 430 us instead of 560 to 630.
         """
         memory, line = self.memory[place.buffer], self.builder.line_elements(self.memory[place.buffer])
         ahead = FOLD_AHEAD_BYTES // BYTES[place.buffer.dtype]
         first = self.expressions.offset(place, {along.name: at})
-        for start in range(0, elements - line + 1, line):
+        for start in range(0, elements - line // 2 + 1, line):
             self.builder.prefetch(memory, self.builder.index_sum(first, start + ahead), 2)
 
     def _fold_per_lane(self, s: Fold, along: Range, folded: list[Range]) -> None:
@@ -241,7 +246,7 @@ class NestEmitter:
                 for r in folded:
                     self.variables[r.name] = stack.enter_context(builder.loop(0, r.extent))
                 for u, variable in enumerate(totals):
-                    self._fold_into(s, variable, along, builder.index_sum(at, u * lanes), lanes)
+                    self._fold_into(s, variable, along, builder.index_sum(at, u * lanes), lanes, {})
             self.expressions.leave_loops(folded)
             for u, variable in enumerate(totals):
                 place = self.expressions.offset(s.target, {along.name: builder.index_sum(at, u * lanes)})
@@ -249,12 +254,12 @@ class NestEmitter:
 
         strip_mine(builder, along.extent, UNROLL, strip)
 
-    def _fold_into(self, s: Fold, variable, along: Range, at, lanes: int) -> None:
+    def _fold_into(self, s: Fold, variable, along: Range, at, lanes: int, computed: Mapping) -> None:
         """Add a vector to a total; a product is added without being rounded."""
         builder, total = self.builder, self.builder.get(variable)
 
         def value(e: Expression):
-            return builder.splat(self.expressions.value(e, along.name, at, lanes, {}), lanes)
+            return builder.splat(self.expressions.value(e, along.name, at, lanes, computed), lanes)
 
         for term in products_of_sum(s.value) if s.join == "sum" else (s.value,):
             match term:

@@ -278,6 +278,22 @@ class FunctionBuilder:
         found = self.llvm.load(place, typ=STORED[memory.dtype], align=BYTES[memory.dtype])
         return found if memory.dtype == "i64" else self.llvm.sext(found, I64)
 
+    def load_bits(self, memory: Memory, offset, lanes: int, shift: int):
+        """Load `lanes` adjacent bytes as integers of 32 bits, without their `shift` lowest bits."""
+        found = self.llvm.load(self.advance(memory, offset).pointer, typ=ir.VectorType(I8, lanes), align=1)
+        found = self.llvm.zext(found, ir.VectorType(I32, lanes))
+        return self.llvm.lshr(found, _constant_like(found, shift)) if shift else found
+
+    @property
+    def has_look_up(self) -> bool:
+        """Whether the CPU looks values up in a full vector."""
+        return self.lanes in dict(self.cpu.table_lookups)
+
+    def look_up(self, entries, index):
+        """Per lane of `index` the entry whose number its lowest bits are; a full vector of entries."""
+        kind = ir.FunctionType(entries.type, [entries.type, index.type])
+        return self.llvm.call(self._declare(dict(self.cpu.table_lookups)[self.lanes], kind), [entries, index])
+
     def store(self, value, memory: Memory, offset, stride: int = 1) -> None:
         """Store a scalar or a vector, its lanes `stride` elements apart; rounded to nearest, ties to even."""
         stored = self._round_from_f32(value, memory.dtype)
@@ -373,6 +389,10 @@ class FunctionBuilder:
     def constant(self, value: float, lanes: int):
         """A constant, in every lane."""
         return constant_of(F32, float(value), lanes)
+
+    def vector_of(self, values: tuple[float, ...]):
+        """A constant vector."""
+        return ir.Constant(vector_type(len(values)), [float(value) for value in values])
 
     def splat(self, scalar, lanes: int):
         """Broadcast a scalar to all lanes."""

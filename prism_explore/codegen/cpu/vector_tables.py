@@ -1,0 +1,123 @@
+"""Expressions over a few bits of an integer operand, which a vector register can tabulate.
+
+A weight of 4 bits has 16 values, as many as an AVX-512 register has float32 lanes. Where a loop reads such weights and
+all else in `(weight - zero_point) * scale` is the same in all iterations, the 16 results are computed in front of the
+loop, and each iteration looks its own up: one permutation instead of a conversion, a mask, a subtraction and a product.
+A looked-up value is computed by the same operations, so it is bit for bit what the loop would have computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prism_explore.codegen.cpu.loop_ir import Apply, Constant, Expression, Place, Read, places_read, range_tests
+
+_EXACT: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "floor": np.floor,
+    "max": np.maximum,
+    "min": np.minimum,
+    "mul": np.multiply,
+    "sub": np.subtract,
+}
+"""Operations that are exact in float32 wherever float32 holds the exact result."""
+
+
+@dataclass(frozen=True, slots=True)
+class BitField:
+    """Adjacent bits of the integer at a place, and the value that an expression has for each number they can be."""
+
+    place: Place
+    shift: int
+    """The lowest of the bits."""
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tabulated:
+    """An expression that varies in a loop only by one field of bits."""
+
+    expression: Expression
+    place: Place
+    shift: int
+    fields: tuple[tuple[Expression, BitField], ...]
+    """Its parts that depend on nothing but those bits."""
+
+
+def tabulated(e: Expression, along: str, entries: int) -> Iterator[Tabulated]:
+    """The largest parts of an expression that a table can replace in a loop over `along`.
+
+    Args:
+        e: the expression.
+        along: the loop's variable, over which the integers are adjacent in memory.
+        entries: the size of a table, a power of two.
+    """
+    fields = _fields(e, along, entries)
+    if fields and len({(f.place, f.shift) for _, f in fields}) == 1:
+        yield Tabulated(e, fields[0][1].place, fields[0][1].shift, fields)
+    elif isinstance(e, Apply):
+        for part in e.args:
+            yield from tabulated(part, along, entries)
+
+
+def _fields(e: Expression, along: str, entries: int) -> tuple[tuple[Expression, BitField], ...] | None:
+    """The parts by which an expression varies, if all are fields of bits; empty if it does not vary."""
+    if not any(along in x.variables for x in (*places_read(e), *range_tests(e))):
+        return ()
+    if (field := bit_field(e, entries)) is not None and field.place.stride(along) == 1:
+        return ((e, field),)
+    if not isinstance(e, Apply):
+        return None
+    found: dict[Expression, BitField] = {}
+    for part in e.args:
+        fields = _fields(part, along, entries)
+        if fields is None:
+            return None
+        found.update(fields)
+    return tuple(found.items())
+
+
+def bit_field(e: Expression, entries: int) -> BitField | None:
+    """An expression of one 8-bit integer as a function of some of its bits; None where it needs more of them.
+
+    Args:
+        e: the expression.
+        entries: how many numbers the bits can be at most, a power of two.
+    """
+    places = {*places_read(e)}
+    if len(places) != 1 or [*range_tests(e)]:
+        return None
+    (place,) = places
+    if place.buffer.dtype not in ("i8", "u8"):
+        return None
+    bits = np.arange(256, dtype=np.uint8)
+    results = _evaluated(e, bits.view(np.int8) if place.buffer.dtype == "i8" else bits)
+    if results is None:
+        return None
+    for shift in range(8):
+        numbers = (bits >> shift) & (entries - 1)
+        values = results[np.arange(entries) << shift & 255]
+        if np.array_equal(values[numbers], results):
+            return BitField(place, shift, tuple(map(float, values)))
+    return None
+
+
+def _evaluated(e: Expression, integers: np.ndarray) -> np.ndarray | None:
+    """The values of an expression; None if float32 operations could round one of them."""
+    match e:
+        case Read():
+            values = integers.astype(np.float64)
+        case Constant(value):
+            values = np.full(integers.shape, float(value))
+        case Apply(fn, args) if fn in _EXACT:
+            operands = [_evaluated(a, integers) for a in args]
+            if any(x is None for x in operands):
+                return None
+            values = _EXACT[fn](*operands)
+        case _:
+            return None
+    return values if np.array_equal(values.astype(np.float32), values) else None
