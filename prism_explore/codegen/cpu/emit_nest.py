@@ -227,13 +227,15 @@ class NestEmitter:
     def _prefetch_ahead(self, place: Place, along: Range, at, elements: int) -> None:
         """Prefetch what is read `FOLD_AHEAD_BYTES` later in memory, for so many elements from `at` on.
 
-        Less than half a line is left to the hardware: each line would be requested several times. A group of
-        64 weights of 4 bits is half a line: on Zen 4, 4096 x 4096 of them took 400 to 430 us instead of 560 to 630.
+        Less than a line is left to the hardware: each line would be requested several times. An exception are rows of
+        half a line, such as groups of 64 weights of 4 bits: on Zen 4, 4096 x 4096 of them took 400 to 430 us instead of
+        560 to 630.
         """
         memory, line = self.memory[place.buffer], self.builder.line_elements(self.memory[place.buffer])
         ahead = FOLD_AHEAD_BYTES // BYTES[place.buffer.dtype]
         first = self.expressions.offset(place, {along.name: at})
-        for start in range(0, elements - line // 2 + 1, line):
+        least = line if along.extent >= line else line // 2
+        for start in range(0, elements - least + 1, line):
             self.builder.prefetch(memory, self.builder.index_sum(first, start + ahead), 2)
 
     def _fold_per_lane(self, s: Fold, along: Range, folded: list[Range]) -> None:

@@ -130,6 +130,18 @@ def test_a_sum_over_a_large_operand_requests_each_line_once_a_page_ahead(
         assert dict.fromkeys(range(ahead, lines), 1) == dict(counts)
 
 
+def test_a_sum_over_rows_of_half_a_line_requests_each_line_twice(requested) -> None:
+    text = (
+        SUM.format(n=64, k=2048, dtype="bf16")
+        .replace("[1, 2048]", "[1, 128, 16]")
+        .replace("[64, 2048]", "[64, 128, 16]")
+    )
+    text = text.replace("%3 = sum(%2, dim=1)", "%3 = sum(%2, dim=2)").replace("omap=[0]", "omap=[0]")
+    counts, lines = requested(text, 16, 64)
+
+    assert dict.fromkeys(range(4096 // 64, lines), 2) == dict(counts)
+
+
 def test_a_sum_over_a_small_operand_requests_nothing(requested) -> None:
     counts, _ = requested(SUM.format(n=2, k=256, dtype="f32"), 16, 64)
 
