@@ -16,7 +16,7 @@ from math import inf, sqrt
 from typing import Any
 
 from prism_explore.entry.torch_autocast import autocast_to, under_autocast
-from prism_explore.entry.torch_nodes import call_again, called_name, value_of
+from prism_explore.entry.torch_nodes import called_name, example_of, value_of
 
 
 def expand_layers(graph: Any) -> None:
@@ -41,7 +41,7 @@ def expand_layers(graph: Any) -> None:
         new = [n for n in graph.nodes if n not in before]
         with mode or nullcontext(), autocast_to(casting.get(node)):
             for made in new:
-                made.meta["example_value"] = _computed(made)
+                made.meta["example_value"] = example_of(made)
         is_tuple = isinstance(found, tuple)
         replaced = {user: found[user.args[1]].node for user in node.users} if is_tuple else {node: found.node}
         if any(value_of(old).dtype != value_of(made).dtype for old, made in replaced.items()):
@@ -56,12 +56,6 @@ def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
     from torch.fx.node import map_arg
 
     return map_arg(args, function)
-
-
-def _computed(node: Any) -> Any:
-    """The example value of a call, from those that it reads."""
-    args, kwargs = _mapped((node.args, node.kwargs), value_of)
-    return call_again(node, args, kwargs)
 
 
 def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:

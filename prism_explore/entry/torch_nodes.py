@@ -279,6 +279,14 @@ def call_again(node: Any, args: Any, kwargs: Any) -> Any:
     return call(*args, **kwargs)
 
 
+def example_of(node: Any) -> Any:
+    """What a call computes of the example values that it reads."""
+    from torch.fx.node import map_arg
+
+    args, kwargs = map_arg((node.args, node.kwargs), value_of)
+    return call_again(node, args, kwargs)
+
+
 def function_name(node: Any) -> str:
     """Name of the called function; empty where the node returns no floating-point tensor."""
     return called_name(node) if is_float(node) else ""

@@ -9,6 +9,7 @@
 * An operator that writes its result into its operand, such as `nn.ReLU(inplace=True)`, makes a new tensor instead if
   the graph made the operand and reads neither it nor a view of it afterwards. Masks of `nn.Transformer`, sums of layers
   and activations of networks for images are so written.
+* A tensor that is made empty and written part by part is the `cat` of its parts (`entry/torch_parts.py`).
 * What nothing reads is left out, if it cannot raise. The last step of a scan has some, and models with options compute
   rotary embeddings that they do not use.
 * `x.type_as(y)` is a cast to the dtype of y, and `x.expand_as(y)` an expansion to its sizes, where these are numbers: a
@@ -32,6 +33,7 @@ from prism_explore.entry.torch_nodes import (
     translation_of,
     value_of,
 )
+from prism_explore.entry.torch_parts import join_parts
 from prism_explore.ir.elementwise import UNARY
 
 ENTER_VMAP, LEAVE_VMAP = "_vmap_increment_nesting", "_vmap_decrement_nesting"
@@ -72,6 +74,7 @@ def simplify(graph: Any) -> None:
             _drop_empty_operands(node)
         elif node.op == "call_method" and node.target in _LIKE and len(node.args) == 2:
             _name_form(node)
+    join_parts(graph)
     _write_anew(graph)
     entered: list[int] = []
     nodes = list(graph.nodes)

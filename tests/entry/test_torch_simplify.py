@@ -194,6 +194,83 @@ def test_a_write_that_something_else_sees_stays(function):
     assert [n for n in graph.nodes if has_side_effect(n)]
 
 
+def parts_in_a_row(x, y):
+    made = x.new_empty(4, 9)
+    made[..., 6:].copy_(y[:, :1])
+    made[:, :6] = x.exp()
+    return made.sin()
+
+
+def parts_with_steps(x, y):
+    made = torch.empty_like(x)
+    made[:, 0::2], made[:, 1::2] = x[:, 0::2] + y[:, 1::2], x[:, 1::2].double()
+    return made.sin()
+
+
+def shifted(x, y):
+    made = torch.zeros_like(x)
+    made[1:] = x[:-1]
+    return made.sin() * y
+
+
+@pytest.mark.parametrize("function", [parts_in_a_row, parts_with_steps, shifted])
+def test_a_tensor_that_is_written_part_by_part_is_its_parts(function):
+    graph = simplified(lambda x, y: function(x, y), X, Y)
+    assert not [n for n in graph.nodes if has_side_effect(n)]
+
+
+def written_twice(x, y):
+    made = x.new_empty(4, 9)
+    made[:, :6], made[:, 3:] = x, y
+    return made.sin()
+
+
+def written_in_part(x, y):
+    made = x.new_empty(4, 9)
+    made[:, :6] = x
+    return made[:, :5] * y[:, :5]
+
+
+def read_between(x, y):
+    made = torch.zeros_like(x)
+    made[:2] = x[:2]
+    seen = made.sin()
+    made[2:] = y[2:]
+    return seen + made
+
+
+def source_changes_between(x, y):
+    made, source = torch.zeros_like(x), x.exp()
+    made[:2] = source[:2]
+    source.add_(y)
+    made[2:] = source[2:]
+    return made.sin()
+
+
+def written_in_two_dims(x, y):
+    made = torch.zeros_like(x)
+    made[:2, :3] = x[:2, :3]
+    return made * y
+
+
+def written_backwards(x, y):
+    made = torch.zeros_like(x.T).T
+    made[:, :3], made[:, 3:] = x[:, 3:], y[:, :3]
+    return made
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(written_twice, written_in_part, read_between, source_changes_between, written_in_two_dims),
+        written_backwards,
+    ],
+)
+def test_a_tensor_whose_parts_are_not_all_of_it_once_is_written(function):
+    graph = simplified(lambda x, y: function(x, y), X, Y)
+    assert [n for n in graph.nodes if has_side_effect(n)]
+
+
 POSITIONS, TABLE = torch.arange(4), torch.ones(4, 6)
 MEAN, VAR = torch.zeros(6), torch.ones(6)
 
