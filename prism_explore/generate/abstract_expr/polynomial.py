@@ -413,6 +413,14 @@ def names_in(p: Poly) -> frozenset[str]:
 
 
 @memoize(65536)
+def leaves_in(p: Poly) -> frozenset[tuple[int, Leaf]]:
+    """The inputs and constants in p, each with the number of functions, roots, exponents or denominators around it."""
+    own = ((0, a) for m, _ in p for a, _ in m.atoms if isinstance(a, Leaf))
+    inner = ((depth + 1, a) for m, _ in p for q in nested(m) for depth, a in leaves_in(q))
+    return frozenset(own).union(inner)
+
+
+@memoize(65536)
 def summed_axes(m: Mono) -> frozenset[str]:
     """Axes of the monomial's own sums and means."""
     return frozenset(s.axis for s, _ in m.sums)

@@ -57,6 +57,7 @@ from prism_explore.generate.abstract_expr.polynomial import (
     free_axes,
     inputs_along,
     joint_call,
+    leaves_in,
     mul,
     names_in,
     negative,
@@ -238,14 +239,27 @@ Levels: TypeAlias = tuple[frozenset[str], ...]
 """Axes summed in a monomial, in the monomial around it, and so on outwards."""
 
 
-@memoize(65536)
-def _bindings(p: Poly, levels: Levels) -> tuple[frozenset[Binding], ...]:
-    """Every way to bind some free axes of p, each by a sum at one of the levels."""
+def bindings_within(p: Poly, part: ResultPart) -> Iterator[frozenset[Binding]]:
+    """Every way to bind some free axes of p by sums at the part's levels, such that the part has the leaves of p.
+
+    A multiple of p has the leaves of p, as deep in functions as they are in p. So other bindings give no multiple.
+    """
+    leaves = [(depth, leaf) for depth, leaf in leaves_in(p) if leaf.free]
     found: list[frozenset[Binding]] = [frozenset()]
     for axis in sorted(free_axes(p)):
-        bindings = [(axis, level) for level, available in enumerate(levels) if axis in available]
-        found += [others | {binding} for binding in bindings for others in found]
-    return tuple(found)
+        varying = [(depth, leaf.kind, leaf.name) for depth, leaf in leaves if axis in leaf.free]
+        levels = [n for n, available in enumerate(part.levels) if axis in available]
+        bindings = [(axis, n) for n in levels if all((*v, axis, v[0] + n) in part.bound for v in varying)]
+        unbound = all((*v, axis) in part.free for v in varying)
+        found = [*(found if unbound else ()), *(others | {b} for b in bindings for others in found)]
+    return (b for b in found if all((d, _bind_leaf(leaf, d, b)) in part.leaves for d, leaf in leaves))
+
+
+def _bind_leaf(leaf: Leaf, depth: int, bindings: frozenset[Binding]) -> Leaf:
+    """A leaf inside `depth` functions of a polynomial that is bound."""
+    new = [(axis, level + depth) for axis, level in bindings if axis in leaf.free]
+    gone = {axis for axis, _ in new}
+    return leaf._replace(free=tuple(a for a in leaf.free if a not in gone), bound=tuple(sorted((*leaf.bound, *new))))
 
 
 def _bind_all_in_monomial(m: Mono, bindings: frozenset[Binding]) -> Mono:
@@ -281,7 +295,7 @@ def _multiples_in(
             if isinstance(atom, Leaf):
                 needed.update(atom.bound)
         levels = (summed_axes(u), *outer)
-        if any(axis not in levels[level] for axis, level in needed):
+        if any(level >= len(levels) or axis not in levels[level] for axis, level in needed):
             continue
         parts = parts or [(_bind_all_in_monomial(k, bindings), [inputs_along(k, a) for a in own], n) for k, n in e]
         lead_varying = parts[0][1]
@@ -365,15 +379,41 @@ def _with_bound_inputs(s: Sum, old: tuple[tuple[str, int], ...], new: tuple[tupl
     return Sum(s.label, tuple(sorted((name, n) for name, n in over.items() if n)))
 
 
+@memoize(65536)
+def _outer_bindings(p: Poly) -> frozenset[Binding]:
+    """The axes that sums around p bind in it, with the number of functions between p and the sum, counted from 1."""
+    return frozenset(
+        (axis, level - depth) for depth, leaf in leaves_in(p) for axis, level in leaf.bound if level > depth
+    )
+
+
+def _binding_levels(p: Poly, outer: Levels) -> Levels:
+    """The levels around p with the axes that bind an input in it.
+
+    Other axes do not matter to multiples of p. A value that is used in many places, such as that of a step of an
+    iteration, has different levels in each of them, and most differ in other axes only.
+    """
+    bindings = _outer_bindings(p)
+    count = max((level for _, level in bindings), default=0)
+    levels = enumerate(outer[:count], 1)
+    return tuple(frozenset(a for a in axes if (a, level) in bindings) for level, axes in levels)
+
+
 class ResultPart:
     """A polynomial of the result, at some depth, with the cached answers of `Goal` about it."""
 
     def __init__(self, t: Poly, outer: Levels, known: dict[tuple[Poly, Levels], ResultPart]) -> None:
-        """The part t inside sums over the outer levels, with all parts nested in it; `known` shares equal parts."""
+        """The part t inside sums over the outer levels, with all parts nested in it; `known` shares equal parts.
+
+        The levels have the axes that bind an input in t, and no others; see `_binding_levels`.
+        """
         self.coefficients = dict(t)
         self.outer = outer
         self.levels = (_all_summed_axes(t), *outer)
         self.names = names_in(t)
+        self.leaves = leaves_in(t)
+        self.free = {(depth, leaf.kind, leaf.name, axis) for depth, leaf in self.leaves for axis in leaf.free}
+        self.bound = {(depth, leaf.kind, leaf.name, *b) for depth, leaf in self.leaves for b in leaf.bound}
         self.term_count = sum(self.coefficients.values())
         self._multiples: dict[Outline, tuple[Mono, ...]] = {}
         self.nested_twice: list[ResultPart] = []
@@ -381,7 +421,7 @@ class ResultPart:
         for m, n in t:
             twice = {a.argument: k for a, k in m.atoms if isinstance(a, Call)}
             for p in nested(m):
-                key = p, (summed_axes(m), *outer)
+                key = p, _binding_levels(p, (summed_axes(m), *outer))
                 if key not in known:
                     known[key] = ResultPart(*key, known)
                 self.nested_twice += [known[key]] * min(n * twice.get(p, 1), 2)
@@ -445,7 +485,7 @@ class Goal:
     def _is_top_part(self, e: Poly, part: ResultPart) -> bool:
         found = part.is_top_part.get(e)
         if found is None:
-            bindings = _bindings(e, part.levels) if part.may_contain_multiple(e) else ()
+            bindings = bindings_within(e, part) if part.may_contain_multiple(e) else ()
             found = any(True for some in bindings for _ in _multiples_in(e, some, part, self._negatives))
             part.is_top_part[e] = found
         return found
@@ -453,8 +493,7 @@ class Goal:
     def _all_multiples(self, e: Poly, part: ResultPart) -> list[dict[Mono, int]]:
         found = part.multiples_of.get(e)
         if found is None:
-            bindings = _bindings(e, part.levels)
-            found = [i for some in bindings for i in _multiples_in(e, some, part, self._negatives)]
+            found = [i for some in bindings_within(e, part) for i in _multiples_in(e, some, part, self._negatives)]
             part.multiples_of[e] = found
         return found
 
@@ -474,8 +513,9 @@ class Goal:
         if (top_a and self._is_nested_part(b, part)) or (top_b and self._is_nested_part(a, part)):
             return True
         if top_a and top_b:
-            for of_a in _bindings(a, part.levels):
-                for of_b in _bindings(b, part.levels):
+            ways_b = [*bindings_within(b, part)]
+            for of_a in bindings_within(a, part):
+                for of_b in ways_b:
                     both = mul(_bind_all(a, of_a), _bind_all(b, of_b))
                     if any(True for _ in _multiples_in(both, of_a | of_b, part, self._negatives)):
                         return True

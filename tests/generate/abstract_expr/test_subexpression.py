@@ -22,6 +22,7 @@ from prism_explore.generate.abstract_expr.polynomial import (
     exp,
     features,
     formal_sum,
+    free_axes,
     leaf,
     mul,
     poly_quotient,
@@ -29,7 +30,7 @@ from prism_explore.generate.abstract_expr.polynomial import (
     sqrt,
     times,
 )
-from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder, Goal
+from prism_explore.generate.abstract_expr.subexpression import ExpressionBuilder, Goal, ResultPart, bindings_within
 from prism_explore.ir.ops import Accumulate, Binary, MatMul, Reduce, Scalar, Scan, Unary
 
 # ---------------------------------------------------------------- brute force
@@ -392,3 +393,67 @@ def test_monomials_that_nobody_holds_are_forgotten():
     del held
 
     assert one() is None
+
+
+# ---------------------------------------------------------------- the fast paths against the plain definition
+def every_binding(p: Poly, part: ResultPart) -> list[frozenset[tuple[str, int]]]:
+    """The plain truth of `bindings_within`: every way to bind some axes at the levels of a part."""
+    found: list[frozenset[tuple[str, int]]] = [frozenset()]
+    for axis in sorted(free_axes(p)):
+        bindings = [(axis, n) for n, available in enumerate(part.levels) if axis in available]
+        found += [others | {binding} for binding in bindings for others in found]
+    return found
+
+
+def every_level(p: Poly, outer: tuple[frozenset[str], ...]) -> tuple[frozenset[str], ...]:
+    """The plain truth of `_binding_levels`: all axes of all sums around a part."""
+    return outer
+
+
+def iterated(steps: int) -> list[T]:
+    """The values of an iteration in the logarithms of a matrix: x - log Σ exp x, over rows and columns in turn."""
+    values = [x]
+    for step in range(steps):
+        e = u("exp", values[-1])
+        total = over("sum", e, step % 2)
+        log = u("log", total)
+        values += [e, total, log, values[-1] - log]
+    return values
+
+
+@pytest.mark.parametrize(
+    "goals",
+    [[iterated(2)[-1], iterated(3)[-1]], [(x / r * g) @ w, x / r * g + x], [(x * x + y) @ w, over("sum", x * y)]],
+)
+def test_only_bindings_that_may_give_a_multiple_are_tried(goals, monkeypatch):
+    values = [*iterated(3), x @ w, (x * g) @ w, r, x / r, over("sum", y), x * y, over("mean", x), x + y, (x * x) @ w]
+
+    def answers() -> list[bool]:
+        found = [Goal(goal.p) for goal in goals]
+        single = [goal.reaches(v.p) for goal in found for v in values]
+        return single + [goal.reaches_both(a.p, b.p) for goal in found for a in values for b in values]
+
+    fast = answers()
+    module = "prism_explore.generate.abstract_expr.subexpression"
+    monkeypatch.setattr(f"{module}.bindings_within", every_binding)
+    monkeypatch.setattr(f"{module}._binding_levels", every_level)
+
+    assert fast == answers()
+    assert {*fast} == {True, False}
+
+
+def test_the_parts_of_an_iteration_are_as_many_as_its_values():
+    def count(steps: int) -> int:
+        known: dict[object, ResultPart] = {}
+        ResultPart(iterated(steps)[-1].p, (), known)
+        return len(known)
+
+    assert count(9) - count(8) == count(8) - count(7)  # with all axes of all levels the number doubles
+
+
+def test_bindings_give_the_leaves_of_the_part():
+    part = ResultPart((x @ w).p, (), {})
+
+    assert [*bindings_within(x.p, part)] == [frozenset({("d", 0)})]
+    assert [*bindings_within(leaf("x", ("d", "o")), part)] == []
+    assert len(every_binding(x.p, part)) == 2
