@@ -41,7 +41,7 @@ from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.ir.transforms.further_results import store_further_results
 from prism_explore.ir.transforms.hoist_views import hoist_views
-from prism_explore.ir.transforms.partition import Part, canonical_text, partitions, rename_inputs
+from prism_explore.ir.transforms.partition import Part, Partitioner, canonical_text, rename_inputs
 from prism_explore.ir.transforms.reassociate_matmuls import reassociate_matmuls
 from prism_explore.pipeline.search_space import LIMITS, Space, default_space
 from prism_explore.pipeline.stages import Family, KernelSequence, Verified
@@ -176,17 +176,10 @@ def _covered(
     found: dict[str, _Search] = {}
     without: dict[str, _Search] = {}
     """By the core of a part, a search that found nothing, though no time to beat stopped it."""
-    may_fit: dict[str, bool] = {}
-    """Per part, whether one kernel may compute it."""
+    partitioner = Partitioner(program, fits)
     yielded: set[tuple[Part, ...]] = set()
-
-    def may_be_one(part: TensorProgram) -> bool:
-        if part.name not in may_fit:
-            may_fit[part.name] = fits(part)
-        return may_fit[part.name]
-
+    choices = partitioner.best(space.rows)
     while True:
-        choices = partitions(program, may_be_one, space.rows)
         yield None
         parts = next((choice for choice in choices if choice not in yielded), None)
         if parts is None:
@@ -194,7 +187,8 @@ def _covered(
         times_to_beat = times_to_beat_of_parts(program, parts, limit.time_s, limit.shapes, target) if limit else {}
         is_complete = True
         for part in parts:
-            key, time_to_beat = canonical_text(part.program), times_to_beat.get(canonical_text(part.program))
+            key = canonical_text(part.program)
+            time_to_beat = times_to_beat.get(key)
             known = found.get(key)
             if (
                 part.searched
@@ -215,7 +209,10 @@ def _covered(
                 yield PrunedSequence(sequence_text(parts), time_spent(space.time_s), 1.0)
                 return
             if part.searched and not (known and known.families):
-                is_complete = may_fit[part.program.name] = False
+                is_complete = False
+                # Elsewhere the other parts may leave more of the time to beat.
+                partitioner.exclude(part, here_only=bool(known and known.too_slow))
+                choices = partitioner.best(space.rows)
                 break
         if is_complete:
             yielded.add(parts)

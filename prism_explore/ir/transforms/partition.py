@@ -16,7 +16,7 @@ from math import ceil
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import DimLike
 from prism_explore.ir.graph import SGraph, needed_by
-from prism_explore.ir.ops import Band, Input, Node
+from prism_explore.ir.ops import Band, Input, Node, Op
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
@@ -44,56 +44,142 @@ class Part:
 
 
 def partition(program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> tuple[Part, ...]:
-    """The parts of a program in order, for the first partition; see `partitions`."""
-    return partitions(program, fits, 1)[0]
+    """The parts of a program in order, for the best partition; see `Partitioner`."""
+    return Partitioner(program, fits).best(1)[0]
 
 
-def partitions(
-    program: TensorProgram, fits: Callable[[TensorProgram], bool], most: int
-) -> tuple[tuple[Part, ...], ...]:
-    """The best partitions of a program: most operators in searched parts, then fewest parts, then fewest bytes.
+class Partitioner:
+    """Finds the best partitions of a program: most operators in searched parts, then fewest parts, then fewest bytes.
 
-    Each result of the program is the result of a part.
+    Each result of the program is the result of a part. Equal runs of operators, such as those of the steps of a loop,
+    are asked about once.
 
     Args:
         program: the full program.
-        fits: whether a part is small enough for one search; called for parts with two operators or more.
-        most: how many partitions to look for; those whose parts pass the fewest bytes (symbols set to 1) come first.
+        fits: whether a part is small enough for one search; of a single operator, only where it is one of several
+            results. Equal parts, names aside, have equal answers.
     """
-    nodes = program.graph.nodes
-    types = program.graph.types()
-    outputs = set(program.graph.outputs)
-    operators = [n for n, node in enumerate(nodes) if not isinstance(node.op, Input | Band)]
-    readers: list[set[int]] = [set() for _ in nodes]
-    for n, node in enumerate(nodes):
-        for a in node.args:
-            readers[a].add(n)
-    names = _names(program)
-    ones = dict.fromkeys(program.graph.data_symbols, 1)
-    # best[j]: the best partitions of the first j operators.
-    best: list[list[_Prefix]] = [[_Prefix((0, 0, 0), None, 0)]]
-    for end in range(1, len(operators) + 1):
-        prefixes: list[_Prefix] = []
-        for start in range(max(0, end - LONGEST), end):
-            positions = operators[start:end]
-            members = set(positions)
-            results = [n for n in positions if n in outputs or readers[n] - members]
-            if not _is_one_part(results, nodes, outputs):
-                continue
-            part = _part(program, types, positions, results, names, searched=True)
-            if len(positions) == 1:
-                # One operator is a kernel of its own where it is one of several results: nothing else may be searched.
-                is_result = len(outputs) > 1 and results[0] in outputs
-                part = replace(part, searched=is_result and fits(part.program))
-            elif not fits(part.program):
-                continue
-            result_bytes = sum(ceil(types[n].bytes.rational(ones)) for n in results)
-            for rank, prefix in enumerate(best[start]):
-                outside, parts, total = prefix.cost
-                prefixes.append(_Prefix((outside + (not part.searched), parts + 1, total + result_bytes), part, rank))
-        best.append(sorted(prefixes, key=lambda prefix: prefix.cost)[:most])
-    optimum = best[-1][0].cost[:2]
-    return tuple(_parts_of_best(best, rank) for rank, prefix in enumerate(best[-1]) if prefix.cost[:2] == optimum)
+
+    def __init__(self, program: TensorProgram, fits: Callable[[TensorProgram], bool]) -> None:
+        self._program, self._fits = program, fits
+        self._nodes = program.graph.nodes
+        self._types = program.graph.types()
+        self._outputs = set(program.graph.outputs)
+        self._names = _names(program)
+        self._operators = [n for n, node in enumerate(self._nodes) if not isinstance(node.op, Input | Band)]
+        self._index = {n: k for k, n in enumerate(self._operators)}
+        ones = dict.fromkeys(program.graph.data_symbols, 1)
+        self._bytes = [ceil(t.bytes.rational(ones)) for t in self._types]
+        self._last_reader = [-1] * len(self._nodes)
+        """Per node the number of the last operator that reads it; behind all operators for a result of the program."""
+        for k, n in enumerate(self._operators):
+            for source in self._nodes[n].args:
+                self._last_reader[source] = k
+        for n in self._outputs:
+            self._last_reader[n] = len(self._operators)
+        self._runs = self._numbered_runs()
+        self._answers: dict[tuple[int, tuple[int, ...]], bool] = {}
+        """Per run and the places of its results, whether it is a part that is searched."""
+        self._excluded: set[tuple[int, int]] = set()
+
+    def best(self, most: int) -> tuple[tuple[Part, ...], ...]:
+        """The best partitions.
+
+        Args:
+            most: how many to look for; those whose parts pass the fewest bytes (symbols set to 1) come first.
+        """
+        # best[j]: the best partitions of the first j operators.
+        best: list[list[_Prefix]] = [[_Prefix((0, 0, 0), 0, False, 0)]]
+        for end in range(1, len(self._operators) + 1):
+            prefixes: list[_Prefix] = []
+            for start in range(max(0, end - LONGEST), end):
+                results = self._results(start, end)
+                if not _is_one_part(results, self._nodes, self._outputs):
+                    continue
+                searched = self._is_searched(start, end, results)
+                if not searched and end - start > 1:
+                    continue
+                result_bytes = sum(self._bytes[n] for n in results)
+                for rank, prefix in enumerate(best[start]):
+                    outside, parts, total = prefix.cost
+                    cost = outside + (not searched), parts + 1, total + result_bytes
+                    prefixes.append(_Prefix(cost, start, searched, rank))
+            best.append(sorted(prefixes, key=lambda prefix: prefix.cost)[:most])
+        optimum = best[-1][0].cost[:2]
+        return tuple(self._parts(best, rank) for rank, prefix in enumerate(best[-1]) if prefix.cost[:2] == optimum)
+
+    def exclude(self, part: Part, *, here_only: bool = False) -> None:
+        """Search no part that is equal to this one, names aside.
+
+        Args:
+            part: a part of a partition that was found.
+            here_only: exclude this part, and no equal ones elsewhere in the program.
+        """
+        start = self._index[part.positions[0]]
+        end = start + len(part.positions)
+        if here_only:
+            self._excluded.add((start, end))
+        else:
+            self._answers[self._key(start, end, self._results(start, end))] = False
+
+    def _results(self, start: int, end: int) -> list[int]:
+        """The positions of a run's operators that operators behind it or callers of the program read."""
+        return [n for n in self._operators[start:end] if self._last_reader[n] >= end]
+
+    def _is_searched(self, start: int, end: int, results: Sequence[int]) -> bool:
+        # One operator is a kernel of its own where it is one of several results: nothing else may be searched.
+        alone = end - start == 1 and not (len(self._outputs) > 1 and results[0] in self._outputs)
+        if alone or (start, end) in self._excluded:
+            return False
+        key = self._key(start, end, results)
+        if key not in self._answers:
+            self._answers[key] = self._fits(self._part(start, end, results, searched=True).program)
+        return self._answers[key]
+
+    def _key(self, start: int, end: int, results: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+        return self._runs[start][end - start - 1], tuple(self._index[n] - start for n in results)
+
+    def _numbered_runs(self) -> list[list[int]]:
+        """Per first operator, a number for each length of a run; equal runs, names aside, have equal numbers."""
+        numbers: dict[object, int] = {}
+        """By the number of the run without its last operator, and that operator."""
+        outer: dict[object, int] = {}
+        """Numbers of what a run may read: types, and bands."""
+        ops: dict[Op, int] = {}
+        op_of = [ops.setdefault(node.op, len(ops)) for node in self._nodes]
+        given = [
+            outer.setdefault((node.op if isinstance(node.op, Band) else None, t), len(outer))
+            for node, t in zip(self._nodes, self._types, strict=True)
+        ]
+        found: list[list[int]] = []
+        for start in range(len(self._operators)):
+            run, lengths = -1, list[int]()
+            outside: dict[int, int] = {}
+            for n in self._operators[start : start + LONGEST]:
+                args = tuple(
+                    inner - start
+                    if (inner := self._index.get(a, -1)) >= start
+                    else (outside.setdefault(a, len(outside)), given[a])
+                    for a in self._nodes[n].args
+                )
+                run = numbers.setdefault((run, op_of[n], args), len(numbers))
+                lengths.append(run)
+            found.append(lengths)
+        return found
+
+    def _parts(self, best: Sequence[Sequence[_Prefix]], rank: int) -> tuple[Part, ...]:
+        found: list[Part] = []
+        end = len(best) - 1
+        while end:
+            last = best[end][rank]
+            results = self._results(last.start, end)
+            found.append(self._part(last.start, end, results, searched=last.searched))
+            end, rank = last.start, last.before
+        return tuple(reversed(found))
+
+    def _part(self, start: int, end: int, results: Sequence[int], *, searched: bool) -> Part:
+        positions = self._operators[start:end]
+        return _part(self._program, self._types, positions, results, self._names, searched=searched)
 
 
 def _is_one_part(results: Sequence[int], nodes: Sequence[Node], outputs: AbstractSet[int]) -> bool:
@@ -113,18 +199,12 @@ class _Prefix:
 
     cost: tuple[int, int, int]
     """The operators outside of searched parts, the parts, and the bytes that these write."""
-    last: Part | None
+    start: int
+    """The number of the first operator of its last part."""
+    searched: bool
+    """Whether the last part is searched."""
     before: int
     """The index of the partition of the operators before the last part."""
-
-
-def _parts_of_best(best: Sequence[Sequence[_Prefix]], rank: int) -> tuple[Part, ...]:
-    found: list[Part] = []
-    left = len(best) - 1
-    while (prefix := best[left][rank]).last is not None:
-        found.append(prefix.last)
-        left, rank = left - len(prefix.last.positions), prefix.before
-    return tuple(reversed(found))
 
 
 def assemble(program: TensorProgram, parts: Sequence[Part], graphs: Mapping[int, SGraph]) -> SGraph:
