@@ -20,8 +20,9 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.partition import Part, assemble, canonical_text, partition, rename_inputs
-from prism_explore.pipeline.search_space import LARGEST_OPS, default_space, fused_ops
+from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 from prism_explore.pipeline.stages import Verified
+from prism_explore.session.options import usual_space
 from prism_explore.session.session import Session
 from prism_explore.targets import Target
 
@@ -90,8 +91,8 @@ class LargeProgram:
         for part in parts:
             key = canonical_text(part.program)
             if part.searched and key not in sessions:
-                space = replace(default_space(part.program), time_s=time_s / len(different))
                 options = dict(session or {})
+                space = replace(usual_space(part.program, options.get("budget")), time_s=time_s / len(different))
                 if "at" in options:
                     options["at"] = {s: n for s, n in options["at"].items() if s in part.program.graph.data_symbols}
                 sessions[key] = Session(part.program, target=target, space=space, **options)

@@ -31,10 +31,10 @@ from prism_explore.ir.ops import Band, Input, ViewOp, op_name
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import NAMES, TensorType
 from prism_explore.ir.transforms.partition import canonical_text
-from prism_explore.pipeline.search_space import default_space, why_no_single_kernel
+from prism_explore.pipeline.search_space import why_no_single_kernel
 from prism_explore.runtime.best import Best
 from prism_explore.session.new_task import TUNED_AT
-from prism_explore.session.options import machine_of
+from prism_explore.session.options import machine_of, usual_space
 from prism_explore.session.session import Session
 from prism_explore.targets import Target
 from prism_explore.tune.runner.baseline_table import DEFAULT_BASELINES
@@ -102,7 +102,8 @@ class WholeProgram:
     ) -> None:
         declared = {**(inputs or {}), **more_inputs}
         self._at = dict(at or {})
-        self._baselines = (session or {}).get("baselines", DEFAULT_BASELINES)
+        options = dict(session or {})
+        self._baselines = options.get("baselines", DEFAULT_BASELINES)
         self.program: MixedProgram = trace_mixed(
             code, declared, name, lambda part: not why_no_search(part), why_no_single_kernel
         )
@@ -117,8 +118,8 @@ class WholeProgram:
                 part.traced,
                 target=target,
                 at={s: n for s, n in (at or {}).items() if s in program.graph.data_symbols},
-                space=replace(default_space(program), time_s=time_s / len(different)),
-                **(session or {}),
+                space=replace(usual_space(program, options.get("budget")), time_s=time_s / len(different)),
+                **options,
             )
         self.sessions: tuple[Session, ...] = tuple(sessions.values())
         self._session_of = tuple(sessions.get(_key(c)) for c in self.program.computations)

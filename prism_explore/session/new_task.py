@@ -13,7 +13,7 @@ from prism_explore.frontend import Traced, data_sizes, trace
 from prism_explore.generate.abstract_expr.size_estimate import why_no_search
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.symbol_ranges import parse_ranges
-from prism_explore.pipeline.search_space import Space, default_space, quick_space
+from prism_explore.pipeline.search_space import Space
 from prism_explore.search.early_start import start_fork_servers_early
 from prism_explore.search.explore import Task
 from prism_explore.session.code_digest import version_of
@@ -26,6 +26,7 @@ from prism_explore.session.options import (
     library_of,
     machine_of,
     open_database,
+    usual_space,
 )
 from prism_explore.session.trace_cache import TraceCache
 from prism_explore.support.gc_pause import gc_paused
@@ -115,7 +116,7 @@ def new_task(
     bounds.check(shapes, f"at={sizes}")
     return Task(
         program=program,
-        space=space or (quick_space if limits.is_quick else default_space)(program),
+        space=space or usual_space(program, limits),
         target=machine,
         shapes=shapes,
         seed=seed,

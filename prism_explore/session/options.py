@@ -13,7 +13,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import LIBRARY
 from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.ir.program import TensorProgram
-from prism_explore.pipeline.search_space import LIMITS, Space
+from prism_explore.pipeline.search_space import LIMITS, Space, default_space, quick_space
 from prism_explore.search.explore import Task
 from prism_explore.search.library_calls import Library
 from prism_explore.targets import Target, target
@@ -64,6 +64,16 @@ def budget_of(budget: Budget | BudgetName | None) -> Budget:
     if budget not in BUDGETS:
         raise ShapeError(f"budget={budget!r}: no budget has this name; there are {', '.join(BUDGETS)}, or a px.Budget")
     return BUDGETS[budget]
+
+
+def usual_space(program: TensorProgram, budget: Budget | BudgetName | None) -> Space:
+    """The space of a search whose caller names none: `quick_space` where the budget of tuning is quick.
+
+    Raises:
+        ShapeError: no such budget.
+    """
+    check_options(budget=budget)
+    return (quick_space if budget_of(budget).is_quick else default_space)(program)
 
 
 def machine_of(machine: str | Target) -> Target:
