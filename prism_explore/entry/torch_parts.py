@@ -80,12 +80,14 @@ def _write_of(made: Any, user: Any) -> _Write | None:
         return None
     if user.target is operator.setitem:
         call, source, nodes = user, user.args[2], (user,)
-    else:
-        call = next(iter(user.users), None)
-        is_copy = len(user.users) == 1 and call.op == "call_method" and call.target == "copy_" and not call.users
-        if not is_copy or call.args[0] is not user or len(call.args) != 2 or call.kwargs:
+    elif len(user.users) == 1:
+        (call,) = user.users
+        is_copy = call.op == "call_method" and call.target == "copy_" and call.args[0] is user
+        if not is_copy or call.users or len(call.args) != 2 or call.kwargs:
             return None
         source, nodes = call.args[1], (call, user)
+    else:
+        return None
     is_given = hasattr(source, "op") and hasattr(value_of(source), "dtype") and source is not made
     return _Write(*part, source, call, nodes) if is_given and value_of(source).device == value_of(made).device else None
 
