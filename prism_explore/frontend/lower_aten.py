@@ -23,7 +23,7 @@ from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.analysis.masked_entries import masked_entries
 from prism_explore.ir.analysis.value_ranges import are_whole, value_ranges
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.elementwise import BITS, CASTS
+from prism_explore.ir.elementwise import BITS, CASTS, REAL, UNARY
 from prism_explore.ir.ops import (
     Band,
     Binary,
@@ -36,6 +36,7 @@ from prism_explore.ir.ops import (
     Permute,
     Reduce,
     Reshape,
+    Scalar,
     Scan,
     Slice,
     Unary,
@@ -65,6 +66,8 @@ INTEGER_RANGES: Mapping[str, tuple[int, int]] = {
     **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64)},
 }
 """The smallest and the largest number of torch's integer dtypes."""
+NOT_FINITE = frozenset({"exp", "expm1", "recip"})
+"""Functions that have all real numbers as arguments, and are infinite for some in floats."""
 LARGEST_EXACT = 2**24
 """Up to here, whole numbers are exact in float32."""
 LARGEST: Mapping[DType, float] = {
@@ -859,14 +862,36 @@ class Translation:
             keep = self._complement(keep)
         if value is None:
             return self.build.binary("mask", x, keep, self.line)
-        kept = self.build.binary("keep" if self._is_given(x) else "mul", x, keep, self.line)
+        kept = self.build.binary("keep" if self._may_be_infinite(x) else "mul", x, keep, self.line)
         if not value:
             return kept
         rest = self.build.scalar("mul", self._complement(keep), value, self.line)
         return self.build.binary("add", kept, rest, self.line)
 
+    def _may_be_infinite(self, tensor: int) -> bool:
+        """Whether elements may be infinite, or no number: 0 times such an element is not 0.
+
+        Those of an input under views may, and what is made by a function that is not finite for all finite numbers.
+        """
+        if self._is_given(tensor):
+            return True
+        left, seen = [tensor], {tensor}
+        while left:
+            node = self.build.nodes[left.pop()]
+            match node.op:
+                case Unary(fn) if UNARY[fn].domain != REAL or fn in NOT_FINITE:
+                    return True
+                case Binary("div"):
+                    return True
+                case Scalar("pow", exponent) if exponent < 0 or exponent.denominator > 1:
+                    return True
+                case _:
+                    left += [a for a in node.args if a not in seen]
+                    seen.update(node.args)
+        return False
+
     def _is_given(self, tensor: int) -> bool:
-        """Whether a tensor is an input under views: its elements may be infinite, and 0 times them is no number."""
+        """Whether a tensor is an input under views."""
         node = self.build.nodes[tensor]
         return isinstance(node.op, Input) or (isinstance(node.op, ViewOp) and any(map(self._is_given, node.args)))
 
