@@ -13,7 +13,7 @@ from typing import Any
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.attention import ATTENTION_ROWS
 from prism_explore.frontend.aten.complex_numbers import COMPLEX_ROWS, ON_COMPLEX, is_complex
-from prism_explore.frontend.aten.constants import MaskedConstant, NonZero, Ramp
+from prism_explore.frontend.aten.constants import MaskedConstant, Ramp
 from prism_explore.frontend.aten.convolution import CONVOLUTION_ROWS
 from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
 from prism_explore.frontend.aten.lookups import LOOKUP_ROWS
@@ -238,9 +238,7 @@ def _constant_left(t: Translation, fn: BinaryFn, c: MaskedConstant, x: int) -> V
 def _fold_constants(t: Translation, fn: BinaryFn, a: MaskedConstant, b: MaskedConstant) -> Value:
     """Arithmetic on masks, such as `(1 - mask) * minimum`."""
     if not a.is_uniform and not b.is_uniform and a.condition != b.condition:
-        if isinstance(a.condition, NonZero) and isinstance(b.condition, NonZero):
-            return t.build.binary(fn, t.tensor_of(a), t.tensor_of(b), t.line)
-        raise t.unsupported("arithmetic with two masks", "combine them with & first")
+        return t.build.binary(fn, t.tensor_of(a), t.tensor_of(b), t.line)
     truth = b.condition if a.is_uniform else a.condition
 
     def result(x: constants.Number, y: constants.Number) -> constants.Number:

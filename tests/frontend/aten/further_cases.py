@@ -419,6 +419,10 @@ FURTHER_CASES = {
         X,
     ),
     "memory of a tensor's dtype written in parts": (memory_in_parts, X),
+    "a graph's neighbours and the node itself": (
+        lambda x, y: ((x[:, :, :4] > 0).to(x.dtype) + torch.eye(4, dtype=x.dtype)) @ y,
+        XY,
+    ),
     "constants as tensors": (
         lambda x: torch.eye(4, dtype=x.dtype) @ x + torch.cat((x, x.new_ones(1, 4, 6).expand_as(x)), 1)[:, 2:6],
         X,
