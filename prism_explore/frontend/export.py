@@ -27,6 +27,7 @@ from prism_explore.frontend.decompose import (
 )
 from prism_explore.frontend.known_tensors import constant_of, known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, user_line, valid_name
+from prism_explore.frontend.masked_selections import without_masked_selections
 from prism_explore.frontend.outside_state import OutsideState, put_back
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.rewritten_functions import rewritten_functions
@@ -269,7 +270,7 @@ def exported(
     return Exported(
         program_name,
         tuple(arguments),
-        with_tensors_as_positions(without_rewritten_tensors(without_copies(without_empty_parts(program.graph)))),
+        _rewritten(program.graph),
         sources,
         parameters,
         constants,
@@ -279,6 +280,19 @@ def exported(
         None if form.is_plain else form,
         written,
     )
+
+
+def _rewritten(graph: Any) -> Any:
+    """torch's graph in forms that rows read."""
+    for rewrite in (
+        without_empty_parts,
+        without_copies,
+        without_rewritten_tensors,
+        with_tensors_as_positions,
+        without_masked_selections,
+    ):
+        graph = rewrite(graph)
+    return graph
 
 
 def declare_symbols(
