@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from math import isnan, prod
 from typing import Any, TypeAlias
 
 from prism_explore.errors import ShapeError
+from prism_explore.frontend.registered_dataclasses import register_dataclasses
 from prism_explore.frontend.structure_text import structure_from_text, structure_to_text
 from prism_explore.ir.tensors import DTYPE_OF_NAME, NAMES, TensorType, dtype_name
 
@@ -274,10 +275,13 @@ def _is_tensor(x: Any) -> bool:
 
 def _flattened(given: Any) -> tuple[list[tuple[str, Any]], Any]:
     """The leaves of an argument, each with the end of its name, and their structure; None for a single leaf."""
-    if not isinstance(given, list | tuple | dict) or _is_tensor(given):
+    if _is_tensor(given) or not (isinstance(given, list | tuple | dict) or is_dataclass(given)):
         return [("", given)], None
     from torch.utils import _pytree
 
+    register_dataclasses(given)
+    if _pytree.tree_is_leaf(given):
+        return [("", given)], None
     found, structure = _pytree.tree_flatten_with_path(given)
     return [("".join(f"_{_key(k)}" for k in path), x) for path, x in found], structure
 

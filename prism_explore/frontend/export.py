@@ -29,6 +29,7 @@ from prism_explore.frontend.known_tensors import constant_of, known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, user_line, valid_name
 from prism_explore.frontend.masked_selections import without_masked_selections
 from prism_explore.frontend.outside_state import OutsideState, put_back
+from prism_explore.frontend.registered_dataclasses import register_dataclasses
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
@@ -569,7 +570,11 @@ def _export_alone(
 
             if strict:
                 return export_whole()
-            return stateless_trace(export_whole, module, user_code, name, may_replace=in_parts)
+            known = module.register_forward_hook(lambda *call: register_dataclasses(call[-1]))
+            try:
+                return stateless_trace(export_whole, module, user_code, name, may_replace=in_parts)
+            finally:
+                known.remove()
     finally:
         log.setLevel(level)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import collections
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
 from torch.utils import _pytree
 
+from prism_explore import T
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend import ResultForm, trace
 from tests.frontend.test_layouts import compiled
@@ -55,3 +58,34 @@ def test_a_bare_tensor_has_no_form() -> None:
 def test_a_program_that_returns_only_its_arguments_is_refused() -> None:
     with pytest.raises(UnsupportedOperator, match="nothing that it computes"):
         trace(lambda x: (x, x.t()), {"x": torch.randn(4, 4)})
+
+
+@dataclass
+class Batch:
+    x: Any
+    w: Any
+    scale: float = 2.0
+
+
+@dataclass
+class Scores:
+    probabilities: Any
+    note: str = "of three"
+
+
+@dataclass
+class Output:
+    loss: Any
+    scores: Scores
+    hidden: Any = None
+
+
+def test_dataclasses_of_tensors_are_structures_that_torch_does_not_have_to_be_told_of():
+    def code(batch):
+        z = batch.x @ batch.w * batch.scale
+        return Output(z.mean(), Scores(z.softmax(-1)))
+
+    traced = trace(code, {"batch": Batch(T("b", 8), T(8, 3))})
+    assert traced.arguments == ("batch_x", "batch_w") and traced.form is not None
+    found = traced.form.filled(("loss", "probabilities"), {})
+    assert found == Output("loss", Scores("probabilities"))
