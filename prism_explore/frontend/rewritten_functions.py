@@ -153,6 +153,11 @@ def _bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: b
     return count.int() if out_int32 else count
 
 
+def _of_classes(table: Any, classes: Any) -> Any:
+    """The elements of a table at classes, also at one class without a dim."""
+    return table[classes] if classes.dim() else table.index_select(0, classes.reshape(1)).reshape(())
+
+
 def _nll_loss(
     input: Any,
     target: Any,
@@ -169,13 +174,13 @@ def _nll_loss(
     classes = input.shape[along]
     if not isinstance(classes, int) or not 0 <= ignore_index < classes or (size_average, reduce) != (None, None):
         return NotImplemented
-    kept = (torch.arange(classes, device=target.device) != ignore_index)[target]
+    kept = _of_classes(torch.arange(classes, device=target.device) != ignore_index, target)
     losses = torch.where(kept, functional.nll_loss(input, target, weight, reduction="none"), 0.0)
     if reduction == "none":
         return losses
     if reduction == "sum":
         return losses.sum()
-    weights = kept.to(input.dtype) if weight is None else torch.where(kept, weight[target], 0.0)
+    weights = kept.to(input.dtype) if weight is None else torch.where(kept, _of_classes(weight, target), 0.0)
     return losses.sum() / weights.sum()
 
 
@@ -189,13 +194,27 @@ def _cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """Of classes some of which are ignored, without smoothing."""
+    """Of classes some of which are ignored; smoothing mixes in the mean over the classes."""
     import torch
 
-    if ignore_index < 0 or target.is_floating_point() or label_smoothing:
+    along = 1 if input.dim() > 1 else 0
+    classes = input.shape[along]
+    is_known = isinstance(classes, int) and 0 <= ignore_index < classes and (size_average, reduce) == (None, None)
+    if not is_known or target.is_floating_point():
         return NotImplemented
-    scores = torch.nn.functional.log_softmax(input, 1 if input.dim() > 1 else 0)
-    return _nll_loss(scores, target, weight, size_average, ignore_index, reduce, reduction)
+    scores = torch.nn.functional.log_softmax(input, along)
+    loss = _nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    every = scores if weight is None else scores * weight.reshape(-1, *[1] * (input.dim() - along - 1))
+    kept = target != ignore_index
+    rest = torch.where(kept, -every.sum(along), 0.0)
+    if reduction == "sum":
+        rest = rest.sum()
+    elif reduction == "mean":
+        weights = kept.to(input.dtype) if weight is None else torch.where(kept, _of_classes(weight, target), 0.0)
+        rest = rest.sum() / weights.sum()
+    return (1 - label_smoothing) * loss + label_smoothing / classes * rest
 
 
 def _embedding_bag(

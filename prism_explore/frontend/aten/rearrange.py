@@ -528,10 +528,10 @@ def _copy(t: Translation, x: Any, source: Any, *_: Any) -> Value:
 
 
 def _fill(t: Translation, x: Any, value: Any) -> Value:
-    number = t.number(float(value) if isinstance(value, bool) else value)
-    if number is None:
+    known = t.constant_of(float(value) if isinstance(value, bool) else value)
+    if known is None and not hasattr(value, "op"):
         raise t.unsupported(f"a tensor filled with {value}")
-    return constants.constant(t.dims(x), number)
+    return t.expanded(t.value(value) if known is None else known, t.dims(x))
 
 
 def _eye(t: Translation, rows: Any, columns: Any = None, **_: Any) -> Value:

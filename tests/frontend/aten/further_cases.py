@@ -19,6 +19,15 @@ def in_place(x):
     return (x * 2).relu_().add_(y)
 
 
+def filled_in_place(x):
+    """Parts set to numbers, and to a tensor without dims."""
+    y = x.masked_fill(x > 1, float("-inf"))
+    y[:, 0] = 0.0
+    y[:, 1, 2:].fill_(3)
+    y[:, 2].fill_(x[0, 0, 0])
+    return y.softmax(-1)
+
+
 def memory_in_parts(x):
     """Memory like that of a tensor, written in rows."""
     y = x.new_empty(x.shape)
@@ -200,8 +209,14 @@ FURTHER_CASES = {
             F.cross_entropy(x, i, ignore_index=1) * F.nll_loss(x, i, w, ignore_index=0)
             + F.cross_entropy(x, i, reduction="none", ignore_index=2).sum()
             - F.nll_loss(x, i, w, ignore_index=0, reduction="sum")
+            + F.cross_entropy(x, i, w, ignore_index=1, label_smoothing=0.2)
+            - F.cross_entropy(x, i, ignore_index=3, reduction="sum", label_smoothing=0.1)
         ),
         ("f32 6 4", "i64 6", "f32 4"),
+    ),
+    "one class, which may be ignored": (
+        lambda x, i: F.cross_entropy(x, i, ignore_index=1, label_smoothing=0.1, reduction="sum"),
+        ("f32 4", "i64"),
     ),
     "cross entropy of images": (lambda x, i: F.cross_entropy(x, i, reduction="sum"), ("b 4 3 2", "i64 b 3 2")),
     "a contrastive loss": (lambda x: F.cross_entropy(x @ x.t(), torch.arange(x.shape[0])), ("b 4",)),
@@ -410,6 +425,7 @@ FURTHER_CASES = {
     "a mask filled from a tensor": (lambda x, y: x.masked_fill(x > 0, y[0, 0, 0]) + x[:, :1].where(y > 0, 0.0), XY),
     "windows": (lambda x: x.unfold(2, 3, 2) * 2 + x.unfold(1, 2, 3)[:, :, :2, :1], X),
     "in-place code": (in_place, X),
+    "parts filled in place": (filled_in_place, X),
     "parts written anew": (
         lambda x, y: x.slice_scatter(y[:, 1:3], 1, 1, 3) + x.select_scatter(y[:, 0], 1, -1),
         XY,

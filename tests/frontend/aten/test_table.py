@@ -449,7 +449,7 @@ def test_every_row_is_met_by_a_case():
         (lambda x: F.interpolate(x[None], 65), ("b 4",), "resampling to 65 positions"),
         (lambda x: x.new_ones(3), ("b 4",), "returns a constant"),
         (lambda x: (-2.0) ** x, ("b 4",), "pow with the base -2"),
-        (lambda x: x * x[x > 0].sum(), ("b 4",), "operator index|operator nonzero"),
+        (lambda x: x * x[x > 0].max(), ("b 4",), "operator index|operator nonzero"),
         (lambda x: x * x.sum().item(), ("b 4",), "item"),
         (lambda x: x + torch.full((4,), -INF), ("b 4",), "minus infinity everywhere"),
     ],
