@@ -354,9 +354,27 @@ def fused_ops(program: TensorProgram, *, with_loop: bool = True) -> int:
     return count + max(summed.values(), default=int(any(isinstance(n.op, Reduce) for n in nodes)))
 
 
+def limited_ops(program: TensorProgram) -> int:
+    """Of `fused_ops`, those that count against `LARGEST_OPS`: not those that only unpack bytes.
+
+    A kernel of its own for the bits of quantized weights would write at least four bytes for each byte that it reads.
+    """
+    graph = duplicate_inputs(program).program.graph
+    types, unpacked = graph.types(), set[int]()
+    for position, node in enumerate(graph.nodes):
+        if isinstance(node.op, Input):
+            is_unpacked = types[position].dtype in ("i8", "u8")
+        else:
+            is_elementwise = isinstance(node.op, Unary | Binary | Scalar | ViewOp)
+            is_unpacked = is_elementwise and all(a in unpacked for a in node.args)
+        if is_unpacked:
+            unpacked.add(position)
+    return fused_ops(program) - sum(p in unpacked for p in split_boundary_views(graph).core)
+
+
 def why_no_single_kernel(program: TensorProgram) -> str:
     """Why the default space has no single kernel for a program; empty if it may have one."""
-    operators = fused_ops(program)
+    operators = limited_ops(program)
     return f"{operators} operators in one kernel; the limit is {LARGEST_OPS}" if operators > LARGEST_OPS else ""
 
 
@@ -365,7 +383,7 @@ def default_space(program: TensorProgram) -> Space:
 
     Scalar constants are those of the program; running maxima are included if the program has a maximum. A custom kernel
     may read as many tensors as the program has inputs and bands, and at least three. It may have as many operators as
-    the program needs in one kernel (`fused_ops`), up to `LARGEST_OPS`.
+    the program needs in one kernel (`fused_ops`), if at most `LARGEST_OPS` of them count (`limited_ops`).
 
     Args:
         program: the program.
@@ -413,5 +431,5 @@ def default_space(program: TensorProgram) -> Space:
     block = replace(kernel, accumulators=accumulators, views=views)
     given = sum(isinstance(n.op, Input | Band) for n in graph.nodes) - len(graph.index_limits)
     fused = fused_ops(program)
-    block_ops = fused if CLASSIC_OPS < fused <= LARGEST_OPS else CLASSIC_OPS
+    block_ops = fused if fused > CLASSIC_OPS and limited_ops(program) <= LARGEST_OPS else CLASSIC_OPS
     return Space(kernel, block, block_ops=block_ops, block_inputs=max(3, given))

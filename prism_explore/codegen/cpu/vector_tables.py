@@ -8,21 +8,22 @@ A looked-up value is computed by the same operations, so it is bit for bit what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from prism_explore.codegen.cpu.loop_ir import Apply, Constant, Expression, Place, Read, places_read, range_tests
+from prism_explore.ir.elementwise import BINARY, UNARY
 
-_EXACT: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "floor": np.floor,
-    "max": np.maximum,
-    "min": np.minimum,
-    "mul": np.multiply,
-    "sub": np.subtract,
+_EXACT: Mapping[str, Callable[..., Any]] = {
+    **{name: BINARY[name].numpy for name in ("add", "drop", "keep", "max", "min", "mul", "sub")},
+    **{
+        name: row.numpy
+        for name, row in UNARY.items()
+        if row.is_step or name in ("abs", "neg", "nonzero", "positive", "relu")
+    },
 }
 """Operations that are exact in float32 wherever float32 holds the exact result."""
 

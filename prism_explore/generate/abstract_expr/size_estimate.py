@@ -26,7 +26,7 @@ from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.ir.transforms.hoist_lookups import is_given
-from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
+from prism_explore.pipeline.search_space import LARGEST_OPS, limited_ops
 
 LARGEST_EXPRESSION = 100_000
 """The most factors in all terms, nested terms included. The workloads stay below a thousand; at this size one
@@ -132,5 +132,5 @@ def fits(part: TensorProgram, largest: int = LARGEST_OPS) -> bool:
         and expression_size(part) <= LARGEST_PART_EXPRESSION
         and not all(isinstance(nodes[p].op, ViewOp) for p in split_boundary_views(part.graph).core)
         and not is_given(nodes, part.graph.output)
-        and fused_ops(part) <= largest
+        and limited_ops(part) <= largest
     )

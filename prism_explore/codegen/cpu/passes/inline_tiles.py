@@ -63,8 +63,8 @@ LEAST_READS = 4
 """How often each element of a copy is read at least."""
 MOST_REPEATED = 3
 """What is read several times is computed each time if it takes at most so many operations of `CHEAP`."""
-CHEAP = frozenset({"add", "sub", "mul", "neg", "floor"})
-"""Functions that are one instruction."""
+CHEAP = frozenset({"add", "sub", "mul", "neg", "floor", "max", "min", "positive", "nonnegative", "keep", "drop"})
+"""Functions of one or two instructions."""
 
 
 def inline_tiles(nest: LoopNest, *, hoist: bool = True) -> LoopNest:
@@ -165,7 +165,7 @@ def _readers(nest: LoopNest, tile: Buffer) -> list[Map | Fold]:
 
 
 def _is_cheap(value: Expression, most: int) -> bool:
-    """Whether a value takes at most so many operations, each of which is an instruction."""
+    """Whether a value takes at most so many operations, all of them cheap."""
     applied = list(_applied(value))
     return len(applied) <= most and set(applied) <= CHEAP
 
