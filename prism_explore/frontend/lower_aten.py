@@ -309,9 +309,7 @@ class Translation:
         return self._inputs[view]
 
     def _call(self, node: Any) -> Value:
-        found = self._lowered(node)
-        self._check_range(node, found)
-        return found
+        return self._in_range(node, self._lowered(node))
 
     def _lowered(self, node: Any) -> Value:
         self.line = user_line(node) or self.line
@@ -346,11 +344,15 @@ class Translation:
         """What the row of an operator makes of traced arguments and of `Operand`s."""
         return self._rows[name].lower(self, *args, **kwargs)
 
-    def _check_range(self, node: Any, found: Value) -> None:
-        """Refuse what torch computes with integers that may wrap around; programs compute with numbers."""
+    def _in_range(self, node: Any, found: Value) -> Value:
+        """The numbers that torch has where integers wrap around; of 32 and 64 bits, a refusal where they may."""
         kind = dtype_name(getattr(node.meta.get("val"), "dtype", ""))
+        if isinstance(found, Ramp) and kind in ("int8", "uint8"):
+            (low, high), bounds = INTEGER_RANGES[kind], found.bounds
+            if bounds is None or not low <= bounds[0] <= bounds[1] <= high:
+                raise self.unsupported(f"positions of {kind}, which may wrap around", "take int64")
         if kind not in INTEGER_RANGES or not isinstance(found, int):
-            return
+            return found
         (low, high), (least, most) = INTEGER_RANGES[kind], self.range_of(found)
         is_known = isfinite(least) and isfinite(most)
         if not self._is_exact(found):
@@ -358,12 +360,36 @@ class Translation:
                 f"{operator_name(node.target)} of {kind}, whose results may be beyond {LARGEST_EXACT}",
                 "convert to float32 first",
             )
-        if not low <= least <= most <= high and (is_known or kind not in ("int32", "int64")):
-            shown = f"from {least:.0f} to {most:.0f}" if is_known else "of any size"
-            raise self.unsupported(
-                f"{operator_name(node.target)} of {kind}, whose results are {shown} and may wrap around",
-                "convert to float32 first",
-            )
+        if low <= least <= most <= high or (not is_known and kind in ("int32", "int64")):
+            return found
+        if (wrapped := self.wrapped_around(found, kind)) is not None:
+            return wrapped
+        shown = f"from {least:.0f} to {most:.0f}" if is_known else "of any size"
+        raise self.unsupported(
+            f"{operator_name(node.target)} of {kind}, whose results are {shown} and may wrap around",
+            "convert to float32 first",
+        )
+
+    def wrapped_around(self, tensor: int, kind: str) -> int | None:
+        """The numbers of an integer dtype that differ from whole ones by multiples of 256, or of 65,536.
+
+        Args:
+            tensor: a tensor of whole numbers.
+            kind: the dtype's name in torch.
+
+        Returns:
+            The new tensor; None where float32 may not have the numbers, or those of the dtype.
+        """
+        (low, high), (least, most) = INTEGER_RANGES[kind], self.range_of(tensor)
+        size = high - low + 1
+        if not -LARGEST_EXACT <= least - low <= most - low <= LARGEST_EXACT or size > LARGEST_EXACT:
+            return None
+        b = self.build
+        from_low = b.scalar("add", tensor, Fraction(-low)) if low else tensor
+        multiple = b.scalar("mul", b.unary("floor", b.scalar("mul", from_low, Fraction(1, size))), Fraction(size))
+        found = b.binary("sub", tensor, multiple, self.line)
+        self.known_ranges[found] = (float(low), float(high))
+        return found
 
     def _is_exact(self, tensor: int) -> bool:
         """Whether float32 has what is computed from integers of 32 or 64 bits; True for what reads none of them."""
@@ -408,6 +434,9 @@ class Translation:
         (low, high), tensor = INTEGER_RANGES[kind], self.tensor(x)
         least, most = self.range_of(tensor)
         if not low <= least <= most <= high:
+            before = dtype_name(getattr(getattr(x, "meta", {}).get("val"), "dtype", ""))
+            if before in INTEGER_RANGES and (wrapped := self.wrapped_around(tensor, kind)) is not None:
+                return wrapped
             raise self.unsupported(f"a cast to torch.{kind}", f"clamp from {low} to {high} first, so that it fits")
         if are_whole(*self._made_until(tensor))[tensor]:
             return self.value(x)

@@ -1,9 +1,18 @@
 """The stated space: what is in it by default, and that it says so."""
 
+from fractions import Fraction
+
 import pytest
 
+from prism_explore.generate.abstract_expr.size_estimate import fits
 from prism_explore.ir.program import ProgramBuilder
-from prism_explore.pipeline.search_space import LARGEST_OPS, default_space, fused_ops
+from prism_explore.pipeline.search_space import (
+    LARGEST_OPS,
+    default_space,
+    fused_ops,
+    limited_ops,
+    why_no_single_kernel,
+)
 from tests.verify.workloads import program_of
 
 
@@ -58,3 +67,17 @@ def test_a_root_of_a_mean_of_squares_that_is_used_elsewhere_is_not_one_operator(
     root = b.unary("sqrt", b.reduce("mean", squares, 1))
 
     assert 6 == fused_ops(b.build(b.binary("div", squares, root)))
+
+
+def test_operators_that_only_unpack_bytes_do_not_count_against_the_limit():
+    b = ProgramBuilder("ternary")
+    x, q = b.input("x", "b", 64), b.input("q", 64, dtype="u8")
+    bits = q
+    for _ in range(LARGEST_OPS):
+        bits = b.unary("floor", b.scalar("mul", bits, Fraction(1, 2)))
+    program = b.build(b.binary("mul", x, bits))
+
+    assert 2 + 2 * LARGEST_OPS + 1 == fused_ops(program) == default_space(program).block_ops
+    assert 3 == limited_ops(program)
+    assert "" == why_no_single_kernel(program)
+    assert fits(program)

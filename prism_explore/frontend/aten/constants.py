@@ -27,6 +27,16 @@ class Ramp:
     steps: tuple[int, ...]
     offset: Dim
 
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """The smallest and the largest number; None where a size is a symbol."""
+        sizes = [d.constant for d in self.dims]
+        if self.offset.constant is None or any(n is None for n in sizes):
+            return None
+        ends = [step * (n - 1) for step, n in zip(self.steps, sizes, strict=True) if n]
+        first = int(self.offset.constant)
+        return first + sum(min(e, 0) for e in ends), first + sum(max(e, 0) for e in ends)
+
 
 @dataclass(frozen=True, slots=True)
 class DiagonalBand:
@@ -243,8 +253,9 @@ def known_constant(tensor: Any, *, in_parts: bool = False) -> ConstantTensor | N
         return constant(dims, None)
     if isfinite(first) and bool((tensor == first).all()):
         return constant(dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True)
-    if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in INTEGERS:
+    if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in {*INTEGERS, "i8", "u8"}:
         return None
+    tensor = tensor.long()
     evenly, steps = tensor.new_full(tensor.shape, first), list[int]()
     for d, size in enumerate(tensor.shape):
         next_one = tensor.select(d, min(1, size - 1)).reshape(-1)[0].item()

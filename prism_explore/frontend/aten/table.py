@@ -127,13 +127,31 @@ def _low_bits(t: Translation, x: Any, size: Fraction) -> Value:
 
 
 def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
-    """An integer times a power of two, rounded down."""
-    count = t.number(bits)
+    """An integer times a power of two, rounded down; one of each amount where these are evenly spaced along a dim."""
+    amounts, count = t.value(bits), t.number(bits)
+    if isinstance(amounts, Ramp) and (found := _shifted_along(t, x, amounts, to_right=to_right)) is not None:
+        return found
     if count is None or count < 0:
         raise t.unsupported("a shift by a tensor", "shift by a number")
     if not to_right:
         return t.build.scalar("mul", t.tensor(x), Fraction(2 ** int(count)), t.line)
     return _rounded_product(t, "floor", t.tensor(x), Fraction(1, 2 ** int(count)))
+
+
+def _shifted_along(t: Translation, x: Any, amounts: Ramp, *, to_right: bool) -> Value | None:
+    """Shifts by numbers that change along one dim, in which x does not; None for all else."""
+    changing = [d for d, step in enumerate(amounts.steps) if step]
+    dims, first = t.dims(x), amounts.offset.constant
+    if len(changing) != 1 or first is None or any(e != ONE for d, e in enumerate(amounts.dims) if d not in changing):
+        return None
+    (d,) = changing
+    count, along = amounts.dims[d].constant, len(dims) - len(amounts.dims) + d
+    if count is None or along < 0 or dims[along] != ONE:
+        return None
+    numbers = [first + amounts.steps[d] * i for i in range(count)]
+    if min(numbers) < 0:
+        return None
+    return t.concatenated([t.at(_shifted(t, x, n, to_right=to_right)) for n in numbers], along)
 
 
 def _rounded_product(t: Translation, rounding: UnaryFn, tensor: int, factor: Fraction) -> int:

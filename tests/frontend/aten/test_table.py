@@ -259,6 +259,17 @@ CASES = {
         ),
         ("f32 b 6 6", "i8 6 6"),
     ),
+    "integers that wrap around": (
+        lambda x, q, z: x * (q - 1) + (q << 4) + (z * z) + (z << 4 >> 4) + q.to(torch.int8) - (z + z).to(torch.uint8),
+        ("f32 b 6 6", "u8 6 6", "i8 6 6"),
+    ),
+    "shifts by evenly spaced numbers": (
+        lambda x, q: (
+            x * ((q[:, :, None] >> torch.arange(0, 8, 2)) & 3).reshape(6, 8)
+            + (q[:, None] >> torch.tensor([[4], [0]], dtype=torch.uint8)).sum(1).sum(1)[:, None]
+        ),
+        ("f32 b 6 8", "u8 6 2"),
+    ),
     "numbers that are made integers": (
         lambda x: (x * 300).clamp(-128, 127).to(torch.int8) * x + (x * 9).round().clamp(0, 4).to(torch.uint8).int(),
         ("f32 b 6 6",),
@@ -432,10 +443,8 @@ def test_every_row_is_met_by_a_case():
         (lambda x: x.half() * 2, ("b 4",), "a cast to torch.float16"),
         (lambda x: x.long() * 2, ("b 4",), "a cast to torch.int64"),
         (lambda x: x * (torch.arange(x.shape[0])[:, None] & 5), ("b 4",), "a bitwise operator on integers"),
-        (lambda q: (q - 1).float(), ("u8 4 4",), "sub of uint8, whose results are from -1 to 254 and may wrap around"),
-        (lambda q: (q * q).float(), ("i8 4 4",), "mul of int8, whose results are from -16256 to 16384"),
-        (lambda q: q.to(torch.int8).float(), ("u8 4 4",), "a cast to torch.int8"),
         (lambda x: x.to(torch.uint8).float(), ("4 4",), "clamp from 0 to 255 first"),
+        (lambda x: x * (torch.arange(len(x), dtype=torch.uint8) * 2)[:, None], ("b 4",), "positions of uint8, which"),
         (lambda q, n: (q >> n).float(), ("i8 4 4", "i8 4 4"), "a shift by a tensor"),
         (lambda x: x[:, torch.tensor([-1, 0])] * 2, ("b 4",), "positions on both sides of 0"),
         (lambda x: x.masked_fill(x > 0, -INF), ("b 4",), "may be infinite where a mask covers it"),
