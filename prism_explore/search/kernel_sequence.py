@@ -41,7 +41,15 @@ from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 from prism_explore.ir.transforms.further_results import store_further_results
 from prism_explore.ir.transforms.hoist_views import hoist_views
-from prism_explore.ir.transforms.partition import Part, Partitioner, canonical_text, rename_inputs
+from prism_explore.ir.transforms.partition import (
+    Form,
+    Part,
+    Partitioner,
+    canonical_text,
+    form_of,
+    move_slices,
+    rename_inputs,
+)
 from prism_explore.ir.transforms.reassociate_matmuls import reassociate_matmuls
 from prism_explore.pipeline.search_space import LIMITS, Space, default_space
 from prism_explore.pipeline.stages import Family, KernelSequence, Verified
@@ -176,6 +184,8 @@ def _covered(
     found: dict[str, _Search] = {}
     without: dict[str, _Search] = {}
     """By the core of a part, a search that found nothing, though no time to beat stopped it."""
+    searched: dict[str, tuple[Form, _Search]] = {}
+    """The first search of each form, and the form with its slices."""
     partitioner = Partitioner(program, fits)
     yielded: set[tuple[Part, ...]] = set()
     choices = partitioner.best(space.rows)
@@ -189,6 +199,9 @@ def _covered(
         for part in parts:
             key = canonical_text(part.program)
             time_to_beat = times_to_beat.get(key)
+            form = form_of(part.program) if part.searched else None
+            if form is not None and key not in found and (first := searched.get(form.text)):
+                found |= {key: moved} if (moved := _moved(*first, form)) else {}
             known = found.get(key)
             if (
                 part.searched
@@ -200,7 +213,8 @@ def _covered(
                     yield from _families(part.program, program, space, target, seed, over, time_to_beat)
                 )
                 found[key] = known
-                if not over():
+                if not over() and form is not None:
+                    searched.setdefault(form.text, (form, known))
                     if not (known.families or known.too_slow):
                         without[core] = known
                     yield from _not_searched(parts, part, known, limit, target)
@@ -217,6 +231,15 @@ def _covered(
         if is_complete:
             yielded.add(parts)
             yield _Covered(program, parts, {key: search.families for key, search in found.items()})
+
+
+def _moved(form: Form, search: _Search, other: Form) -> _Search | None:
+    """The result of a search for a part of equal form; None where that needs a search of its own."""
+    graphs = [move_slices(family.sgraph, form, other) for family in search.families]
+    if None in graphs or not graphs:
+        return None
+    families = [replace(f, sgraph=g) for f, g in zip(search.families, graphs, strict=True) if g is not None]
+    return replace(search, families=families)
 
 
 def _core_text(part: TensorProgram) -> str:

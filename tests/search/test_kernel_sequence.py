@@ -9,11 +9,14 @@ import torch
 import prism_explore as px
 from prism_explore.events.journal import Journal
 from prism_explore.events.ledger import ledger
+from prism_explore.generate.abstract_expr.size_estimate import fits
 from prism_explore.generate.event_log import PrunedSequence
 from prism_explore.generate.explain_excluded import explain_excluded
 from prism_explore.instantiate import instantiate
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Accumulate, Custom, Load, MatMul, Store, Unary
+from prism_explore.ir.program import ProgramBuilder
+from prism_explore.ir.text import show
 from prism_explore.pipeline.search_space import Operators, Space
 from prism_explore.pipeline.stages import KernelSequence, Verified
 from prism_explore.search import kernel_sequence
@@ -290,3 +293,41 @@ def test_rows_change_no_family_then_one_then_two_and_leave_none_out():
 
     assert [{}, {"a": 1}, {"b": 1}, {"b": 2}, {"a": 1, "b": 1}, {"a": 1, "b": 2}] == rows
     assert [{}] == [*kernel_sequence._rows({"a": 1})] == [*kernel_sequence._rows({})]
+
+
+def steps_on_slices(count: int = 4) -> px.TensorProgram:
+    """A loop of which each step reads other rows of x: h = max_j (h_j + t_j·) + x_k, as Viterbi's."""
+    b = ProgramBuilder("steps")
+    x, t = b.input("x", 24, "b", 4), b.input("t", 4, 4)
+    h = b.reshape(b.slice(x, 0, 0, 1), "b", 4)
+    for k in range(1, count + 1):
+        wide = b.binary("add", b.reshape(h, "b", 4, 1), b.reshape(t, 1, 4, 4))
+        best = b.reshape(b.reduce("max", b.unary("tanh", wide), 1), "b", 4)
+        h = b.binary("add", b.unary("exp", best), b.reshape(b.slice(x, 0, 3 * k, 3 * k + 1), "b", 4))
+    return b.build(h)
+
+
+def test_steps_that_read_other_slices_are_searched_once_and_as_each_alone(monkeypatch):
+    program, searches = steps_on_slices(), []
+    plain = kernel_sequence._families
+
+    def counted(*args):
+        searches.append(args[0].name)
+        return plain(*args)
+
+    def sequences() -> list[KernelSequence]:
+        searches.clear()
+        monkeypatch.setattr(kernel_sequence, "fits", lambda part: len(part.graph.nodes) <= 14 and fits(part))
+        found = kernel_sequences(program, px.default_space(program), px.target("h100"), 0, lambda: False)
+        return [row for row in found if isinstance(row, KernelSequence)]
+
+    monkeypatch.setattr(kernel_sequence, "_families", counted)
+    once = sequences()
+    count = len(searches)
+    monkeypatch.setattr(kernel_sequence, "_moved", lambda *_: None)
+    each = sequences()
+
+    graphs = [[show(r.full_graph({n: f.sgraph for n, f in r.families})) for r in rows] for rows in (once, each)]
+    assert count < len(searches)
+    assert graphs[0] == graphs[1]
+    assert graphs[0]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from prism_explore.errors import ShapeError
-from prism_explore.ir.dims import DimLike
+from prism_explore.ir.dims import Dim, DimLike, dim
 from prism_explore.ir.graph import SGraph, needed_by
-from prism_explore.ir.ops import Band, Input, Node, Op
+from prism_explore.ir.ops import Band, Input, Node, Op, Slice
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import TensorType
 from prism_explore.ir.text import show
@@ -140,7 +140,10 @@ class Partitioner:
         return self._runs[start][end - start - 1], tuple(self._index[n] - start for n in results)
 
     def _numbered_runs(self) -> list[list[int]]:
-        """Per first operator, a number for each length of a run; equal runs, names aside, have equal numbers."""
+        """Per first operator, a number for each length of a run; equal runs have equal numbers.
+
+        Names do not count, nor which positions a slice of what the run reads has, as each step of a loop has others.
+        """
         numbers: dict[object, int] = {}
         """By the number of the run without its last operator, and that operator."""
         outer: dict[object, int] = {}
@@ -155,14 +158,21 @@ class Partitioner:
         for start in range(len(self._operators)):
             run, lengths = -1, list[int]()
             outside: dict[int, int] = {}
+            starts: dict[object, int] = {}
             for n in self._operators[start : start + LONGEST]:
+                match self._nodes[n]:
+                    case Node(Slice() as view, (source,)) if self._index.get(source, -1) < start and _is_fixed(view):
+                        place = source, view.dim, view.stop - view.start, view.start
+                        op: object = (*place[1:3], starts.setdefault(place, len(starts)))
+                    case _:
+                        op = op_of[n]
                 args = tuple(
                     inner - start
                     if (inner := self._index.get(a, -1)) >= start
                     else (outside.setdefault(a, len(outside)), given[a])
                     for a in self._nodes[n].args
                 )
-                run = numbers.setdefault((run, op_of[n], args), len(numbers))
+                run = numbers.setdefault((run, op, args), len(numbers))
                 lengths.append(run)
             found.append(lengths)
         return found
@@ -267,6 +277,58 @@ def canonical_text(part: TensorProgram) -> str:
         Node(Input(f"i{next(numbered)}", n.op.type)) if isinstance(n.op, Input) else n for n in part.graph.nodes
     )
     return show(replace(part.graph, nodes=nodes))
+
+
+def _is_fixed(view: Slice) -> bool:
+    return view.start.constant is not None and view.stop.constant is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A part without the names of its inputs and the positions of their slices: steps of a loop have equal ones."""
+
+    text: str
+    slices: tuple[tuple[int, Slice], ...]
+    """The different slices of inputs in order, each with the number of its input."""
+
+
+def form_of(part: TensorProgram) -> Form:
+    """The form of a part; slices of an input along a dim and of a length are numbered."""
+    number = {p: k for k, p in enumerate(p for p, n in enumerate(part.graph.nodes) if isinstance(n.op, Input))}
+    starts: dict[object, dict[Dim, int]] = {}
+    slices: dict[tuple[int, Slice], None] = {}
+    nodes: list[Node] = []
+    for node in part.graph.nodes:
+        match node:
+            case Node(Slice(along, start, stop) as view, (source,)) if source in number and _is_fixed(view):
+                known = starts.setdefault((source, along, stop - start), {})
+                first = known.setdefault(start, len(known))
+                slices[number[source], view] = None
+                nodes.append(Node(Slice(along, dim(first), first + stop - start), node.args))
+            case _:
+                nodes.append(node)
+    return Form(canonical_text(replace(part, graph=replace(part.graph, nodes=tuple(nodes)))), tuple(slices))
+
+
+def move_slices(graph: SGraph, form: Form, other: Form) -> SGraph | None:
+    """A kernel graph of a part, for a part of equal text; None where a kernel takes slices inside.
+
+    Args:
+        graph: of the part.
+        form: of that part.
+        other: of the part that it is for.
+    """
+    if any(isinstance(n.op, Slice) for _, block in graph.customs for n in block.nodes):
+        return None
+    moved = {own: view for own, (_, view) in zip(form.slices, other.slices, strict=True)}
+    number = {p: k for k, p in enumerate(p for p, n in enumerate(graph.nodes) if isinstance(n.op, Input))}
+    nodes = tuple(
+        Node(moved[number[n.args[0]], n.op], n.args)
+        if isinstance(n.op, Slice) and _is_fixed(n.op) and n.args[0] in number
+        else n
+        for n in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
 
 
 def rename_inputs(graph: SGraph, part: TensorProgram) -> SGraph:
