@@ -668,6 +668,10 @@ class Translation:
                         out = self.build.add(Expand(d, size), self.at(out), line=self.line)
                 return out
 
+    def broadcast_with(self, value: Value, dims: Sequence[Dim]) -> Value:
+        """A value repeated over what its own dims and the given ones are together, such as those of another operand."""
+        return self.expanded(value, broadcast(self.dims_of(value), tuple(dims), self.line))
+
     def sliced(self, value: Value, along: int, start: Dim, stop: Dim) -> Value:
         """Positions `start .. stop - 1` of one dim."""
         if start == ZERO and stop == self.dims_of(value)[along]:
@@ -827,7 +831,6 @@ class Translation:
     def _keep_band(self, x: int, mask: MaskedConstant, where: bool) -> tuple[int, bool]:
         """A band of the positions where the mask equals `where`, and whether it is inverted."""
         assert isinstance(mask.condition, DiagonalBand), "selected by the caller"
-        self._check_mask_fits(x, mask)
         is_same = bool(mask.if_true) == where
         wanted = replace(mask, if_true=Fraction(is_same), if_false=Fraction(not is_same))
         positive = constants.as_positive_mask(wanted)
@@ -839,7 +842,6 @@ class Translation:
         """1 where the mask's condition holds, else 0, as a tensor that x can be multiplied with."""
         if isinstance(mask.condition, NonZero):
             return self._nonzero(mask.condition.tensor)
-        self._check_mask_fits(x, mask)
         return self._band(x, mask, mask.condition)
 
     def truth(self, mask: MaskedConstant) -> int:
@@ -882,8 +884,8 @@ class Translation:
         if mask.is_uniform:
             if bool(mask.if_true) == where:
                 raise self.unsupported("a mask that covers everything")
-            return x
-        x = self.at(self.expanded(x, broadcast(self.dims_of(x), mask.dims, self.line)))
+            return self.at(self.broadcast_with(x, mask.dims))
+        x = self.at(self.broadcast_with(x, mask.dims))
         if isinstance(mask.condition, NonZero):
             return self._filled_by_tensor(x, mask, value, bool(mask.if_true) != where)
         keep, is_inverted = self._keep_band(x, mask, not where)
@@ -944,6 +946,7 @@ class Translation:
             if c.if_true is None:
                 raise self.unsupported("minus infinity everywhere")
             return self.build.scalar("mul" if times else "add", x, c.if_true, self.line)
+        x = self.at(self.broadcast_with(x, c.dims))
         if c.if_true is None or c.if_false is None:
             other = c.if_false if c.if_true is None else c.if_true
             if times or other is None:
@@ -971,11 +974,6 @@ class Translation:
     def _complement(self, keep: int) -> int:
         minus = self.build.unary("neg", keep, self.line)
         return self.build.scalar("add", minus, 1, self.line)
-
-    def _check_mask_fits(self, x: int, mask: MaskedConstant) -> None:
-        dims = self.build.type_of(x).dims
-        if broadcast(dims, mask.dims, self.line) != dims:
-            raise self.unsupported("a mask with more elements than what it masks")
 
     # ------------------------------------------------------------ errors
     def unsupported(self, what: str, why: str = "") -> UnsupportedOperator:

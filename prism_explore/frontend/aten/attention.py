@@ -10,6 +10,7 @@ from prism_explore.frontend.aten.constants import DiagonalBand, MaskedConstant
 from prism_explore.frontend.aten.views import transpose_last_two
 from prism_explore.frontend.lower_aten import Row, Translation, Value
 from prism_explore.ir.dims import ONE, ZERO
+from prism_explore.ir.tensors import broadcast
 
 
 def softmax_of(t: Translation, x: int, along: int) -> int:
@@ -108,10 +109,11 @@ def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
     left, right = t.constant_of(x), t.constant_of(y)
     if left is not None and right is not None and left.is_uniform and right.is_uniform:
         if_true, if_false = (left.if_true, right.if_true) if mask_value.if_true else (right.if_true, left.if_true)
-        return MaskedConstant(mask_value.dims, mask_value.condition, if_true, if_false)
+        chosen = MaskedConstant(mask_value.dims, mask_value.condition, if_true, if_false)
+        return t.broadcast_with(chosen, broadcast(left.dims, right.dims, t.line))
     for kept, other, where in ((x, right, False), (y, left, True)):
         if other is not None and other.is_uniform:
-            return t.filled(t.tensor(kept), mask_value, other.if_true, where=where)
+            return t.broadcast_with(t.filled(t.tensor(kept), mask_value, other.if_true, where=where), other.dims)
     return _select(t, mask_value, t.tensor(x), t.tensor(y))
 
 

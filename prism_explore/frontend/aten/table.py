@@ -69,9 +69,9 @@ def _binary(fn: BinaryFn) -> Callable[..., Value]:
         if isinstance(left, MaskedConstant) and isinstance(right, MaskedConstant):
             return _fold_constants(t, fn, left, right)
         if isinstance(right, MaskedConstant):
-            return _constant_right(t, fn, t.tensor(x), right)
+            return t.broadcast_with(_constant_right(t, fn, t.tensor(x), right), right.dims)
         if isinstance(left, MaskedConstant):
-            return _constant_left(t, fn, left, t.tensor(y))
+            return t.broadcast_with(_constant_left(t, fn, left, t.tensor(y)), left.dims)
         return t.build.binary(fn, t.tensor(x), t.tensor(y), t.line)
 
     return lower
@@ -479,10 +479,12 @@ def _comparison(fn: str) -> Callable[..., Value]:
         match left:
             case MaskedConstant(dims, condition, Fraction() as if_true, Fraction() as if_false) if number is not None:
                 holds = [_holds(fn, v, number.if_true or Fraction(0)) for v in (if_true, if_false)]
-                return MaskedConstant(dims, condition, *map(Fraction, holds), is_boolean=True)
+                found = MaskedConstant(dims, condition, *map(Fraction, holds), is_boolean=True)
+                return t.broadcast_with(found, number.dims)
+            case _ if number is not None:
+                return t.broadcast_with(_compare(t, fn, t.tensor(x), number.if_true), number.dims)
             case _:
-                pass
-        return _compare(t, fn, t.tensor(x), t.tensor(y) if number is None else number.if_true)
+                return _compare(t, fn, t.tensor(x), t.tensor(y))
 
     return lower
 

@@ -60,6 +60,26 @@ def spelled(name: str, domain: Interval = REAL):
     return lambda x: attrgetter(name)(torch)(inside(x))
 
 
+def of_a_wider_constant(function):
+    """A function of x and of a constant with more dims and more elements than x has."""
+    return lambda x: function(x, torch.full((3, 1, 1), 0.25, dtype=x.dtype))
+
+
+WIDER = {
+    "product": lambda x, c: c * x,
+    "sum": lambda x, c: x + c,
+    "difference": lambda x, c: c - x,
+    "quotient": lambda x, c: c / (x * x + 1),
+    "quotient of 1": lambda x, c: torch.ones_like(c) / (x * x + 1),
+    "maximum": torch.maximum,
+    "comparison": lambda x, c: torch.where(c < x, x, 2 * x),
+    "comparison of a mask": lambda x, c: x[0] * (torch.ones(4, 4).tril() > c),
+    "choice": lambda x, c: torch.where(x > 0, c, x),
+    "choice of numbers": lambda x, c: torch.where(x > 0, c, 0.0) * x,
+    "mask": lambda x, c: torch.where(c > 0, x[0] * 2, 0.0),
+    "band": lambda x, c: x[0] * torch.ones(4, 4).tril() - c.expand(3, 4, 4).tril(),
+}
+
 DECOMPOSED = torch.ops.quantized_decomposed
 
 CASES = {
@@ -342,6 +362,7 @@ CASES = {
         lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m != 0),
         ("b 2 5 8", "b 2 6 8", "b 2 6 8", "5 6"),
     ),
+    **{f"a wider constant: {name}": (of_a_wider_constant(function), ("b 4",)) for name, function in WIDER.items()},
     "attention by hand": (
         lambda q, k, v: torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(8), dim=-1) @ v,
         ("b 2 4 8", "b 2 6 8", "b 2 6 8"),
