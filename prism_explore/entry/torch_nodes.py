@@ -91,13 +91,18 @@ def translation_of(node: Any) -> Translation:
     if not hasattr(results, "dtype"):
         several = isinstance(results, tuple | list) and all(hasattr(r, "dtype") for r in results)
         return _translation_of_several(source) if several else Translation("its result is no tensor")
-    for tensor in (*(value_of(n) for n in node.all_input_nodes), results):
-        if hasattr(tensor, "dtype"):
-            if dtype_name(tensor.dtype) not in (FLOATS | {"bool"} if tensor is results else READ):
-                return Translation(f"it has a tensor of {dtype_name(tensor.dtype)}")
-            if 0 in tensor.shape:
+    for given in (*node.all_input_nodes, source):
+        value = value_of(given)
+        if hasattr(value, "dtype"):
+            if dtype_name(value.dtype) not in (FLOATS | {"bool"} if given is source else READ):
+                return Translation(f"it has a tensor of {dtype_name(value.dtype)}")
+            if None in sizes_of(given):
+                return Translation("one of its sizes depends on data")
+            if 0 in sizes_of(given):
                 return Translation("it has a tensor without elements")
-        elif not isinstance(tensor, int | tuple | list) and not hasattr(tensor, "node"):
+        elif hasattr(value, "node") and number_of(given) is None:
+            return Translation("it reads a number that depends on data")
+        elif not isinstance(value, int | tuple | list) and not hasattr(value, "node"):
             return Translation("it reads a value that is no tensor")
     if dtype_name(results.dtype) == "bool":
         return Translation("its result is a mask, which regions read as an input")

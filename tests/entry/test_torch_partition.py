@@ -273,6 +273,22 @@ def test_what_reads_a_table_that_its_code_makes_stays_in_torch():
     assert ["", "its program reads a table that its code makes"] == [translation_of(n).obstacle for n in calls]
 
 
+def test_what_has_a_size_or_a_number_that_depends_on_data_stays_in_torch():
+    def code(x, w):
+        rows = x[:, 0].nonzero()[:, 0]
+        chosen = (x[rows] @ w).relu()
+        return torch.zeros_like(x).index_add(0, rows, chosen).sin(), x * x.sum().item()
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True):
+        graph = graph_of(code, torch.randn(6, 8), torch.randn(8, 8))
+        found = partition(graph, H100, {}, lambda _: "")
+
+    reasons = {called_name(n): translation_of(n).obstacle for n in graph.nodes if n.op in CALLS}
+    assert "one of its sizes depends on data" == reasons["matmul"] == reasons["relu"] == reasons["index_add"]
+    assert "it reads a number that depends on data" == reasons["mul"]
+    assert ["sin", "sum"] == sorted(functions(r)[-1] for r in found.regions)
+
+
 def test_what_draws_random_numbers_stays_in_torch():
     graph = graph_of(lambda x: torch.randn_like(x) * x + torch.empty_like(x).normal_(), torch.randn(4, 5))
 
