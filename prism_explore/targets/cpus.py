@@ -40,8 +40,10 @@ class CpuArchitecture:
     """Features that convert float16 in hardware; None if none is known."""
     bf16_dot: str = ""
     """LLVM's name, with a place for the bits of a vector, of products of bfloat16 pairs that are added to float32."""
+    bf16_rounds: tuple[tuple[int, str], ...] = ()
+    """By lanes, LLVM's name of the rounding of float32 to bfloat16 that makes subnormal numbers zero."""
     bf16_needs: tuple[str, ...] = ()
-    """Features of the CPUs that have `bf16_dot`."""
+    """Features of the CPUs that have `bf16_dot` and `bf16_rounds`."""
     table_lookups: tuple[tuple[int, str], ...] = ()
     """By lanes, LLVM's name of the permutation of a float32 vector by the lowest bits of 32-bit integers."""
     line_bytes: int = 64
@@ -54,6 +56,7 @@ ROWS: tuple[CpuArchitecture, ...] = (
     CpuArchitecture(
         "AVX-512", _X86, ("avx512f",), lanes=16, registers=32, f16_needs=("f16c",),
         bf16_dot="llvm.x86.avx512bf16.dpbf16ps.{bits}", bf16_needs=("avx512bf16", "avx512vl"),
+        bf16_rounds=((16, "llvm.x86.avx512bf16.cvtneps2bf16.512"), (8, "llvm.x86.avx512bf16.cvtneps2bf16.256")),
         table_lookups=((16, "llvm.x86.avx512.permvar.sf.512"), (8, "llvm.x86.avx2.permps")),
     ),
     CpuArchitecture(
@@ -93,6 +96,8 @@ class CpuModel:
     """A cache line."""
     bf16_dot: str = ""
     """LLVM's name of its products of bfloat16 pairs, as in `CpuArchitecture`; empty if it has none."""
+    bf16_rounds: tuple[tuple[int, str], ...] = ()
+    """Its roundings to bfloat16, as in `CpuArchitecture`."""
     table_lookups: tuple[tuple[int, str], ...] = ()
     """Its permutations of a vector, as in `CpuArchitecture`."""
     has_two_wide_fmas: bool = False
@@ -140,6 +145,7 @@ def cpu_model(name: str, features: str, machine: str, threads: int) -> CpuModel:
         vector_registers=row.registers,
         line_bytes=row.line_bytes,
         bf16_dot=row.bf16_dot if has_bf16_dot else "",
+        bf16_rounds=row.bf16_rounds if has_bf16_dot else (),
         table_lookups=row.table_lookups,
         has_two_wide_fmas=own.issuperset(("avx512f", "amx-tile")),
         has_amx_bf16=has_bf16_dot and own.issuperset(("amx-tile", "amx-bf16")),

@@ -37,7 +37,9 @@ def test_a_cpu_has_the_vectors_of_its_row(name, features, machine, lanes, regist
     ],
 )
 def test_pairs_of_bfloat16_need_their_features(features, machine, pairs) -> None:
-    assert pairs == cpu_model("generic", features, machine, 1).bf16_dot
+    found = cpu_model("generic", features, machine, 1)
+    assert pairs == found.bf16_dot
+    assert bool(found.bf16_rounds) == ("avx512bf16" in pairs)
 
 
 def test_float16_is_converted_by_arm_and_by_an_x86_with_f16c() -> None:

@@ -156,6 +156,9 @@ class NestEmitter:
             self.expressions.hoist_scalars(s.value, frozenset((name,) if name else ()), computed)
             if name:
                 self.expressions.hoist_tables(s.value, name, computed)
+            # `with_bf16_operands` makes such tiles, which only products of pairs read.
+            is_operand = (target.buffer.where, target.buffer.dtype) == ("scratch", "bf16")
+            store = builder.store_bf16_operand if is_operand else builder.store
 
             def strip(at, lanes: int, unrolled: int) -> None:
                 for u in range(unrolled):
@@ -168,7 +171,7 @@ class NestEmitter:
                     value = builder.splat(self.expressions.value(s.value, name, here, lanes, computed), lanes)
                     if s.accumulates:
                         value = self._combine(s.join, value, builder.load(memory, place, lanes, stride))
-                    builder.store(value, memory, place, stride)
+                    store(value, memory, place, stride)
 
             if along:
                 strip_mine(builder, along.extent, UNROLL, strip)

@@ -296,11 +296,23 @@ class FunctionBuilder:
 
     def store(self, value, memory: Memory, offset, stride: int = 1) -> None:
         """Store a scalar or a vector, its lanes `stride` elements apart; rounded to nearest, ties to even."""
-        stored = self._round_from_f32(value, memory.dtype)
-        if stride == 1 or not isinstance(value.type, ir.VectorType):
+        self._store(self._round_from_f32(value, memory.dtype), memory, offset, stride)
+
+    def store_bf16_operand(self, value, memory: Memory, offset, stride: int = 1) -> None:
+        """Store bfloat16 for `add_bf16_dot` to read, which takes subnormal numbers as zero, so that they may be."""
+        if (name := dict(self.cpu.bf16_rounds).get(lane_count(value))) is not None:
+            kind = ir.FunctionType(ir.VectorType(_BFLOAT, lane_count(value)), [value.type])
+            found = self.llvm.call(self._declare(name, kind), [value])
+            self._store(self.llvm.bitcast(found, _with_element(value, I16)), memory, offset, stride)
+        else:
+            self.store(value, memory, offset, stride)
+
+    def _store(self, stored, memory: Memory, offset, stride: int) -> None:
+        """Store elements as they are in memory."""
+        if stride == 1 or not isinstance(stored.type, ir.VectorType):
             self.llvm.store(stored, self.advance(memory, offset).pointer, align=BYTES[memory.dtype])
             return
-        for lane in range(value.type.count):
+        for lane in range(stored.type.count):
             one = self.llvm.extract_element(stored, I32(lane))
             place = self.advance(memory, self.index_sum(offset, lane * stride)).pointer
             self.llvm.store(one, place, align=BYTES[memory.dtype])

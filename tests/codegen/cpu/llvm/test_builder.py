@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -135,3 +136,20 @@ def test_vector_widths_are_function_attributes() -> None:
     FunctionBuilder(module, "f", 0, host_cpu()).finish()
 
     assert '"min-legal-vector-width"="512"' in module_text(module, 16)
+
+
+@pytest.mark.parametrize("lanes", [16, 8, 4, 5])
+def test_an_operand_of_pairs_is_rounded_to_bfloat16_or_zero_where_it_is_subnormal(lanes: int) -> None:
+    x = np.array([1.0, -1.00390625, 3.14159, 1e38, -1e-30, np.inf, np.nan, 1e-39, -2e-39, 0.0], np.float32)
+    x, out = np.resize(x, 80), np.zeros(80, np.uint16)
+
+    def write(builder: FunctionBuilder, target: Memory, source: Memory) -> None:
+        for i in range(0, 80, lanes):
+            builder.store_bf16_operand(builder.load(source, i, lanes), Memory(target.pointer, "bf16"), i)
+
+    call(write, [out, x], lanes if lanes != 5 else 8)
+    found = (out.astype(np.uint32) << 16).view(np.float32)
+    wanted = x.astype(ml_dtypes.bfloat16).astype(np.float32)
+    subnormal = np.abs(wanted) < np.finfo(np.float32).tiny
+    np.testing.assert_array_equal(wanted[~subnormal], found[~subnormal])
+    assert set(found[subnormal]) <= {0.0, *wanted[subnormal]}
