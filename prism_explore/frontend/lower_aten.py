@@ -173,6 +173,9 @@ class Row:
 class Translation:
     """The program under construction, and the value of each traced node."""
 
+    may_leave = False
+    """Whether torch may compute an operator, so that a row need not be read where torch is faster."""
+
     def __init__(
         self,
         name: str,
@@ -188,7 +191,7 @@ class Translation:
         `views`: the inputs to declare up front, in order; None declares each where it is first read.
         `of_reals`: whether no kernel is made of the program, so that a cast to float64 may stand in it, too.
         """
-        self._of_reals = of_reals
+        self.of_reals = of_reals
         self.build = ProgramBuilder(name)
         self.bindings: list[Binding] = []
         self.line = ""
@@ -252,7 +255,7 @@ class Translation:
         found, value = self.tensor(x), x.meta["val"]
         computed = NAMES[self.build.type_of(found).dtype]
         wanted = dtype_name(value.dtype) if hasattr(value, "dtype") else computed  # a size has none
-        if computed == wanted or (self._of_reals and wanted == "float64" and computed in map(NAMES.get, FLOATS)):
+        if computed == wanted or (self.of_reals and wanted == "float64" and computed in map(NAMES.get, FLOATS)):
             return found
         cast = next((fn for fn, dtype in CASTS.items() if NAMES[dtype] == wanted), None)
         if cast is None or (computed == "float64" and cast != "to_bool"):
@@ -588,7 +591,7 @@ class Translation:
         wanted = TORCH_DTYPES.get(dtype_name(dtype))
         before = self.traced_dtype(x)
         pair = {wanted, wanted if before in WHOLE_NUMBERS else before or wanted}
-        if self._of_reals and before in FLOATS and wanted in FLOATS:
+        if self.of_reals and before in FLOATS and wanted in FLOATS:
             return
         value = self.value(x)
         if wanted == "f64" and isinstance(value, int) and self.build.type_of(value).dtype == "f32":

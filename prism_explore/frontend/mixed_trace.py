@@ -147,6 +147,8 @@ class _NotAlone(Exception):
 class _Reader(Translation):
     """The value of every node of a graph, where opaque calls are further inputs."""
 
+    may_leave = True
+
     def __init__(self, given: Exported, left: Mapping[Any, str], *, in_parts: bool) -> None:
         self.given = given
         self.own_tensors = dict(given.parameters)

@@ -445,9 +445,55 @@ def _index_add(t: Translation, x: Any, d: Any, index: Any, source: Any, *, alpha
 def _added_at(t: Translation, x: Any, along: int, index: Any, part: Value) -> Value:
     """x plus a part at positions of one dim."""
     if (integers := t.integers(t.value(index))) is not None:
-        return _at_integers(t, t.value(x), along, integers, part, adds=True)
+        count = prod(integers.dims, start=ONE)
+        if t.may_leave or (count.constant is not None and count.constant <= MOST_WRITES):
+            return _at_integers(t, t.value(x), along, integers, part, adds=True)
+        flat = t.integers(t.reshaped(integers, (count,)))
+        assert flat is not None, "dims of an argument in its order are merged"
+        rank = len(t.dims(x))
+        bits = t.reshaped(_is_at(t, flat, t.dims(x)[along]), (count, t.dims(x)[along], *[ONE] * (rank - along - 1)))
+        return t.build.binary("add", t.tensor(x), _sums(t, part, bits, along), t.line)
     zeros = constants.constant(t.dims(x), Fraction(0))
     return t.build.binary("add", t.tensor(x), t.at(_write_at(t, zeros, along, index, part)), t.line)
+
+
+def _is_at(t: Translation, positions: Integers, size: Dim) -> Value:
+    """1 where a position is that of a further last dim, else 0.
+
+    In a proof it is a row of the identity per position, as in code that has classes as bits; a kernel compares.
+    """
+    if t.of_reals:
+        identity = MaskedConstant((size, size), DiagonalBand(ZERO, ZERO), Fraction(1), Fraction(0))
+        return t.lowered_by("embedding", Operand(identity), Operand(positions))
+    wide = t.at(t.reshaped(t.tensor_of(positions), (*positions.dims, ONE)))
+    return t.build.unary("is_zero", t.build.binary("sub", wide, t.tensor_of(Ramp((size,), (1,), ZERO)), t.line))
+
+
+def _sums(t: Translation, part: Value, bits: Value, along: int) -> int:
+    """Over one dim of a part, the sums of its elements at each place of the dim after it, where the bits say so."""
+    dims = t.dims_of(part)
+    wide = t.at(t.reshaped(part, (*dims[: along + 1], ONE, *dims[along + 1 :])))
+    kept = t.filled(wide, t.nonzero_mask(t.at(bits)), Fraction(0), where=False)
+    return t.at(drop_dims(t, t.build.reduce("sum", kept, along, t.line), [along]))
+
+
+def _scatter_add(t: Translation, x: Any, d: Any, index: Any, source: Any) -> Value:
+    """x plus elements of a source, each at the position along one dim that an index of its place has."""
+    along, integers = t.axis(x, d), t.integers(t.value(index))
+    if integers is None or not integers.dims:
+        raise t.unsupported("a sum at positions that are computed", "an integer argument is supported")
+    dims, part = t.dims(x), t.value(source)
+    for n, size in enumerate(integers.dims):
+        part = t.sliced(part, n, ZERO, size)
+        if n != along and size != dims[n]:
+            raise t.unsupported("a sum at positions of some rows", "positions of all rows are supported")
+    if not any(group for n, group in enumerate(integers.groups) if n != along):
+        own = Integers(integers.placeholder, (integers.groups[along],), (integers.dims[along],), integers.offset)
+        return _added_at(t, x, along, Operand(own), part)
+    if t.may_leave:
+        raise t.unsupported(f"a sum at {prod(integers.dims, start=ONE)} positions", "torch adds one after another")
+    bits = t.permuted(_is_at(t, integers, dims[along]), [*range(along + 1), len(dims), *range(along + 1, len(dims))])
+    return t.build.binary("add", t.tensor(x), _sums(t, part, bits, along), t.line)
 
 
 def _index_fill(t: Translation, x: Any, d: Any, index: Any, value: Any) -> Value:
@@ -583,6 +629,7 @@ REARRANGE_ROWS: tuple[Row, ...] = (
     *_rows(_slice_scatter, "slice_scatter"),
     *_rows(_select_scatter, "select_scatter"),
     *_rows(_diagonal_scatter, "diagonal_scatter"),
+    *_rows(_scatter_add, "scatter_add"),
     *_rows(_also_of_a_number(_index_copy), "index_copy"),
     *_rows(_also_of_a_number(_index_add), "index_add"),
     *_rows(_also_of_a_number(_index_fill), "index_fill"),

@@ -214,6 +214,13 @@ FURTHER_CASES = {
         ),
         ("f32 6 4", "i64 6", "f32 4"),
     ),
+    "sums of rows by their class": (
+        lambda x, i, y, j: (
+            (x.new_zeros(4, 6).index_add(0, i, x) * x.new_zeros(4, 6).scatter_add(0, i[:, None].expand(-1, 6), x)).sum()
+            + y.scatter_add(1, j, y.exp()) * x.new_zeros(6, y.shape[0]).scatter_add(0, j.T, y.T).T
+        ),
+        ("9 6", "i64 9", "b 6", "i64 b 6"),
+    ),
     "one class, which may be ignored": (
         lambda x, i: F.cross_entropy(x, i, ignore_index=1, label_smoothing=0.1, reduction="sum"),
         ("f32 4", "i64"),
