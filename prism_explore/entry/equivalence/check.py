@@ -25,7 +25,9 @@ MAX_TRIAL_ELEMENTS = 1 << 20
 """A graph whose tensors have more elements is judged by the prover and its own trials only."""
 
 
-def check(f: Any, g: Any, *, inputs: Mapping[str, Any] | None = None, seed: int = 0, **more_inputs: Any) -> Equivalence:
+def check(
+    f: Any, g: Any, /, *, inputs: Mapping[str, Any] | None = None, seed: int = 0, **more_inputs: Any
+) -> Equivalence:
     """Decide whether two torch functions, modules or graphs compute the same, for all values of the declared symbols.
 
     What is compared: functions of real numbers, for all inputs and all sizes that were declared symbolic; other sizes
@@ -39,7 +41,7 @@ def check(f: Any, g: Any, *, inputs: Mapping[str, Any] | None = None, seed: int 
     Args:
         f: the first side.
         g: the second side.
-        inputs: per argument `T(...)` or an example tensor; for arguments named `f`, `g`, `inputs` or `seed`.
+        inputs: per argument `T(...)` or an example tensor; for arguments named `inputs` or `seed`.
         seed: of the random inputs.
         more_inputs: the same as keywords. Two graphs need none.
 
@@ -74,6 +76,7 @@ def check(f: Any, g: Any, *, inputs: Mapping[str, Any] | None = None, seed: int 
 def assert_equivalent(
     f: Any,
     g: Any,
+    /,
     *,
     inputs: Mapping[str, Any] | None = None,
     seed: int = 0,

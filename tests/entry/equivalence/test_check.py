@@ -552,3 +552,21 @@ def test_integers_are_positions_and_numbers(f, g, inputs, outcome):
     assert found.outcome == outcome
     if outcome == "proved" and inputs is COUNTED:
         assert "each integer that is read as a number is between -1048576 and 1048576" in " ".join(str(found).split())
+
+
+def test_arguments_may_have_the_names_of_the_sides():
+    found = px.check(lambda g, f: g * f + g, lambda g, f: g * (1 + f), g=px.T("b", 8), f=px.T("b", 8))
+    assert found.outcome == "proved"
+
+
+def test_sums_of_rows_by_their_class_are_products_with_classes_as_bits():
+    def added(x, i):
+        return torch.zeros(4, 6).index_add(0, i, x)
+
+    def scattered(x, i):
+        return torch.zeros(4, 6).scatter_add(0, i[:, None].expand(-1, 6), x)
+
+    inputs = {"x": px.T("n", 6), "i": px.T("n", dtype="i64")}
+    assert px.check(added, lambda x, i: F.one_hot(i, 4).float().T @ x, **inputs).outcome == "proved"
+    assert px.check(added, scattered, **inputs).outcome == "proved"
+    assert px.check(added, lambda x, i: F.one_hot(i, 4).float().T @ x.abs(), **inputs).outcome == "refuted"
