@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import combinations
+from math import comb
 
 from prism_explore.generate.canonical_order import Application, Args, OperatorSet, ProgramCounter, Rank, rank
 from prism_explore.generate.state import KernelState, OperatorEntry
@@ -76,8 +77,25 @@ class ProgramCounts:
         return 1 + (blocks - 1) * (1 + behind)
 
     def _extensions(self, key: Key, last: Rank | None) -> int:
+        tensors, predefined, customs = key
+        space = self._space
+        no_predefined = predefined >= space.predefined_kernels
+        if predefined + customs >= space.kernel_ops or (no_predefined and customs >= space.custom_kernels):
+            return 0
+        if last is None and no_predefined and customs + 1 == space.custom_kernels:
+            return self._last_kernels(tensors)
         ranks, _ = self._steps(key[0])
         return self._suffixes(key)[bisect_right(ranks, last) if last is not None else 0]
+
+    def _last_kernels(self, tensors: int) -> int:
+        """The custom kernels on `tensors` tensors, where nothing follows a kernel, so that only its loads count.
+
+        Its operand sets are not listed: with 17 tensors there are 131,071.
+        """
+        return sum(
+            comb(tensors, loads) * self._blocks.up_to_length(loads, max(self._space.block_ops - loads, 0))
+            for loads in range(1, self._space.block_inputs + 1)
+        )
 
     def _suffixes(self, key: Key) -> list[int]:
         """Per step at such a graph, the number of graphs that begin with it or with a later step."""
