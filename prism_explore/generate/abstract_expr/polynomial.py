@@ -503,6 +503,7 @@ def _bound_axes(a: Atom) -> frozenset[str]:
     return frozenset(axis for axis, _ in a.bound) if isinstance(a, Leaf) else _bound_in(a.argument)
 
 
+@memoize(65536)
 def _bound_in(p: Poly) -> frozenset[str]:
     """The axes that some sum binds in a polynomial, at any depth."""
     own = (_bound_axes(a) for m, _ in p for a, _ in m.atoms)
