@@ -207,7 +207,7 @@ def _cross_entropy(
     if not label_smoothing:
         return loss
     every = scores if weight is None else scores * weight.reshape(-1, *[1] * (input.dim() - along - 1))
-    kept = target != ignore_index
+    kept = _of_classes(torch.arange(classes, device=target.device) != ignore_index, target)
     rest = torch.where(kept, -every.sum(along), 0.0)
     if reduction == "sum":
         rest = rest.sum()
