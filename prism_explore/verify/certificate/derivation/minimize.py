@@ -24,10 +24,11 @@ Pattern: TypeAlias = "str | tuple[Pattern, ...]"
 Binding: TypeAlias = "dict[str, Id | str | Fraction]"
 """The values of variables: a term, an axis or a name, a number."""
 
-MAX_PAIRS = 20_000
-"""The largest number of pairs of terms that an attempt examines; with more, the axiom is kept."""
-MAX_TERMS = 10_000
-"""The largest number of terms over all attempts for one lemma, about two seconds; then all other axioms are kept."""
+MAX_WORK = 100_000
+"""The most work for one lemma, in places where a pattern is tried, about half a second; then all other axioms are kept.
+Published workloads need less than a thousand."""
+WORK_PER_TERM = 10
+"""The work of a term of an attempt beside patterns."""
 _LABELLED = frozenset({"num", "size", "call", "sum", "most"})
 _ARITHMETIC = {"+": Fraction.__add__, "*": Fraction.__mul__, "/": Fraction.__truediv__}
 _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
@@ -36,7 +37,7 @@ _SIGNS = frozenset({"positive", "nonnegative", "nonzero", "bit", "independent"})
 def minimize_axioms(graph: TermGraph, signs: Signs, left: Id, right: Id, steps: list[Step]) -> tuple[list[Step], bool]:
     """Steps that lead from one side to the other by a minimal set of axioms, and whether all axioms were tried.
 
-    Not all are tried where `MAX_TERMS` or `MAX_PAIRS` is reached; then fewer axioms may suffice.
+    Not all are tried where `MAX_WORK` is reached; then fewer axioms may suffice.
 
     Args:
         graph: the terms of the steps; terms may be added to it.
@@ -45,12 +46,12 @@ def minimize_axioms(graph: TermGraph, signs: Signs, left: Id, right: Id, steps: 
         right: the other.
         steps: steps that lead from one side to the other.
     """
-    required, effort, all_tried = frozenset[str](), 0, True
-    while (names := frozenset(s.axiom for s in steps)) - required and len(names) > 1 and effort < MAX_TERMS:
+    required, work, all_tried = frozenset[str](), 0, True
+    while (names := frozenset(s.axiom for s in steps)) - required and len(names) > 1 and work < MAX_WORK:
         axiom = next(s.axiom for s in steps if s.axiom not in required)
-        attempt = _Attempt(graph, signs, left, right, steps, names - {axiom})
-        effort += attempt.size
+        attempt = _Attempt(graph, signs, left, right, steps, names - {axiom}, MAX_WORK - work)
         found = attempt.steps()
+        work += attempt.work
         if found is None:
             required |= {axiom}
             all_tried = all_tried and not attempt.exhausted
@@ -63,7 +64,14 @@ class _Attempt:
     """An attempt to prove the two sides equal on the terms of some steps, with some of their axioms."""
 
     def __init__(
-        self, graph: TermGraph, signs: Signs, left: Id, right: Id, steps: Sequence[Step], axioms: frozenset[str]
+        self,
+        graph: TermGraph,
+        signs: Signs,
+        left: Id,
+        right: Id,
+        steps: Sequence[Step],
+        axioms: frozenset[str],
+        most_work: int,
     ) -> None:
         self._graph = graph
         self._signs = signs
@@ -71,17 +79,14 @@ class _Attempt:
         self._closure = Closure(graph.nodes, [left, right, *(e for s in steps for e in (s.left, s.right))])
         self._steps = [s for s in steps if s.axiom in axioms]
         self._rows = [row for row in _matchable_rows() if row.name in axioms]
-        self._remaining_pairs = MAX_PAIRS
-
-    @property
-    def size(self) -> int:
-        """Number of terms."""
-        return len(self._closure)
+        self._most_work = most_work
+        self.work = WORK_PER_TERM * len(self._closure)
+        """How much was done, as `MAX_WORK` counts it."""
 
     @property
     def exhausted(self) -> bool:
-        """Whether it ended at `MAX_PAIRS`."""
-        return self._remaining_pairs <= 0
+        """Whether it ended because of its limit."""
+        return self.work >= self._most_work
 
     def steps(self) -> list[Step] | None:
         """Steps that lead from one side to the other; None where these axioms do not suffice."""
@@ -98,7 +103,7 @@ class _Attempt:
                     closure.unite(s.left, s.right, s)
                     known.append(s)
                     changed = True
-            if not changed or self._remaining_pairs <= 0:
+            if not changed or self.exhausted:
                 break
         if not closure.same(*self._ends):
             return None
@@ -109,10 +114,11 @@ class _Attempt:
         """Instances of an axiom whose two sides are equal to existing terms and not yet known to be equal."""
         left, right = _parse_pattern(row.left), _parse_pattern(row.right)
         for e in self._closure.with_operator(_operator(left)):
+            if self.exhausted:
+                return
             for partial in self._matches(left, e, {}):
                 for other, binding in self._counterparts(right, partial):
-                    self._remaining_pairs -= 1
-                    if self._remaining_pairs <= 0:
+                    if self.exhausted:
                         return
                     if not self._closure.same(e, other) and self._conditions_hold(row, binding):
                         yield self._build(left, binding), self._build(right, binding)
@@ -131,6 +137,7 @@ class _Attempt:
     # ------------------------------------------------------------ patterns
     def _matches(self, pattern: Pattern, e: Id, binding: Binding) -> Iterator[Binding]:
         """Bindings under which a pattern matches this term, its arguments up to known equalities."""
+        self.work += 1
         node = self._graph.nodes[e]
         assert isinstance(pattern, tuple), "a pattern for a term has an operator"
         parts = pattern[1:]

@@ -92,7 +92,7 @@ def test_what_is_needed_stays() -> None:
 
 
 def test_a_lemma_whose_axioms_were_not_all_tried_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minimize, "MAX_TERMS", 0)
+    monkeypatch.setattr(minimize, "MAX_WORK", 0)
     program = program_of("lora")
     (entry,) = (e for e in RIGHT if e.name == "lora-R4-concat-kernels")
     proved = Verified(candidate(program, sgraph_of(entry)), Proof("normal form", "", ()), ())
