@@ -146,15 +146,15 @@ class Traced:
     def transposed_inputs(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """Inputs of the program that are a tensor of an earlier input with its dims in another order.
 
-        Per name the earlier input, and for each dim the dim of it. A tensor that the code reads in two orders is two
-        inputs of the program.
+        Per name the earlier input, and for each dim the dim of it. A tensor that the code reads in two orders, or as
+        numbers and as positions, is two inputs of the program.
         """
         first: dict[str, Binding] = {}
         found: dict[str, tuple[str, tuple[int, ...]]] = {}
-        for binding in self.bindings:
+        for binding, given in zip(self.bindings, self.program.inputs, strict=True):
             earlier = first.setdefault(binding.source, binding)
             if earlier is not binding:
-                rank = len(binding.permute or earlier.permute)
+                rank = given.type.rank
                 of_tensor = earlier.permute or tuple(range(rank))
                 found[binding.name] = earlier.name, tuple(map(of_tensor.index, binding.permute or range(rank)))
         return found

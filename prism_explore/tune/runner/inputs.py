@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from prism_explore.codegen.cpu.call_memory import CANARY
-from prism_explore.ir.dims import ONE
+from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.interpreter.whole_numbers import draw_whole_numbers
 from prism_explore.ir.program import TensorProgram
@@ -302,18 +302,23 @@ def random_inputs(
         drawn: Array
         if i.name in transposed:
             drawn = _transposed(inputs, transposed[i.name])
-        elif i.type.dtype in WHOLE_NUMBERS:
-            drawn = draw_whole_numbers(rng, shape, i.type.dtype)
-        elif i.type.dtype in INTEGERS:
-            limits = program.graph.index_limits.get(i.name, (ONE,))
+        elif limits := _position_limits(program, {i.name, *(n for n, (of, _) in transposed.items() if of == i.name)}):
             below = min(d.value(shapes) for d in limits)
             drawn = np.asarray(rng.integers(below, size=shape)).astype(numpy_dtype(i.type.dtype), copy=False)
+        elif i.type.dtype in WHOLE_NUMBERS:
+            drawn = draw_whole_numbers(rng, shape, i.type.dtype)
         else:
             drawn = _normal(rng, shape, i.type.storage_order, place).astype(numpy_dtype(i.type.dtype), copy=False)
         if place is not None and drawn is not place:
             place[...] = drawn
         inputs[i.name] = drawn if place is None else place
     return inputs
+
+
+def _position_limits(program: TensorProgram, names: set[str]) -> tuple[Dim, ...]:
+    """Sizes that positions stay below where some of the inputs, which have the same values, are positions."""
+    positions = [i.name for i in program.inputs if i.name in names and i.type.dtype in INTEGERS]
+    return tuple(d for name in positions for d in program.graph.index_limits.get(name, (ONE,)))
 
 
 def _transposed(inputs: Mapping[str, Array], view: tuple[str, tuple[int, ...]]) -> Array:

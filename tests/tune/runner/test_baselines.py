@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY, OURS, ROOFLINE
@@ -23,6 +24,7 @@ from prism_explore.tune.runner.baseline_serve import prepare_baseline
 from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, Baseline
 from prism_explore.tune.runner.baselines import compare_with_baselines, why_not_equal
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.inputs import random_inputs
 from prism_explore.tune.runner.local_bench import LocalBench
 from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs, set_up_compiler
 from prism_explore.tune.runner.worker import Worker
@@ -244,6 +246,25 @@ def test_code_that_reads_a_tensor_in_two_orders_is_compared_on_one_tensor() -> N
 
     assert len(shared) == 1 + len(made.transposed_inputs) > 1
     assert "" == why_not_equal(made, made.program, {}, HERE)
+
+
+@pytest.mark.parametrize("is_number_first", [False, True])
+def test_an_integer_that_is_a_position_and_a_number_is_drawn_once(is_number_first: bool) -> None:
+    def padded(i: Any, w: Any) -> Any:
+        found, kept = w[i], (i != 0).to(w.dtype)[..., None]
+        return found * kept
+
+    def padded_first(i: Any, w: Any) -> Any:
+        return (i != 0).to(w.dtype)[..., None] + w[i]
+
+    made = trace(padded_first if is_number_first else padded, {"i": T("b", 3, dtype="i64"), "w": T(5, 4)})
+    drawn = random_inputs(made.program, {"b": 50}, 0, None, made.transposed_inputs)
+
+    integers = [drawn[b.name] for b in made.bindings if b.source == "i"]
+    assert {"i64", "w64"} == {i.type.dtype for i in made.program.inputs if i.name != "w"}
+    np.testing.assert_array_equal(*integers)
+    assert {0, 1, 2, 3, 4} == {*integers[0].ravel()}
+    assert "" == why_not_equal(made, made.program, {"b": 6}, HERE)
 
 
 def test_a_traced_function_does_too() -> None:
