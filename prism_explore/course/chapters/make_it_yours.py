@@ -15,8 +15,7 @@ import numpy as np
 
 from prism_explore.course.exercise import Exercise, Judgement, Mistake
 from prism_explore.entry.equivalence.check import check
-from prism_explore.errors import PrismError, UnsupportedOperator
-from prism_explore.frontend.export import trace
+from prism_explore.errors import PrismError
 from prism_explore.ir.elementwise import NONNEGATIVE, ElementwiseFunction, Interval, in_mpmath
 from prism_explore.ir.formulas import formula
 from prism_explore.ir.tensors import tensor
@@ -216,15 +215,15 @@ PACKED: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 @lru_cache(1)
-def refused() -> Mapping[str, str]:
-    """Why the frontend refuses some of `PACKED`, by their letters."""
-    found: dict[str, str] = {}
-    for letter, (_, code) in PACKED.items():
-        try:
-            trace(code, {"q": tensor(8, 8, dtype="u8")}, "packed")
-        except UnsupportedOperator as error:
-            found[letter] = str(error).partition(":")[0]
-    return found
+def wrapping() -> frozenset[str]:
+    """The letters of `PACKED` that differ from the same arithmetic of wider integers, which `px.check` refutes."""
+
+    def wider(code: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda q: code(q.int())
+
+    q = tensor("n", 8, dtype="u8")
+    outcomes = {letter: check(code, wider(code), q=q).outcome for letter, (_, code) in PACKED.items()}
+    return frozenset(letter for letter, outcome in outcomes.items() if outcome == "refuted")
 
 
 def _proposals(answer: Any) -> Mapping[str, str]:
@@ -257,9 +256,8 @@ def _judge_placements(answer: Any) -> Judgement:
 
 
 def _judge_packed(answer: Any) -> Judgement:
-    given, wrapping = _letters(answer, PACKED), set(refused())
-    wrong = len(given ^ wrapping)
-    text = f"{wrong} of {len(PACKED)} letters are in the wrong set" if wrong else "exactly these may wrap around"
+    wrong = len(_letters(answer, PACKED) ^ wrapping())
+    text = f"{wrong} of {len(PACKED)} letters are in the wrong set" if wrong else "exactly these wrap around"
     return Judgement(not wrong, text, {})
 
 
@@ -351,7 +349,7 @@ EXERCISES = (
     ),
     Exercise(
         "11-c",
-        "q has unsigned integers of 8 bits, from 0 to 255. Which expressions may wrap around, and are refused?",
+        "q has unsigned integers of 8 bits, from 0 to 255. Which expressions wrap around for some q?",
         'a set of letters, such as {"A", "B"}',
         _judge_packed,
         (
@@ -368,8 +366,8 @@ EXERCISES = (
         ),
         (
             "Write the least and the largest value of each expression.",
-            "refused() has the ranges that were found.",
+            "px.check compares each with the same arithmetic of q.int().",
         ),
-        "prism_explore.frontend.lower_aten computes the range of each integer tensor",
+        "prism_explore.frontend.lower_aten computes the range of each integer tensor, and takes off multiples of 256",
     ),
 )

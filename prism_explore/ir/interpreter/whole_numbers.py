@@ -11,6 +11,8 @@ from prism_explore.ir.tensors import INTEGER_NUMBERS, WHOLE_NUMBERS, DType, nump
 
 _SMALL = 3
 _SHARE_OF_SMALL = 0.75
+_SHARE_OF_ENDS = 0.125
+"""Of the elements of a trial: the smallest or the largest number of the dtype, where integers wrap around."""
 
 
 def draw_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
@@ -54,4 +56,8 @@ def draw_for_trial(rng: np.random.Generator, shape: tuple[int, ...], dtype: DTyp
     if dtype != "bool" and rng.random() < _SHARE_OF_SMALL:
         low, high = WHOLE_NUMBERS[dtype]
         return rng.integers(max(low, -_SMALL), min(high, _SMALL), shape, endpoint=True).astype(np.float64)
-    return draw_whole_numbers(rng, shape, "i8" if dtype in INTEGER_NUMBERS else dtype).astype(np.float64)
+    drawn: DType = "i8" if dtype in INTEGER_NUMBERS else dtype
+    found = draw_whole_numbers(rng, shape, drawn).astype(np.float64)
+    if dtype == "bool":
+        return found
+    return np.where(rng.random(shape) < _SHARE_OF_ENDS, rng.choice(WHOLE_NUMBERS[drawn], shape), found)
