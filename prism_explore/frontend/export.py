@@ -570,7 +570,11 @@ def _export_alone(
 
             if strict:
                 return export_whole()
-            known = module.register_forward_hook(lambda *call: register_dataclasses(call[-1]))
+
+            def register(_module: Any, _arguments: Any, result: Any) -> None:
+                register_dataclasses(result)
+
+            known = module.register_forward_hook(register)
             try:
                 return stateless_trace(export_whole, module, user_code, name, may_replace=in_parts)
             finally:
