@@ -231,8 +231,8 @@ class NestEmitter:
         """Prefetch what is read `FOLD_AHEAD_BYTES` later in memory, for so many elements from `at` on.
 
         Less than a line is left to the hardware: each line would be requested several times. An exception are rows of
-        half a line, such as groups of 64 weights of 4 bits: on Zen 4, 4096 x 4096 of them took 400 to 430 us instead of
-        560 to 630.
+        half a line, such as groups of 64 weights of 4 bits: on Zen 4, 4096 x 4096 of them took 503 us instead of 548 in
+        float32, and 528 instead of 535 in bfloat16.
         """
         memory, line = self.memory[place.buffer], self.builder.line_elements(self.memory[place.buffer])
         ahead = FOLD_AHEAD_BYTES // BYTES[place.buffer.dtype]
