@@ -131,15 +131,12 @@ def _join(graph: Any, made: Any, writes: Sequence[_Write]) -> None:
         for node in new:
             node.meta["example_value"] = example_of(node)
     found = value_of(joined)
-    if (found.dtype, found.shape, found.stride()) != (value.dtype, value.shape, value.stride()):
-        left = reversed(new)
-    else:
-        left = (*(n for w in writes for n in w.nodes), made)
-        for node in left[:-1]:
-            graph.erase_node(node)
+    if (found.dtype, found.shape, found.stride()) == (value.dtype, value.shape, value.stride()):
         made.replace_all_uses_with(joined)
-        left = (made,)
-    for node in left:
+        left_out = [*(n for w in writes for n in w.nodes), made]
+    else:
+        left_out = new[::-1]
+    for node in left_out:
         graph.erase_node(node)
 
 

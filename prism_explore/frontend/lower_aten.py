@@ -23,7 +23,7 @@ from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.analysis.masked_entries import masked_entries
 from prism_explore.ir.analysis.value_ranges import are_whole, value_ranges
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.elementwise import BITS, CASTS, REAL, UNARY
+from prism_explore.ir.elementwise import BITS, CASTS, REAL, UNARY, UnaryFn
 from prism_explore.ir.ops import (
     Band,
     Binary,
@@ -44,6 +44,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import (
+    BYTE_INTEGERS,
     DTYPE_OF_NAME,
     FLOATS,
     INTEGER_NUMBERS,
@@ -62,7 +63,7 @@ TORCH_DTYPES: Mapping[str, DType] = {name: dtype for name, dtype in DTYPE_OF_NAM
 """The dtypes that kernels read, by their names in torch."""
 STORED = tuple(name for name in TORCH_DTYPES if name != "float64")
 INTEGER_RANGES: Mapping[str, tuple[int, int]] = {
-    **{NAMES[dtype]: WHOLE_NUMBERS[dtype] for dtype in ("i8", "u8")},
+    **{NAMES[dtype]: WHOLE_NUMBERS[dtype] for dtype in sorted(BYTE_INTEGERS)},
     **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (16, 32, 64)},
 }
 """The smallest and the largest number of torch's integer dtypes."""
@@ -387,12 +388,19 @@ class Translation:
         size = high - low + 1
         if not -LARGEST_EXACT <= least - low <= most - low <= LARGEST_EXACT or size > LARGEST_EXACT:
             return None
-        b = self.build
-        from_low = b.scalar("add", tensor, Fraction(-low)) if low else tensor
-        multiple = b.scalar("mul", b.unary("floor", b.scalar("mul", from_low, Fraction(1, size))), Fraction(size))
-        found = b.binary("sub", tensor, multiple, self.line)
-        self.known_ranges[found] = (float(low), float(high))
+        return self.residue(tensor, Fraction(size), low)
+
+    def residue(self, tensor: int, size: Fraction, low: int = 0) -> int:
+        """The numbers from `low` to `low + size - 1` that differ from whole ones by multiples of a power of two."""
+        from_low = self.build.scalar("add", tensor, Fraction(-low)) if low else tensor
+        multiple = self.build.scalar("mul", self.rounded_product("floor", from_low, 1 / size), size)
+        found = self.build.binary("sub", tensor, multiple, self.line)
+        self.known_ranges[found] = (float(low), float(low + size - 1))
         return found
+
+    def rounded_product(self, rounding: UnaryFn, tensor: int, factor: Fraction) -> int:
+        """A product with a power of two, rounded; the high and the low bits of an integer share it."""
+        return self.existing_or_new(Unary(rounding), self.existing_or_new(Scalar("mul", factor), tensor))
 
     def _is_exact(self, tensor: int) -> bool:
         """Whether float32 has what is computed from integers of 32 or 64 bits; True for what reads none of them."""

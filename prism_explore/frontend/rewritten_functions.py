@@ -158,6 +158,21 @@ def _of_classes(table: Any, classes: Any) -> Any:
     return table[classes] if classes.dim() else table.index_select(0, classes.reshape(1)).reshape(())
 
 
+def _are_kept(target: Any, classes: int, ignored: int) -> Any:
+    """Which targets are not the class that is ignored."""
+    import torch
+
+    return _of_classes(torch.arange(classes, device=target.device) != ignored, target)
+
+
+def _total_weight(kept: Any, target: Any, weight: Any, dtype: Any) -> Any:
+    """The sum of the weights of the kept targets, which are 1 where none are given."""
+    import torch
+
+    weights = kept.to(dtype) if weight is None else torch.where(kept, _of_classes(weight, target), 0.0)
+    return weights.sum()
+
+
 def _nll_loss(
     input: Any,
     target: Any,
@@ -174,14 +189,13 @@ def _nll_loss(
     classes = input.shape[along]
     if not isinstance(classes, int) or not 0 <= ignore_index < classes or (size_average, reduce) != (None, None):
         return NotImplemented
-    kept = _of_classes(torch.arange(classes, device=target.device) != ignore_index, target)
+    kept = _are_kept(target, classes, ignore_index)
     losses = torch.where(kept, functional.nll_loss(input, target, weight, reduction="none"), 0.0)
     if reduction == "none":
         return losses
     if reduction == "sum":
         return losses.sum()
-    weights = kept.to(input.dtype) if weight is None else torch.where(kept, _of_classes(weight, target), 0.0)
-    return losses.sum() / weights.sum()
+    return losses.sum() / _total_weight(kept, target, weight, input.dtype)
 
 
 def _cross_entropy(
@@ -207,13 +221,12 @@ def _cross_entropy(
     if not label_smoothing:
         return loss
     every = scores if weight is None else scores * weight.reshape(-1, *[1] * (input.dim() - along - 1))
-    kept = _of_classes(torch.arange(classes, device=target.device) != ignore_index, target)
+    kept = _are_kept(target, classes, ignore_index)
     rest = torch.where(kept, -every.sum(along), 0.0)
     if reduction == "sum":
         rest = rest.sum()
     elif reduction == "mean":
-        weights = kept.to(input.dtype) if weight is None else torch.where(kept, _of_classes(weight, target), 0.0)
-        rest = rest.sum() / weights.sum()
+        rest = rest.sum() / _total_weight(kept, target, weight, input.dtype)
     return (1 - label_smoothing) * loss + label_smoothing / classes * rest
 
 

@@ -28,6 +28,8 @@ NAMES: dict[DType, str] = {
 FLOATS: frozenset[DType] = frozenset({"f64", "f32", "bf16", "f16"})
 INTEGERS: frozenset[DType] = frozenset({"i64", "i32"})
 """Positions: only lookups read them."""
+BYTE_INTEGERS: frozenset[DType] = frozenset({"i8", "u8"})
+"""Integers of 8 bits, as of quantized weights."""
 LARGEST_READ = 2**20
 """Of the integers of 32 and 64 bits that are read as numbers, so that float32 is exact for small multiples of them."""
 WHOLE_NUMBERS: Mapping[DType, tuple[int, int]] = {

@@ -43,6 +43,7 @@ from prism_explore.ir.ops import (
     op_name,
 )
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tensors import BYTE_INTEGERS
 from prism_explore.ir.transforms.boundary_views import split_boundary_views
 from prism_explore.ir.transforms.duplicate_inputs import duplicate_inputs
 
@@ -359,17 +360,24 @@ def limited_ops(program: TensorProgram) -> int:
 
     A kernel of its own for the bits of quantized weights would write at least four bytes for each byte that it reads.
     """
+    return fused_ops(program) - _unpacking_ops(program)
+
+
+def _unpacking_ops(program: TensorProgram) -> int:
+    """The operators of a block graph that are elementwise or views, and read nothing but bytes."""
+    if not any(i.type.dtype in BYTE_INTEGERS for i in program.inputs):
+        return 0
     graph = duplicate_inputs(program).program.graph
     types, unpacked = graph.types(), set[int]()
     for position, node in enumerate(graph.nodes):
         if isinstance(node.op, Input):
-            is_unpacked = types[position].dtype in ("i8", "u8")
+            is_unpacked = types[position].dtype in BYTE_INTEGERS
         else:
             is_elementwise = isinstance(node.op, Unary | Binary | Scalar | ViewOp)
             is_unpacked = is_elementwise and all(a in unpacked for a in node.args)
         if is_unpacked:
             unpacked.add(position)
-    return fused_ops(program) - sum(p in unpacked for p in split_boundary_views(graph).core)
+    return sum(p in unpacked for p in split_boundary_views(graph).core)
 
 
 def why_no_single_kernel(program: TensorProgram) -> str:
@@ -431,5 +439,6 @@ def default_space(program: TensorProgram) -> Space:
     block = replace(kernel, accumulators=accumulators, views=views)
     given = sum(isinstance(n.op, Input | Band) for n in graph.nodes) - len(graph.index_limits)
     fused = fused_ops(program)
-    block_ops = fused if fused > CLASSIC_OPS and limited_ops(program) <= LARGEST_OPS else CLASSIC_OPS
+    is_one_kernel = fused > CLASSIC_OPS and fused - _unpacking_ops(program) <= LARGEST_OPS
+    block_ops = fused if is_one_kernel else CLASSIC_OPS
     return Space(kernel, block, block_ops=block_ops, block_inputs=max(3, given))

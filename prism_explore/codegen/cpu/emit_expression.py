@@ -27,16 +27,15 @@ from prism_explore.codegen.cpu.loop_ir import (
     places_read,
     range_tests,
 )
-from prism_explore.codegen.cpu.vector_tables import tabulated
+from prism_explore.codegen.cpu.vector_tables import Tabulated, tabulated
 
 
 @dataclass(frozen=True, slots=True)
 class VectorTable:
-    """A vector with an entry per number that some bits of the integer at a place can be."""
+    """A vector with an entry per number that the bits of a tabulated expression can be."""
 
     entries: object
-    place: Place
-    shift: int
+    of: Tabulated
 
 
 def _is_power_of_two(x: Fraction) -> bool:
@@ -73,10 +72,10 @@ class ExpressionEmitter:
         builder = self.builder
         steps = {along: at} if along else {}
         match computed.get(e):
-            case VectorTable(entries, place, shift):
+            case VectorTable(entries, table):
                 if lanes == builder.lanes:  # else it is the tail of a loop
-                    memory, offset = self.memory[place.buffer], self.offset(place, steps)
-                    return builder.look_up(entries, builder.load_bits(memory, offset, lanes, shift))
+                    memory, offset = self.memory[table.place.buffer], self.offset(table.place, steps)
+                    return builder.look_up(entries, builder.load_bits(memory, offset, lanes, table.shift))
             case None:
                 pass
             case known:
@@ -119,4 +118,4 @@ class ExpressionEmitter:
             known: dict[Expression, object] = {part: builder.vector_of(field.values) for part, field in table.fields}
             self.hoist_scalars(table.expression, frozenset((along,)), known)
             entries = self.value(table.expression, None, None, builder.lanes, known)
-            computed[table.expression] = VectorTable(entries, table.place, table.shift)
+            computed[table.expression] = VectorTable(entries, table)

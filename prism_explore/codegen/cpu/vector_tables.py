@@ -16,6 +16,7 @@ import numpy as np
 
 from prism_explore.codegen.cpu.loop_ir import Apply, Constant, Expression, Place, Read, places_read, range_tests
 from prism_explore.ir.elementwise import BINARY, UNARY
+from prism_explore.ir.tensors import BYTE_INTEGERS
 
 _EXACT: Mapping[str, Callable[..., Any]] = {
     **{name: BINARY[name].numpy for name in ("add", "drop", "keep", "max", "min", "mul", "sub")},
@@ -43,10 +44,18 @@ class Tabulated:
     """An expression that varies in a loop only by one field of bits."""
 
     expression: Expression
-    place: Place
-    shift: int
     fields: tuple[tuple[Expression, BitField], ...]
     """Its parts that depend on nothing but those bits."""
+
+    @property
+    def place(self) -> Place:
+        """Of the integer."""
+        return self.fields[0][1].place
+
+    @property
+    def shift(self) -> int:
+        """The lowest of the bits."""
+        return self.fields[0][1].shift
 
 
 def tabulated(e: Expression, along: str, entries: int) -> Iterator[Tabulated]:
@@ -59,7 +68,7 @@ def tabulated(e: Expression, along: str, entries: int) -> Iterator[Tabulated]:
     """
     fields = _fields(e, along, entries)
     if fields and len({(f.place, f.shift) for _, f in fields}) == 1:
-        yield Tabulated(e, fields[0][1].place, fields[0][1].shift, fields)
+        yield Tabulated(e, fields)
     elif isinstance(e, Apply):
         for part in e.args:
             yield from tabulated(part, along, entries)
@@ -93,7 +102,7 @@ def bit_field(e: Expression, entries: int) -> BitField | None:
     if len(places) != 1 or [*range_tests(e)]:
         return None
     (place,) = places
-    if place.buffer.dtype not in ("i8", "u8"):
+    if place.buffer.dtype not in BYTE_INTEGERS:
         return None
     bits = np.arange(256, dtype=np.uint8)
     results = _evaluated(e, bits.view(np.int8) if place.buffer.dtype == "i8" else bits)

@@ -13,7 +13,7 @@ from math import inf, isfinite
 from typing import Any, TypeAlias
 
 from prism_explore.ir.dims import ZERO, Dim, dim
-from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, dtype_name
+from prism_explore.ir.tensors import BYTE_INTEGERS, DTYPE_OF_NAME, INTEGERS, dtype_name
 
 Number: TypeAlias = Fraction | None
 """A constant; None is minus infinity."""
@@ -253,7 +253,7 @@ def known_constant(tensor: Any, *, in_parts: bool = False) -> ConstantTensor | N
         return constant(dims, None)
     if isfinite(first) and bool((tensor == first).all()):
         return constant(dims, Fraction(repr(first) if isinstance(first, float) else int(first)), first is True)
-    if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in {*INTEGERS, "i8", "u8"}:
+    if DTYPE_OF_NAME.get(dtype_name(tensor.dtype)) not in INTEGERS | BYTE_INTEGERS:
         return None
     tensor = tensor.long()
     evenly, steps = tensor.new_full(tensor.shape, first), list[int]()

@@ -37,7 +37,6 @@ from prism_explore.frontend.lower_aten import (
 )
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
-from prism_explore.ir.ops import Scalar, Unary
 from prism_explore.ir.tensors import DType, broadcast, dtype_name
 
 
@@ -83,7 +82,7 @@ def _rounded_quotient(t: Translation, rounding: UnaryFn, x: Any, y: Any) -> int:
     The quotient is rounded once before: unless y is a power of two, a product with 1 / y may miss a whole number.
     """
     if (size := _power_of_two(t, y)) is not None:
-        return _rounded_product(t, rounding, t.tensor(x), 1 / size)
+        return t.rounded_product(rounding, t.tensor(x), 1 / size)
     return t.build.unary(rounding, t.build.binary("div", t.tensor(x), t.tensor(y), t.line), t.line)
 
 
@@ -120,10 +119,7 @@ def _low_bits(t: Translation, x: Any, size: Fraction) -> Value:
     least, most = t.range_of(tensor)
     if 0 <= least <= most < size:
         return tensor
-    multiple = t.build.scalar("mul", _rounded_product(t, "floor", tensor, 1 / size), size)
-    found = t.build.binary("sub", tensor, multiple, t.line)
-    t.known_ranges[found] = (0.0, float(size - 1))
-    return found
+    return t.residue(tensor, size)
 
 
 def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
@@ -135,7 +131,7 @@ def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
         raise t.unsupported("a shift by a tensor", "shift by a number")
     if not to_right:
         return t.build.scalar("mul", t.tensor(x), Fraction(2 ** int(count)), t.line)
-    return _rounded_product(t, "floor", t.tensor(x), Fraction(1, 2 ** int(count)))
+    return t.rounded_product("floor", t.tensor(x), Fraction(1, 2 ** int(count)))
 
 
 def _shifted_along(t: Translation, x: Any, amounts: Ramp, *, to_right: bool) -> Value | None:
@@ -152,11 +148,6 @@ def _shifted_along(t: Translation, x: Any, amounts: Ramp, *, to_right: bool) -> 
     if min(numbers) < 0:
         return None
     return t.concatenated([t.at(_shifted(t, x, n, to_right=to_right)) for n in numbers], along)
-
-
-def _rounded_product(t: Translation, rounding: UnaryFn, tensor: int, factor: Fraction) -> int:
-    """A product with a power of two, rounded; the high and the low bits of an integer share it."""
-    return t.existing_or_new(Unary(rounding), t.existing_or_new(Scalar("mul", factor), tensor))
 
 
 def _floor_divide(t: Translation, x: Any, y: Any) -> Value:

@@ -21,6 +21,7 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Parameters
 from prism_explore.targets import cpus
 from prism_explore.targets.cpus import cpu_model, host_cpu
+from tests.codegen.cpu.passes.test_bf16_operands import DEQUANTIZED
 
 WIDE = "+avx512f,+avx512vl,+avx512bw,+avx512dq,+avx512bf16,+fma,+f16c,+amx-tile,+amx-bf16"
 SAPPHIRE_RAPIDS = cpu_model("sapphirerapids", WIDE, "x86_64", 2)
@@ -237,30 +238,12 @@ def test_a_system_that_refuses_tiles_leaves_vectors(monkeypatch) -> None:
     assert replace(host_cpu(), has_amx_bf16=False) == refused
 
 
-DEQUANTIZED = """sgraph
-  x = input bf16[b, 64]
-  w = input u8[19, 64]
-  s = input bf16[19, 2, 1]
-  %3 = custom(x, w, s) grid[x=gx]
-    %0 = load(0, imap=[-])
-    %1 = load(1, imap=[0])
-    %2 = load(2, imap=[0])
-    %3 = reshape(%1, dims=[19/gx, 2, 32])
-    %4 = mul(%3, %2)
-    %5 = reshape(%4, dims=[19/gx, 64])
-    %6 = permute(%5, order=[1, 0])
-    %7 = matmul(%0, %6)
-    %8 = store(%7, omap=[1])
-  return %3
-"""
-
-
 @pytest.mark.parametrize("b", [8, 17])
 def test_dequantized_weights_are_multiplied_in_tiles(with_tiles, b: int) -> None:
     rng = np.random.default_rng(3)
     x, s = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((b, 64), (19, 2, 1)))
     w = rng.integers(0, 256, (19, 64)).astype(np.uint8)
-    found = emulated(with_tiles(DEQUANTIZED, b))(x, w, s)
+    found = emulated(with_tiles(DEQUANTIZED.format(dtype="bf16", n=19), b))(x, w, s)
 
     right = (w.reshape(19, 2, 32) * s.astype(np.float32)).astype(ml_dtypes.bfloat16).reshape(19, 64)
     assert_right(found, x, np.ones(64, ml_dtypes.bfloat16), right.T)

@@ -124,15 +124,15 @@ def test_a_cpu_without_pairs_computes_in_float32(monkeypatch):
 
 DEQUANTIZED = """sgraph
   x = input {dtype}[b, 64]
-  w = input u8[6, 64]
-  s = input {dtype}[6, 2, 1]
+  w = input u8[{n}, 64]
+  s = input {dtype}[{n}, 2, 1]
   %3 = custom(x, w, s) grid[x=gx]
     %0 = load(0, imap=[-])
     %1 = load(1, imap=[0])
     %2 = load(2, imap=[0])
-    %3 = reshape(%1, dims=[6/gx, 2, 32])
+    %3 = reshape(%1, dims=[{n}/gx, 2, 32])
     %4 = mul(%3, %2)
-    %5 = reshape(%4, dims=[6/gx, 64])
+    %5 = reshape(%4, dims=[{n}/gx, 64])
     %6 = permute(%5, order=[1, 0])
     %7 = matmul(%0, %6)
     %8 = store(%7, omap=[1])
@@ -141,7 +141,7 @@ DEQUANTIZED = """sgraph
 
 
 def test_a_right_operand_is_rounded_once_in_a_program_of_bfloat16():
-    found = made(parse(DEQUANTIZED.format(dtype="bf16")), 4)
+    found = made(parse(DEQUANTIZED.format(dtype="bf16", n=6)), 4)
     assert "bfloat16 in pairs" in found.source
     rng = np.random.default_rng(2)
     x, s = (rng.standard_normal(shape).astype(ml_dtypes.bfloat16) for shape in ((4, 64), (6, 2, 1)))
@@ -154,13 +154,13 @@ def test_a_right_operand_is_rounded_once_in_a_program_of_bfloat16():
 
 
 def test_a_right_operand_stays_float32_where_a_float_is_float32():
-    assert "pairs" not in made(parse(DEQUANTIZED.format(dtype="f32")), 4).source
-    mixed = DEQUANTIZED.format(dtype="bf16").replace("s = input bf16", "s = input f32")
+    assert "pairs" not in made(parse(DEQUANTIZED.format(dtype="f32", n=6)), 4).source
+    mixed = DEQUANTIZED.format(dtype="bf16", n=6).replace("s = input bf16", "s = input f32")
     assert "pairs" not in made(parse(mixed), 4).source
 
 
 def test_an_operand_that_cannot_be_rounded_keeps_the_other_in_float32():
-    text = DEQUANTIZED.format(dtype="bf16").replace(
+    text = DEQUANTIZED.format(dtype="bf16", n=6).replace(
         "    %8 = store(%7, omap=[1])\n",
         "    %8 = mean(%5, dim=1)\n    %9 = permute(%8, order=[1, 0])\n"
         "    %10 = mul(%7, %9)\n    %11 = store(%10, omap=[1])\n",
