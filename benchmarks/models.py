@@ -79,7 +79,8 @@ class Row:
 
 def build(call: Call, dtype: torch.dtype, seconds: float) -> tuple[Any, px.TorchCompiler, torch.Tensor, float]:
     """The compiled model, its compiler, the result of the first call, and the seconds that this took."""
-    compiler = px.TorchCompiler(budget=px.Budget(trials=16, seconds=seconds))
+    compiler = px.TorchCompiler()
+    compiler.budget = replace(compiler.budget, seconds=seconds)
     ours = torch.compile(call.model, backend=compiler, dynamic=False)
     start = time.perf_counter()
     found = call.run(ours, call.arguments(dtype))

@@ -53,7 +53,8 @@ from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
 from prism_explore.tune.runner.timing import counted_rounds
 from prism_explore.tune.runner.wire import target_from_plain, target_to_plain
 from prism_explore.tune.runner.worker import WorkerLimits
-from prism_explore.tune.space.parameters import Choices, Sizes
+from prism_explore.tune.space.parameters import Choices
+from prism_explore.tune.space.size_table import Sizes
 from prism_explore.tune.space.time_model import model_of, rank_correlation
 
 RESULTS = Path(__file__).parent / "results"

@@ -24,7 +24,8 @@ from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Candidate, Family, Infeasible, Kernel, Parameters, Proof, Verified
 from prism_explore.targets import Target
 from prism_explore.tune.runner.backend import Backend
-from prism_explore.tune.space.parameters import Choices, Sizes
+from prism_explore.tune.space.parameters import Choices
+from prism_explore.tune.space.size_table import Sizes
 
 TOY = Target(
     name="toy",

@@ -12,8 +12,9 @@ from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Verifi
 from prism_explore.targets import Target
 from prism_explore.targets.cpus import cores
 from prism_explore.targets.host import cpu_model
-from prism_explore.tune.space.parameters import Choices, ChoicesOf, Sizes
+from prism_explore.tune.space.parameters import Choices, ChoicesOf
 from prism_explore.tune.space.pool import RankSizes
+from prism_explore.tune.space.size_table import Sizes
 
 CPU_LOADER = "prism_explore.codegen.load:load"
 GPU_LOADER = "prism_explore.codegen.triton.launch:load"

@@ -33,8 +33,9 @@ from prism_explore.tune.runner.correctness import ReferenceCase
 from prism_explore.tune.runner.inputs import Transposed
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
 from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
-from prism_explore.tune.space.parameters import Choices, Sizes
+from prism_explore.tune.space.parameters import Choices
 from prism_explore.tune.space.pool import Ranked
+from prism_explore.tune.space.size_table import RankedSizes, Sizes
 
 TimeCall: TypeAlias = Callable[[Callable[[], Any]], float]
 """The seconds that a function takes on the device, as `QueuedTimer` measures them."""
@@ -84,7 +85,10 @@ def choices(verified: Verified, sizes: Sizes, shapes: Mapping[str, int], target:
 def rank(verifieds: Sequence[Verified], shapes: Mapping[str, int], target: Target) -> list[Ranked]:
     """Some legal sizes of each candidate, by the model of Triton's kernels."""
     ranked = rank_sizes_of_all([v.candidate.sgraph for v in verifieds], shapes, target)
-    return [(tuple((time_s, parameters.sizes) for time_s, parameters in found), False) for found in ranked]
+    return [
+        (RankedSizes.of_rows(v.candidate.sgraph.parameters, [(time_s, p.sizes) for time_s, p in found]), False)
+        for v, found in zip(verifieds, ranked, strict=True)
+    ]
 
 
 def device_lock() -> MachineLock:

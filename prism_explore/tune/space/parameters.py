@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, islice, product
+from itertools import combinations, product
 from math import gcd, lcm, prod
 from typing import TypeAlias
+
+import numpy as np
 
 from prism_explore.cost.work import least_scratch
 from prism_explore.ir.dims import ONE, Dim
@@ -22,9 +24,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.pipeline.stages import Candidate, Verified
 from prism_explore.support.caches import memoize
 from prism_explore.targets import Target
-
-Sizes: TypeAlias = tuple[tuple[str, int], ...]
-"""Values of an sGraph's own symbols, in the order of `SGraph.parameters`."""
+from prism_explore.tune.space.size_table import Condition, Sizes, SizeTable, Values, enumerated
 
 Schedule: TypeAlias = tuple[tuple[str, int], ...]
 """Choices of the code generator that do not change the sGraph."""
@@ -34,9 +34,6 @@ Choices: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
 
 ChoicesOf: TypeAlias = Callable[[Verified, Sizes, Mapping[str, int], Target], Choices]
 """The choices that a code generator offers for a candidate at given sizes and shapes."""
-
-_Condition: TypeAlias = Callable[[Sequence[int]], bool]
-_Loops: TypeAlias = Callable[[list[int], Sequence[Sequence[int]]], Iterator[tuple[int, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +120,13 @@ def independent_groups(limits: Limits) -> tuple[Limits, ...]:
 def legal_sizes(candidate: Candidate, shapes: Mapping[str, int], target: Target) -> Iterator[Sizes]:
     """Every legal choice of sizes, in lexicographic order, one at a time."""
     limits = limits_of(candidate, shapes, target)
-    return _enumerate_sizes(limits, target, [symbol_values(symbol, limits) for symbol in limits.symbols])
+    found = _enumerate_sizes(limits, target, [symbol_values(symbol, limits) for symbol in limits.symbols])
+    return (sizes for values in found for sizes in SizeTable(limits.symbols, values))
 
 
 def some_sizes(
     candidate: Candidate, shapes: Mapping[str, int], target: Target, most: int
-) -> tuple[tuple[Sizes, ...], bool]:
+) -> tuple[Sequence[Sizes], bool]:
     """All legal choices of sizes and True; if there are more than `most`, an even sample of them and False.
 
     Every second value of the longest domain is left out, except its ends, until few enough choices are left.
@@ -137,103 +135,124 @@ def some_sizes(
 
 
 @memoize(4096)
-def sample_sizes(limits: Limits, target: Target, most: int) -> tuple[tuple[Sizes, ...], bool]:
+def sample_sizes(limits: Limits, target: Target, most: int) -> tuple[SizeTable, bool]:
     """As `some_sizes`, cached: candidates of many families have the same limits."""
     domains = [symbol_values(symbol, limits) for symbol in limits.symbols]
-    found, is_complete = tuple(islice(_enumerate_sizes(limits, target, domains), most + 1)), True
+    found, is_complete = _first_sizes(limits, target, domains, most + 1), True
     while len(found) > most and max(map(len, domains)) > 2:
         longest = max(range(len(domains)), key=lambda i: len(domains[i]))
         domains[longest] = tuple(dict.fromkeys((*domains[longest][:-1:2], domains[longest][-1])))
         is_complete = False
-        if not (fewer := tuple(islice(_enumerate_sizes(limits, target, domains), most + 1))):
+        if not (fewer := _first_sizes(limits, target, domains, most + 1)):
             break  # the legal choices are between the values that are left
         found = fewer
     return found[:most], is_complete and len(found) <= most
 
 
-def _enumerate_sizes(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -> Iterator[Sizes]:
+def _first_sizes(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]], most: int) -> SizeTable:
+    parts, number = [np.zeros((len(limits.symbols), 0), np.int64)], 0
+    for values in _enumerate_sizes(limits, target, domains):
+        parts.append(values)
+        number += values.shape[1]
+        if number >= most:
+            break
+    return SizeTable(limits.symbols, np.concatenate(parts, axis=1)[:, :most])
+
+
+def _enumerate_sizes(limits: Limits, target: Target, domains: Sequence[tuple[int, ...]]) -> Iterator[Values]:
     """The legal choices with values from these domains; each limit is tested as soon as its symbols have values."""
-    conditions: list[list[str]] = [[] for _ in range(len(domains) + 1)]
+    conditions: list[list[InIntegers]] = [[] for _ in range(len(domains) + 1)]
     rows = ((limits.integers, None), (limits.blocks, target.max_blocks), (limits.scratch, target.shared_memory_bytes))
     for dims, most in rows:
         for d in dims:
             depth = max((1 + limits.symbols.index(s) for s in d.symbols), default=0)
-            conditions[depth].append(condition_text(d, limits.symbols, most))
-    of_no_symbol, *of_symbols = map(_joined, conditions)
-    if not _compiled(of_no_symbol)([]):
+            conditions[depth].append(InIntegers.of(d, limits.symbols, most))
+    of_no_symbol, *of_symbols = ([c.text for c in rows] for rows in conditions)
+    if not compiled_condition(of_no_symbol)(np.zeros((0, 1))):
         return iter(())
-    if not domains:
-        return iter(((),))
-    found = _compiled_loops(tuple(of_symbols))([0] * len(domains), domains)
-    return (tuple(zip(limits.symbols, values, strict=True)) for values in found)
+    greatest = [max(domain, default=1) for domain in domains]
+    largest = max((c.largest(greatest) for rows in conditions for c in rows), default=1)
+    return enumerated(domains, [compiled_condition(texts) for texts in of_symbols], largest)
 
 
-def condition_text(d: Dim, symbols: Sequence[str], most: int | None) -> str:
-    """A test of a size in integers, as a Python expression of the list `v` of the symbols' values, which are positive.
+_Product: TypeAlias = tuple[int, tuple[int, ...]]
+"""A coefficient, and the places of symbols that it is multiplied by."""
 
-    It runs a hundred thousand times before the first kernel is timed. With fractions that takes four times as long.
 
-    Args:
-        d: the size.
-        symbols: all that occur in it, and maybe others, in the order of their values.
-        most: the largest size, which may then be a fraction; None if it has to be a positive integer.
+@dataclass(frozen=True, slots=True)
+class InIntegers:
+    """A test of a size in integers: a hundred thousand choices are tested before the first kernel is timed."""
 
-    Returns:
-        Such as `8*v[0]*v[1] <= 4096*v[2]`.
-    """
-    powers = [dict(monomial) for monomial, _ in d.terms]
-    down = {s: max(0, *(-p.get(s, 0) for p in powers)) for s in d.symbols}
-    scale = lcm(*(coefficient.denominator for _, coefficient in d.terms))
+    above: tuple[_Product, ...]
+    """Their sum is the size times `below`, without its limit."""
+    below: _Product
+    """Positive."""
+    is_limit: bool
+    """Whether the size must not exceed a number, which is in `below`; else it has to be a positive integer."""
 
-    def product_text(coefficient: int, exponents: Mapping[str, int]) -> str:
-        return "*".join(
-            [f"{coefficient:d}", *(f"v[{symbols.index(s)}]" for s, e in exponents.items() for _ in range(e))]
+    @classmethod
+    def of(cls, d: Dim, symbols: Sequence[str], most: int | None) -> InIntegers:
+        """The test of a size.
+
+        Args:
+            d: the size.
+            symbols: all that occur in it, and maybe others, in the order of their values, which are positive.
+            most: the largest size, which may then be a fraction; None if it has to be a positive integer.
+        """
+        powers = [dict(monomial) for monomial, _ in d.terms]
+        down = {s: max(0, *(-p.get(s, 0) for p in powers)) for s in d.symbols}
+        scale = lcm(*(coefficient.denominator for _, coefficient in d.terms))
+
+        def multiplied(coefficient: int, exponents: Mapping[str, int]) -> _Product:
+            return coefficient, tuple(symbols.index(s) for s, e in exponents.items() for _ in range(e))
+
+        above = tuple(
+            multiplied(int(coefficient * scale), {s: own.get(s, 0) + e for s, e in down.items()})
+            for own, (_, coefficient) in zip(powers, d.terms, strict=True)
         )
+        return cls(above, multiplied(scale if most is None else scale * most, down), most is not None)
 
-    terms = [
-        product_text(int(coefficient * scale), {s: own.get(s, 0) + e for s, e in down.items()})
-        for own, (_, coefficient) in zip(powers, d.terms, strict=True)
-    ]
-    above = "+".join(terms) or "0"
-    below = product_text(scale if most is None else scale * most, down)
-    return f"{above} <= {below}" if most is not None else f"{above} >= {below} and ({above}) % ({below}) == 0"
+    @property
+    def text(self) -> str:
+        """A Python expression of the list `v` of the symbols' values, each a number or a column of them."""
 
+        def product_text(factors: _Product) -> str:
+            coefficient, places = factors
+            return "*".join([f"{coefficient:d}", *(f"v[{place}]" for place in places)])
 
-def _joined(texts: Sequence[str]) -> str:
-    """The condition that all of these hold."""
-    return " and ".join(dict.fromkeys(texts)) or "True"
+        above = "+".join(map(product_text, self.above)) or "0"
+        below = product_text(self.below)
+        return f"({above} <= {below})" if self.is_limit else f"({above} >= {below}) & (({above}) % ({below}) == 0)"
 
+    def largest(self, values: Sequence[int]) -> int:
+        """An upper bound of the numbers that the test computes.
 
-@memoize(1024)
-def _compiled_loops(conditions: tuple[str, ...]) -> _Loops:
-    """Nested loops, one per condition, each over the values of a symbol for which its condition holds.
-
-    A function that calls itself per symbol takes three times as long.
-
-    Returns:
-        A generator function of a list for the values, which the conditions read, and of the values to try per symbol.
-    """
-    loops = (f"for v[{n}] in domains[{n}] if {condition}" for n, condition in enumerate(conditions))
-    found: _Loops = eval(f"lambda v, domains: (tuple(v) {' '.join(loops)})", {"__builtins__": {"tuple": tuple}})
-    return found
+        Args:
+            values: the greatest of each symbol.
+        """
+        above, below = (
+            sum(abs(coefficient) * prod(values[place] for place in places) for coefficient, places in side)
+            for side in (self.above, (self.below,))
+        )
+        return max(above, below)
 
 
 @memoize(1024)
-def _compiled(text: str) -> _Condition:
-    test: _Condition = eval(f"lambda v: {text}", {"__builtins__": {}})  # of numbers and places alone
+def _compiled(text: str) -> Condition:
+    test: Condition = eval(f"lambda v: {text}", {"__builtins__": {}})  # of numbers and places alone
     return test
 
 
-def compiled_condition(texts: Sequence[str]) -> _Condition:
+def compiled_condition(texts: Sequence[str]) -> Condition:
     """Whether all of these conditions hold.
 
     Args:
-        texts: as of `condition_text`.
+        texts: as of `InIntegers`.
 
     Returns:
-        A function of the list of the symbols' values.
+        A function of the list of the symbols' values, or of columns of them.
     """
-    return _compiled(_joined(texts))
+    return _compiled(" & ".join(f"({text})" for text in dict.fromkeys(texts)) or "True")
 
 
 def schedules(choices: Choices) -> Iterator[Schedule]:

@@ -6,17 +6,19 @@ Strategies draw their proposals from it.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from heapq import merge
+from heapq import heappop, heappush, heapreplace
 from typing import TypeAlias
 
 from prism_explore.cost.roofline import TimeBound, time_bound_of
 from prism_explore.pipeline.stages import Parameters, Verified
 from prism_explore.targets import Target
-from prism_explore.tune.space.parameters import Choices, ChoicesOf, Schedule, Sizes, schedules
+from prism_explore.tune.space.parameters import Choices, ChoicesOf, Schedule, schedules
 from prism_explore.tune.space.ranked_sizes import ranked_sizes
+from prism_explore.tune.space.size_table import RankedSizes, Sizes
 from prism_explore.tune.space.time_model import model_of
 
 MOST_SIZES = 60_000
@@ -28,16 +30,19 @@ DEFERRED_SIZES = 64
 DISTINCT_RATIO = 1.002
 """Two modelled times with a smaller ratio are considered equal."""
 
+ROUNDING = 1e-9
+"""Relative difference by which a modelled time may be below the lower bound that equals it."""
+
 Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
 """A candidate's id, and all sizes and schedule choices: what the journal stores of a proposal."""
 
-Ranked: TypeAlias = tuple[tuple[tuple[float, Sizes], ...], bool]
+Ranked: TypeAlias = tuple[RankedSizes, bool]
 """Modelled seconds and sizes, fastest first; and whether these are all legal sizes."""
 
 RankSizes: TypeAlias = Callable[[Sequence[Verified], Mapping[str, int], Target], Sequence[Ranked]]
 """Ranks legal sizes of each candidate at given shapes, by a code generator's own model."""
 
-_RankedSizes: TypeAlias = tuple[float, bool, int, Sizes]
+_Row: TypeAlias = tuple[float, bool, int, Sizes]
 """Modelled seconds, whether the candidate is deferred, its index, its sizes."""
 
 
@@ -67,6 +72,8 @@ class PoolCandidate:
     rank: Callable[[], Ranked]
     deferred: bool = False
     """Whether equally fast candidates are proposed first."""
+    least_s: float = 0.0
+    """No modelled time of it is less, as far as is known before it is ranked."""
     choices: dict[Sizes, Choices] = field(default_factory=dict[Sizes, Choices])
     """Schedule choices by sizes, filled on demand."""
 
@@ -76,7 +83,7 @@ class PoolCandidate:
         return self.rank()
 
     @property
-    def sizes(self) -> tuple[tuple[float, Sizes], ...]:
+    def sizes(self) -> RankedSizes:
         """Modelled seconds and sizes, fastest first."""
         return self.ranked[0]
 
@@ -132,7 +139,8 @@ class Pool:
             rank = (
                 partial(self._ranked, verified, most) if rank_sizes is None else partial(self._ranked_by_generator, n)
             )
-            candidates.append(PoolCandidate(verified, bound, rank, is_deferred))
+            least_s = bound.time_s * (1 - ROUNDING) if rank_sizes is None else 0.0  # the time model is not below it
+            candidates.append(PoolCandidate(verified, bound, rank, is_deferred, least_s))
         self.candidates = sorted(candidates, key=lambda c: (c.bound.time_s, c.deferred))
 
     @cached_property
@@ -151,7 +159,7 @@ class Pool:
 
     def _in_ranges(self, found: Ranked) -> Ranked:
         ranked, is_complete = found
-        return tuple(row for row in ranked if within(row[1], self._ranges)), is_complete
+        return ranked.within([(name, *limits) for name, limits in self._ranges.items()]), is_complete
 
     @property
     def is_complete(self) -> bool:
@@ -226,14 +234,8 @@ class Pool:
                 schedule = tuple((n, value if n == name else v) for n, v in own.schedule)
                 if schedule != own.schedule:
                     yield _point(candidate, point.modelled_s, own.sizes, schedule)
-        modelled = {sizes: s for s, sizes in candidate.sizes}
-        for position, (_, number) in enumerate(own.sizes):
-            along = [s for s in modelled if _distance(s, own.sizes) == 1 and s[position][1] != number]
-            along.sort(key=lambda sizes: sizes[position][1])
-            above = [s for s in along if s[position][1] > number][:1]
-            below = [s for s in along if s[position][1] < number][-1:]
-            for sizes in (*above, *below):
-                yield _point(candidate, modelled[sizes], sizes, self._legal_schedule(candidate, sizes, own.schedule))
+        for modelled_s, sizes in candidate.sizes.nearest(own.sizes):
+            yield _point(candidate, modelled_s, sizes, self._legal_schedule(candidate, sizes, own.schedule))
 
     def _legal_schedule(self, candidate: PoolCandidate, sizes: Sizes, schedule: Schedule) -> Schedule:
         """The same schedule if it is offered at these sizes; else the usual one."""
@@ -244,17 +246,10 @@ class Pool:
         return next(schedules(offered))
 
 
-def _distinct_first(candidates: Sequence[PoolCandidate]) -> Iterator[_RankedSizes]:
-    """The sizes of all candidates, fastest first; those of a modelled time that an earlier one has come last.
-
-    A search reads a few of tens of thousands, so they are merged as far as they are read.
-    """
-
-    def of(n: int, candidate: PoolCandidate) -> Iterator[_RankedSizes]:
-        return ((modelled_s, candidate.deferred, n, sizes) for modelled_s, sizes in candidate.sizes)
-
-    equal, last = list[_RankedSizes](), dict[int, float]()
-    for row in merge(*(of(n, candidate) for n, candidate in enumerate(candidates))):
+def _distinct_first(candidates: Sequence[PoolCandidate]) -> Iterator[_Row]:
+    """The sizes of all candidates, fastest first; those of a modelled time that an earlier one has come last."""
+    equal, last = list[_Row](), dict[int, float]()
+    for row in _merged(candidates):
         modelled_s, _, n, _ = row
         if modelled_s >= last.get(n, 0.0) * DISTINCT_RATIO:
             last[n] = modelled_s
@@ -264,6 +259,34 @@ def _distinct_first(candidates: Sequence[PoolCandidate]) -> Iterator[_RankedSize
     yield from equal
 
 
+def _merged(candidates: Sequence[PoolCandidate]) -> Iterator[_Row]:
+    """The sizes of all candidates, fastest first.
+
+    A search reads a few of tens of thousands. So they are merged as far as they are read, and a candidate is ranked
+    when the modelled times have come to its `least_s`.
+    """
+
+    def rows_of(n: int, candidate: PoolCandidate) -> Iterator[_Row]:
+        return ((modelled_s, candidate.deferred, n, sizes) for modelled_s, sizes in candidate.sizes)
+
+    unranked = deque(sorted((c.least_s, n) for n, c in enumerate(candidates)))
+    heads: list[tuple[_Row, Iterator[_Row]]] = []  # no two rows are equal, so iterators are never compared
+    while heads or unranked:
+        while unranked and (not heads or unranked[0][0] <= heads[0][0][0]):
+            _, n = unranked.popleft()
+            rows = rows_of(n, candidates[n])
+            if (first := next(rows, None)) is not None:
+                heappush(heads, (first, rows))
+        if heads:
+            row, rows = heads[0]
+            yield row
+            following = next(rows, None)
+            if following is None:
+                heappop(heads)
+            else:
+                heapreplace(heads, (following, rows))
+
+
 def within(values: Iterable[tuple[str, int]], ranges: Mapping[str, tuple[int, int]]) -> bool:
     """Whether every value that has a range is in it."""
     return all(ranges[name][0] <= value <= ranges[name][1] for name, value in values if name in ranges)
@@ -271,9 +294,3 @@ def within(values: Iterable[tuple[str, int]], ranges: Mapping[str, tuple[int, in
 
 def _point(candidate: PoolCandidate, modelled_s: float, sizes: Sizes, schedule: Schedule) -> Point:
     return Point(candidate.verified, Parameters(sizes, schedule), modelled_s)
-
-
-def _distance(a: Sizes, b: Sizes) -> int:
-    """The number of symbols whose values differ."""
-    left, right = dict(a), dict(b)
-    return sum(left.get(name) != right.get(name) for name in {**left, **right})

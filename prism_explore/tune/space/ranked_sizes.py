@@ -8,79 +8,74 @@ separately, with all others fixed, and the best of each group are combined.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, product
 from math import prod
+
+import numpy as np
 
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
-from prism_explore.tune.space.parameters import Sizes, independent_groups, limits_of, sample_sizes
+from prism_explore.tune.space.parameters import independent_groups, limits_of, sample_sizes
+from prism_explore.tune.space.size_table import RankedSizes, SizeTable
 from prism_explore.tune.space.time_model import TimeModel
 
 
 def ranked_sizes(
     candidate: Candidate, shapes: Mapping[str, int], target: Target, model: TimeModel, most: int
-) -> tuple[tuple[tuple[float, Sizes], ...], bool]:
+) -> tuple[RankedSizes, bool]:
     """Modelled seconds and sizes, fastest first; and whether these are all legal choices.
 
     If there are more than `most`, the result has each group's sizes combined with the best of the others, and
     combinations of the best of all groups. A group that alone has too many is sampled evenly.
     """
     limits = limits_of(candidate, shapes, target)
-    groups, is_complete = list[Sequence[Sizes]](), True
+    groups, is_complete = list[SizeTable](), True
     for group_limits in independent_groups(limits):
         found, has_all = sample_sizes(group_limits, target, most)
         groups.append(found)
         is_complete &= has_all
     if not all(groups):
-        return (), is_complete
+        none = SizeTable(limits.symbols, np.zeros((len(limits.symbols), 0), np.int64))
+        return RankedSizes(np.zeros(0), none), is_complete
     if len(groups) == 1:
         choices = groups[0]
     elif prod(map(len, groups)) <= most:
-        choices = [_merge(parts, limits.symbols) for parts in product(*groups)]
+        choices = _combined(groups, limits.symbols)
     else:
         choices, is_complete = _best_combinations(groups, limits.symbols, model, most), False
-    return tuple(_rank(choices, choices, model)), is_complete
+    times_s, _ = model.estimate_all(choices)
+    return RankedSizes.of(times_s, choices), is_complete
 
 
-def _best_combinations(
-    groups: Sequence[Sequence[Sizes]], symbols: Sequence[str], model: TimeModel, most: int
-) -> Sequence[Sizes]:
+def _best_combinations(groups: Sequence[SizeTable], symbols: tuple[str, ...], model: TimeModel, most: int) -> SizeTable:
     """Each group's sizes combined with the best of the others, and combinations of the best of all groups.
 
     A group's best sizes are those with the least modelled time while every other group has its first sizes.
     """
-    first = [group[0] for group in groups]
-    ranked = [
-        [own for _, own in _rank(group, _with_each(group, first, place, symbols), model)]
-        for place, group in enumerate(groups)
-    ]
-    best = [group[0] for group in ranked]
+    ranked: list[SizeTable] = []
+    for place, group in enumerate(groups):
+        times_s, _ = model.estimate_all(_combined(_alone(groups, place), symbols))
+        ranked.append(RankedSizes.of(times_s, group).table)
     depth = 1
     while prod(min(depth + 1, len(group)) for group in ranked) + sum(map(len, ranked)) <= most:
         depth += 1
-    combinations = [_merge(parts, symbols) for parts in product(*(group[:depth] for group in ranked))]
-    single = [sizes for place, group in enumerate(ranked) for sizes in _with_each(group, best, place, symbols)]
-    return list(dict.fromkeys((*combinations, *single)))[: max(most, len(combinations))]
+    combinations = _combined([group[:depth] for group in ranked], symbols)
+    single = [_combined(_alone(ranked, place), symbols) for place in range(len(ranked))]
+    every = np.concatenate([table.values for table in (combinations, *single)], axis=1)
+    _, first = np.unique(every, axis=1, return_index=True)
+    return SizeTable(symbols, every[:, np.sort(first)[: max(most, len(combinations))]])
 
 
-def _with_each(group: Sequence[Sizes], fixed: Sequence[Sizes], place: int, symbols: Sequence[str]) -> list[Sizes]:
-    """Every choice of one group, combined with fixed sizes of the others."""
-    merged, places = list(_merge(fixed, symbols)), [symbols.index(name) for name, _ in fixed[place]]
-    found: list[Sizes] = []
-    for own in group:
-        for at, value in zip(places, own, strict=True):
-            merged[at] = value
-        found.append(tuple(merged))
-    return found
+def _alone(groups: Sequence[SizeTable], place: int) -> list[SizeTable]:
+    """All sizes of one group, and the first of each other."""
+    return [group if n == place else group[:1] for n, group in enumerate(groups)]
 
 
-def _merge(parts: Sequence[Sizes], symbols: Sequence[str]) -> Sizes:
-    """The sizes of all groups together, in the order of `symbols`."""
-    values = dict(chain.from_iterable(parts))
-    return tuple((symbol, values[symbol]) for symbol in symbols)
-
-
-def _rank(own: Sequence[Sizes], full: Sequence[Sizes], model: TimeModel) -> list[tuple[float, Sizes]]:
-    """Choices of a group by the modelled time of the full sizes that they belong to."""
-    times, _ = model.estimate_all(full)
-    return sorted(zip(times.tolist(), own, strict=True))
+def _combined(groups: Sequence[SizeTable], symbols: tuple[str, ...]) -> SizeTable:
+    """Every combination of sizes of all groups, with the symbols in this order."""
+    places = np.indices([len(group) for group in groups]).reshape(len(groups), -1)
+    rows = {
+        symbol: row
+        for group, at in zip(groups, places, strict=True)
+        for symbol, row in zip(group.symbols, group.values[:, at], strict=True)
+    }
+    return SizeTable(symbols, np.stack([rows[symbol] for symbol in symbols]))

@@ -22,7 +22,7 @@ from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import Custom
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
-from prism_explore.tune.space.parameters import Sizes
+from prism_explore.tune.space.size_table import SizeTable
 
 CACHE_OVER_DRAM = 4.0
 """Bandwidth of the last-level cache in multiples of the memory bandwidth; typical of server CPUs and GPUs."""
@@ -90,14 +90,13 @@ class TimeModel:
 
     def estimate(self, sizes: Mapping[str, int]) -> TimeEstimate:
         """The estimates for one choice of sizes."""
-        (time_s,), (dram_bytes,) = self.estimate_all([tuple(sizes.items())])
+        column = np.array([[value] for value in sizes.values()], np.int64).reshape(len(sizes), 1)
+        (time_s,), (dram_bytes,) = self.estimate_all(SizeTable(tuple(sizes), column))
         return TimeEstimate(float(time_s), float(dram_bytes))
 
-    def estimate_all(self, choices: Sequence[Sizes]) -> tuple[Column, Column]:
-        """Seconds and memory bytes for many choices of sizes; all have the same symbols in the same order."""
-        table = np.array([[value for _, value in sizes] for sizes in choices], float)
-        sizes = {symbol: table[:, place] for place, (symbol, _) in enumerate(choices[0] if choices else ())}
-        time_s, dram_bytes = self.evaluate(sizes)
+    def estimate_all(self, choices: SizeTable) -> tuple[Column, Column]:
+        """Seconds and memory bytes for many choices of sizes."""
+        time_s, dram_bytes = self.evaluate(choices.columns)
         return time_s + np.zeros(len(choices)), dram_bytes + np.zeros(len(choices))
 
     def evaluate(self, sizes: SymbolValues) -> tuple[Any, Any]:

@@ -157,7 +157,7 @@ class OptunaSampler:
 
     def _study_name(self, file: StudyFile, candidates: list[PoolCandidate]) -> str:
         """Different for other candidates, sizes, machines or versions."""
-        graphs = [(show(c.verified.candidate.sgraph), c.sizes) for c in candidates]
+        graphs = [(show(c.verified.candidate.sgraph), list(c.sizes)) for c in candidates]
         return f"{self._sampler} {sha256(json.dumps([file.about, graphs]).encode()).hexdigest()[:24]}"
 
     # ------------------------------------------------------------ the search space

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -14,9 +15,9 @@ from prism_explore.ir.dims import Dim
 from prism_explore.pipeline.stages import Verified
 from prism_explore.targets import GPUS
 from prism_explore.tune.space.parameters import (
+    InIntegers,
     Limits,
     compiled_condition,
-    condition_text,
     divisors,
     legal_sizes,
     limits_of,
@@ -45,7 +46,10 @@ def test_a_condition_in_integers_is_that_in_fractions(d: Dim, values: list[int],
     exact = d.rational(dict(zip(d.symbols, values, strict=False)))
     expected = exact <= most if most is not None else exact.denominator == 1 and exact >= 1
 
-    assert expected == compiled_condition([condition_text(d, d.symbols, most)])(values)
+    condition = InIntegers.of(d, d.symbols, most)
+
+    assert expected == compiled_condition([condition.text])(values)
+    assert expected == bool(np.all(compiled_condition([condition.text])(np.array(values)[:, None])))
 
 
 def test_no_conditions_always_hold() -> None:

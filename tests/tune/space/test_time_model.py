@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from prism_explore.ir.dims import dim
 from prism_explore.ir.text import parse
 from prism_explore.pipeline.stages import Verified
 from prism_explore.targets import Target
+from prism_explore.tune.space.size_table import SizeTable
 from prism_explore.tune.space.time_model import TimeEstimate, compile_size, model_of, rank_correlation
 from tests.tune.toys import TOY, fused, split
 
@@ -54,7 +56,8 @@ def test_many_choices_at_once_have_the_same_estimates_as_each_alone() -> None:
     for verified in EVERY_FAMILY.values():
         model = model_of(verified.candidate, {"b": 4}, TOY)
         choices = legal(verified, 4)
-        times, bytes_ = model.estimate_all([tuple(c.items()) for c in choices])
+        columns = np.array([list(c.values()) for c in choices]).T
+        times, bytes_ = model.estimate_all(SizeTable(tuple(choices[0]), columns))
 
         assert [model.estimate(c) for c in choices] == [TimeEstimate(t, d) for t, d in zip(times, bytes_, strict=True)]
 

@@ -150,6 +150,23 @@ def test_sizes_with_equal_modelled_times_follow_distinct_ones() -> None:
     assert [p.modelled_s for p in found[:2]] == sorted(p.modelled_s for p in found[:2])
 
 
+def test_candidates_are_ranked_when_the_modelled_times_come_to_their_bounds() -> None:
+    slow = replace(fused(4096, 4096), candidate=replace(fused(4096, 4096).candidate, id="f2.c1"))
+    there, every = (Pool((fused(), slow, split()), {"b": 4}, TOY, choices, 1000) for _ in range(2))
+    points = there.in_model_order()
+    first = next(points)
+    ranked = {c.id for c in there.candidates if "ranked" in vars(c)}
+    expected = sorted(
+        (modelled_s, c.deferred, n, sizes) for n, c in enumerate(every.candidates) for modelled_s, sizes in c.sizes
+    )
+    found = list(dict.fromkeys((p.modelled_s, p.verified.candidate.id, p.parameters.sizes) for p in (first, *points)))
+
+    assert "f2.c1" not in ranked
+    assert first.verified.candidate.id in ranked
+    assert sorted(found) == sorted((s, every.candidates[n].id, sizes) for s, _, n, sizes in expected)
+    assert found[0][0] == expected[0][0]
+
+
 # ---------------------------------------------------------------- across families
 def halving(start: int = 2, width: int = 8) -> SuccessiveHalving:
     return SuccessiveHalving(ModelOrder(0, random_share=0.0), 0, start, width)
