@@ -180,7 +180,7 @@ class TorchCompiler:
 
     target: str | Target = "cpu"
     budget: Budget = field(default_factory=lambda: Budget(trials=16, seconds=10.0, patience=3))
-    """On replays of 26 regions of six models, which ran 16 trials each, a patience of 3 needed 4 trials and one of 6
+    """On replays of 26 regions of eight models, which ran 16 trials each, a patience of 3 needed 4 trials and one of 6
     needed 7; the kernel of both was 1 % slower than the best of the 16, by share of the time."""
     rest: Rest = "fastest"
     at_least: float = 1.0
