@@ -66,6 +66,7 @@ from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_replacement import compiled_region, insert_module, replace_region
 from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace, graph_breaks
 from prism_explore.entry.torch_reuse import with_symbols
+from prism_explore.entry.torch_shifts import name_amounts, unless_changed
 from prism_explore.entry.torch_simplify import simplify
 from prism_explore.entry.torch_ways import WaysBySizes
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
@@ -230,6 +231,7 @@ class TorchCompiler:
 
     def _compile(self, module: Any, original: Any, examples: Sequence[Any], start: float) -> Callable[..., Any]:
         clock = _Clock(start)
+        known = name_amounts(module.graph, examples)
         expand_layers(module.graph)
         name_casts(module.graph)
         simplify(module.graph)
@@ -252,6 +254,7 @@ class TorchCompiler:
                 replace_region(module, region, kernel, outcome.calls)
             elif outcome.is_compiled and self.rest == "eager":
                 insert_module(module, region, compiled_region(region))
+        fold_constants(module.graph, for_regions=False)
         module.graph.lint()
         module.recompile()
         has_kernels = any(row.replaced for _, row, _ in searched)
@@ -270,7 +273,7 @@ class TorchCompiler:
         spent = clock.spent
         races = (lambda: chosen.races) if isinstance(chosen, WaysBySizes) else tuple
         self.graphs.append(replace(graph_outcome, race=race, build_s=sum(spent.values()), spent=spent, races=races))
-        return chosen
+        return unless_changed(known, chosen, compiled if self.rest == "fastest" else lambda: original.forward)
 
     def _new_cut(self, graph: Any) -> Partition:
         """Cut a graph that no earlier build has cut; its regions will be searched, and workers be forked for them."""

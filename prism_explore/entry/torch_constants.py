@@ -5,6 +5,7 @@
 The default compiler folds constants as well, but only those that are one number everywhere. Here
 
 * what is one number everywhere becomes `torch.full`, which a region makes anew; its operators know a mask by it;
+* amounts of shifts become `torch.tensor` with the numbers, which a region makes anew, because its program has them;
 * anything else that needs a table, such as `arange`, becomes a tensor of the module.
 
 Nothing is folded that a call returns or writes, also not a view of it: each call must have memory of its own for that.
@@ -12,13 +13,14 @@ Nothing is folded that a call returns or writes, also not a view of it: each cal
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
 from prism_explore.entry.torch_nodes import (
     CALLS,
     CONSTANTS,
+    WHOLE,
     call_again,
     called_name,
     draws_random_numbers,
@@ -26,7 +28,9 @@ from prism_explore.entry.torch_nodes import (
     has_side_effect,
     value_of,
 )
+from prism_explore.entry.torch_shifts import MOST_AMOUNTS, is_amount
 from prism_explore.entry.torch_simplify import ENTER_VMAP, LEAVE_VMAP
+from prism_explore.ir.tensors import dtype_name
 
 _MADE = CONSTANTS | {"tensor", "scalar_tensor", "arange", "linspace", "logspace", "eye", "tril_indices", "triu_indices"}
 """Functions that make a tensor of numbers."""
@@ -40,11 +44,12 @@ _FILL = {
 _FORM = {"dtype", "device", "layout", "pin_memory", "requires_grad", "memory_format", "size", "fill_value"}
 
 
-def fold_constants(graph: Any) -> None:
+def fold_constants(graph: Any, *, for_regions: bool = True) -> None:
     """Compute what depends on no input, and write it into a graph, which then computes the same.
 
     Args:
         graph: torch's, with an example value at each node and a module of its own.
+        for_regions: whether regions may make the numbers of a small table anew; otherwise each is a tensor.
     """
     import torch
     from torch._subclasses.fake_tensor import unset_fake_temporarily
@@ -64,7 +69,10 @@ def fold_constants(graph: Any) -> None:
             if _is_form_of(value, value_of(node)):
                 values[node] = value
     for node in [n for n in values if torch.is_tensor(values[n]) and any(u not in values for u in n.users)]:
-        _write(node, values[node], needs_table=any(m not in CONSTANTS for m in _origins(node)))
+        if for_regions and _are_amounts(node, values):
+            _write_numbers(node, values[node])
+        else:
+            _write(node, values[node], needs_table=any(m not in CONSTANTS for m in _origins(node)))
     for node in reversed(constant):
         if not node.users:
             graph.erase_node(node)
@@ -169,6 +177,25 @@ def _origins(node: Any) -> Iterator[str]:
         seen.update(read.all_input_nodes)
 
 
+def _are_amounts(node: Any, values: Mapping[Any, Any]) -> bool:
+    """Whether only shifts read a small table of integers, as their amounts."""
+    readers = [u for u in node.users if u not in values]
+    is_whole = dtype_name(value_of(node).dtype) in WHOLE
+    return is_whole and elements_of(node) <= MOST_AMOUNTS and all(is_amount(node, u) for u in readers)
+
+
+def _write_numbers(node: Any, value: Any) -> None:
+    """Let the readers of a constant read a tensor that is made of its numbers."""
+    import torch
+
+    if called_name(node) == "tensor":
+        return
+    with node.graph.inserting_before(node):
+        made = node.graph.call_function(torch.tensor, (value.tolist(),), {"dtype": value.dtype})
+    made.meta["example_value"] = value_of(node)
+    node.replace_all_uses_with(made)
+
+
 def _write(node: Any, value: Any, needs_table: bool) -> None:
     """Let the readers of a constant read a tensor of one number, or a table."""
     import torch
@@ -180,7 +207,8 @@ def _write(node: Any, value: Any, needs_table: bool) -> None:
             kwargs = {"dtype": value.dtype, "device": value.device}
             made = graph.call_function(torch.full, (tuple(value.shape), value.flatten()[0].item()), kwargs)
         elif not is_uniform and needs_table:
-            name = f"{_TABLE}{sum(n.op == 'get_attr' for n in graph.nodes)}"
+            taken = dict(graph.owning_module.named_buffers())
+            name = next(name for n in range(len(taken) + 1) if (name := f"{_TABLE}{n}") not in taken)
             graph.owning_module.register_buffer(name, value, persistent=False)  # a copy has other strides if expanded
             made = graph.get_attr(name)
         else:

@@ -4,6 +4,9 @@
 
 A node is translated alone, as a module of its own, so that what can be in a region is decided by the frontend's rows.
 Nodes of equal functions, arguments and tensors are translated once.
+
+Integers and masks that are computed of bytes, such as the numbers of few bits that a byte of a weight has, are
+translated together with what reads them: their ranges follow from the bytes, and a region never reads or returns them.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 from typing import Any
@@ -19,9 +22,23 @@ from typing import Any
 from prism_explore.cost.work import flops_of
 from prism_explore.errors import PrismError, UnsupportedOperator
 from prism_explore.frontend import Traced, trace
-from prism_explore.ir.ops import Band, Binary, Expand, Input, MatMul, Permute, Reduce, Reshape, Scalar, Slice, Unary
+from prism_explore.ir.ops import (
+    Band,
+    Binary,
+    Expand,
+    Input,
+    Lookup,
+    MatMul,
+    Permute,
+    Reduce,
+    Reshape,
+    Scalar,
+    Scan,
+    Slice,
+    Unary,
+)
 from prism_explore.ir.tensors import dtype_name
-from prism_explore.pipeline.search_space import why_no_single_kernel
+from prism_explore.pipeline.search_space import unpacking_nodes, why_no_single_kernel
 from prism_explore.support.caches import memoize
 
 CALLS = ("call_function", "call_method")
@@ -29,7 +46,10 @@ CALLS = ("call_function", "call_method")
 
 FLOATS = {"float32", "bfloat16", "float16"}
 """What kernels compute; `bool` is read as a mask, integers of 8 bits as numbers, and others as positions."""
-READ = FLOATS | {"bool", "int8", "uint8", "int64", "int32"}
+BYTES = frozenset({"int8", "uint8"})
+READ = FLOATS | BYTES | {"bool", "int64", "int32"}
+WHOLE = READ - FLOATS | {"int16"}
+"""What may be computed of bytes in a region that unpacks them."""
 
 
 CONSTANTS = frozenset({"full", "zeros", "ones"})
@@ -54,6 +74,8 @@ class Translation:
     """Whether an element of its result reads a whole dim of its input, as products and norms do."""
     is_masked: bool = False
     """Whether its result may be minus infinity, which no kernel stores: it is in the region of what reads it."""
+    reads_unpacked: bool = False
+    """Whether a region that contains it also computes the integers that it reads, of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +106,27 @@ def translation_of(node: Any) -> Translation:
     if has_side_effect(node):
         draws = draws_random_numbers(node)
         return Translation("it draws random numbers" if draws else "it writes in place or switches something")
-    source, node = node, made_by(node)
+    before = unpacked_before(node)
+    if before and not (found := _translation_with(node, before)).obstacle:
+        return replace(found, reads_unpacked=True)
+    return _translation_with(node, ())
+
+
+def _translation_with(source: Any, before: Sequence[Any]) -> Translation:
+    """What the frontend makes of a node together with calls that compute what it reads."""
+    node = made_by(source)
     if node.op not in CALLS:
         return Translation("it is one of several results of something else")
     results = value_of(source)
     if not hasattr(results, "dtype"):
         several = isinstance(results, tuple | list) and all(hasattr(r, "dtype") for r in results)
         return _translation_of_several(source) if several else Translation("its result is no tensor")
+    dtype, of_bytes = dtype_name(results.dtype), _reads_bytes(node, before) or _is_table_of_numbers(node)
     for given in (*node.all_input_nodes, source):
         value = value_of(given)
         if hasattr(value, "dtype"):
-            if dtype_name(value.dtype) not in (FLOATS | {"bool"} if given is source else READ):
+            kinds = WHOLE if of_bytes else FLOATS | {"bool"}
+            if given not in before and dtype_name(value.dtype) not in (kinds if given is source else READ):
                 return Translation(f"it has a tensor of {dtype_name(value.dtype)}")
             if None in sizes_of(given):
                 return Translation("one of its sizes depends on data")
@@ -104,12 +136,67 @@ def translation_of(node: Any) -> Translation:
             return Translation("it reads a number that depends on data")
         elif not isinstance(value, int | tuple | list) and not hasattr(value, "node"):
             return Translation("it reads a value that is no tensor")
-    if dtype_name(results.dtype) == "bool":
+    if dtype == "bool" and not of_bytes:
         return Translation("its result is a mask, which regions read as an input")
+    if _is_table_of_numbers(node):
+        return Translation(operators=0, is_view=True)
     if not any(hasattr(value_of(n), "dtype") for n in node.all_input_nodes):
         is_known = called_name(node) in CONSTANTS and results.device.type == "cpu" and is_float(node)
         return Translation(operators=0, is_view=True) if is_known else Translation("it reads no tensor")
-    return _translated(_Description(node_text(source), *_single(source), dtype_name(results.dtype)))
+    nodes = tuple(dict.fromkeys((*before, *_made_first(source), source)))
+    return _translated(_Description(_text_of(nodes), *_module_of(nodes), dtype))
+
+
+def unpacked_before(node: Any) -> tuple[Any, ...]:
+    """The calls that compute, of bytes, the integers and masks that a node reads; in graph order.
+
+    They are those of which the frontend knows all integers, from the bytes on.
+    """
+    computed: set[Any] = set()
+    left = [node]
+    while left:
+        new = [n for n in left.pop().all_input_nodes if n not in computed and _computes_integers(n)]
+        computed.update(new)
+        left += new
+    known: dict[Any, tuple[Any, ...]] = {}
+    """Per call that is one of them, those before it."""
+    for call in sorted(computed):
+        before = _all_before(call, known)
+        if _is_table_of_numbers(call):
+            known[call] = ()
+        elif _reads_bytes(call, before) and (
+            isinstance(value_of(call), tuple | list) or not _translation_with(call, before).obstacle
+        ):
+            known[call] = before
+    return _all_before(node, known)
+
+
+def _is_table_of_numbers(node: Any) -> bool:
+    """Whether a call makes integers of numbers, which a region makes anew."""
+    is_made = called_name(node) in CONSTANTS | {"tensor"} and not node.all_input_nodes
+    return is_made and _computes_integers(node) and value_of(node).device.type == "cpu"
+
+
+def _all_before(node: Any, known: Mapping[Any, tuple[Any, ...]]) -> tuple[Any, ...]:
+    return tuple(sorted({n for i in node.all_input_nodes if i in known for n in (*known[i], i)}))
+
+
+def _computes_integers(node: Any) -> bool:
+    """Whether a call without side effects returns integers or a mask, or several of these."""
+    value = value_of(node)
+    values = value if isinstance(value, tuple | list) else (value,)
+    kinds = [dtype_name(v.dtype) if hasattr(v, "dtype") else "" for v in values]
+    return node.op in CALLS and bool(kinds) and WHOLE.issuperset(kinds) and not has_side_effect(node)
+
+
+def _reads_bytes(node: Any, before: Sequence[Any]) -> bool:
+    """Whether a call computes integers of nothing but bytes and what calls before computed of bytes."""
+    read = [n for n in node.all_input_nodes if hasattr(value_of(n), "dtype")]
+    return (
+        _computes_integers(node)
+        and bool(read)
+        and all(n in before or dtype_name(value_of(n).dtype) in BYTES for n in read)
+    )
 
 
 def made_by(node: Any) -> Any:
@@ -131,6 +218,7 @@ def _translated(description: _Description) -> Translation:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     read = [x.dtype for x in description.inputs.values() if x.is_floating_point()]
+    is_whole = description.dtype in WHOLE
     try:
         with torch.autocast("cpu", enabled=False):
             with FakeTensorMode():  # unlike meta tensors, those can move between devices
@@ -143,16 +231,19 @@ def _translated(description: _Description) -> Translation:
         return Translation(reason_of(error))
     except RuntimeError as error:  # torch cannot run it on tensors without data
         return Translation(f"torch says {str(error).splitlines()[0]}")
+    if is_whole and any(isinstance(n.op, MatMul | Reduce | Scan | Lookup) for n in traced.program.graph.nodes):
+        return Translation("it computes integers of many others")
     if traced.constants:
         # It would be timed beside torch code that reads its own table, not the numbers drawn for it.
         return Translation("its program reads a table that its code makes")
     if reason := why_no_single_kernel(traced.program):
         return Translation(reason)
-    graph = traced.program.graph
+    graph, unpacking = traced.program.graph, unpacking_nodes(traced.program.graph)
     if len(set(read)) > 1 and any(isinstance(n.op, MatMul) for n in graph.nodes):
         return Translation("its operands have several dtypes, as under autocast")
     types = graph.types()
     computed = [p for p, n in enumerate(graph.nodes) if not isinstance(n.op, Input | Band)][:-1]  # without the reader
+    computed = [p for p in computed if p not in unpacking]
     flops = sum(
         float(flops_of(op, tuple(types[a].dims for a in n.args), types[p].dims).rational({}))
         for p in computed
@@ -180,17 +271,20 @@ def _traced_alone(description: _Description, read: Sequence[Any]) -> tuple[Trace
     """The program of a node and of an operator that reads it, and whether only an exponential may read it."""
     import torch
 
+    is_whole = description.dtype in WHOLE
     try:
-        return trace(_as_read(description.module, read, operator.neg), description.inputs), False
+        return trace(_as_read(description.module, read, operator.neg, is_whole), description.inputs), False
     except UnsupportedOperator as refused:
+        if is_whole:
+            raise
         try:
             return trace(_as_read(description.module, read, torch.exp), description.inputs), True
         except PrismError:
             raise refused from None
 
 
-def _as_read(module: Any, dtypes: Sequence[Any], reader: Callable[[Any], Any]) -> Any:
-    """The module, its result read by an operator, in the dtype of what it reads.
+def _as_read(module: Any, dtypes: Sequence[Any], reader: Callable[[Any], Any], is_whole: bool = False) -> Any:
+    """The module, its result read by an operator, in the dtype of what it reads; integers are read as float32.
 
     The operator makes a program also of a node that computes nothing, and with the cast a cast has a program: inside a
     region it is none, and what the region returns is checked for the whole region.
@@ -199,32 +293,50 @@ def _as_read(module: Any, dtypes: Sequence[Any], reader: Callable[[Any], Any]) -
 
     widest = torch.float32 if len(set(dtypes)) != 1 else dtypes[0]
     graph = torch.fx.Graph()
-    result = graph.call_function(reader, (graph.graph_copy(module.graph, {}),))
+    made = graph.graph_copy(module.graph, {})
+    result = graph.call_function(reader, (graph.call_method("to", (made, widest)) if is_whole else made,))
     graph.output(graph.call_method("to", (result, widest)))
     return torch.fx.GraphModule(torch.nn.Module(), graph)
 
 
-def _single(node: Any) -> tuple[Any, dict[str, Any]]:
-    """A module of one node, and of the one whose result it takes apart; and its inputs."""
+def _made_first(node: Any) -> tuple[Any, ...]:
+    """The calls whose several results a node takes apart."""
+    chain = [node]
+    while isinstance(value_of(chain[0].args[0]) if chain[0].args and hasattr(chain[0].args[0], "op") else None, tuple):
+        chain.insert(0, chain[0].args[0])
+    return tuple(chain[:-1])
+
+
+def _module_of(nodes: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
+    """A module of some nodes, which returns what the last one computes; and its inputs."""
     import torch
 
     graph = torch.fx.Graph()
     made: dict[Any, Any] = {}
     inputs: dict[str, Any] = {}
-    chain = [node]
-    while isinstance(value_of(chain[0].args[0]) if chain[0].args and hasattr(chain[0].args[0], "op") else None, tuple):
-        chain.insert(0, chain[0].args[0])
-    for inner in chain:
+    for inner in nodes:
         for n in inner.all_input_nodes:
-            if n not in chain and n not in made and hasattr(value_of(n), "dtype"):
+            if n not in nodes and n not in made and hasattr(value_of(n), "dtype"):
                 name = f"x{len(inputs)}"
                 inputs[name] = meta_tensor(n)
                 made[n] = graph.placeholder(name)
-    for inner in chain:
+    for inner in nodes:
         made[inner] = graph.node_copy(inner, lambda n: made[n] if n in made else number_of(n))
         made[inner].meta.clear()  # what is kept of a node must not keep torch's graph
-    graph.output(made[node])
+    graph.output(made[nodes[-1]])
     return torch.fx.GraphModule(torch.nn.Module(), graph), inputs
+
+
+def _text_of(nodes: Sequence[Any]) -> str:
+    """Some nodes, the last of which returns; what they read is numbered where there are several."""
+    if len(nodes) == 1:
+        return node_text(nodes[0])
+    numbers: dict[Any, str] = {}
+    lines: list[str] = []
+    for node in nodes:
+        read = [numbers.setdefault(n, f"%{len(numbers)}") for n in node.all_input_nodes]
+        lines.append(f"{numbers.setdefault(node, f'%{len(numbers)}')} = {node_text(node)} {read}")
+    return "\n".join(lines)
 
 
 def node_text(node: Any) -> str:

@@ -15,6 +15,8 @@ of its traffic and arithmetic, the cost of a call, and what is computed again:
   block of rows reads its weights, unless they fit into a core's cache, and there are no more blocks than rows;
 * a product that is read through several slices, as rotary embeddings do: each of them computes it;
 * what is computed before a product: each tile of the product's columns computes it.
+
+Integers and masks that are computed of bytes are in the region of whatever reads them as numbers, as views are.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from typing import Any
 
 from prism_explore.entry.torch_autocast import ENTER, EXIT, has_named_casts, is_casting
 from prism_explore.entry.torch_nodes import (
+    BYTES,
     CALLS,
     Translation,
     bytes_of,
@@ -216,7 +219,10 @@ class _Partitioner:
             if grows := _grows(node):
                 self.found[node] = replace(self.found[node], translation=Translation(grows))
         self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}
-        self.views = {n for n in self.inside if _only_moves(n, self.found[n].translation)}
+        self.unpacked = {n for n in self.inside if not is_float(n) and not isinstance(value_of(n), tuple | list)}
+        """Integers and masks that are computed of bytes."""
+        self.views = {n for n in self.inside if _only_moves(n, self.found[n].translation)} | self.unpacked
+        self.of_bytes = self._of_bytes(graph)
         cells = [n for n in graph.nodes if n in self.inside and n not in self.views and is_float(n)]
         self.cells = dict.fromkeys(cells)
         """The nodes that compute and that regions can contain, in graph order."""
@@ -289,6 +295,8 @@ class _Partitioner:
     def _parts_read(self, core: frozenset[Any]) -> Iterator[Any]:
         """The views in a set of a part of a tensor outside of it."""
         for node in core & self.views:
+            if not self.found[node].translation.is_view:
+                continue
             read = [i for i in node.all_input_nodes if self.found[i].elements]
             if core.isdisjoint(read) and all(self.found[i].elements > self.found[node].elements for i in read):
                 yield node
@@ -309,6 +317,18 @@ class _Partitioner:
             if not cost.obstacle and (why := _found_within(core, new)):
                 self.costs[core] = replace(cost, obstacle=why)
         return bool(new)
+
+    def _of_bytes(self, graph: Any) -> set[Any]:
+        """Bytes, and what is computed of nothing else: as a part of a kernel, it does not count against its limit."""
+        found: set[Any] = set()
+        for node in graph.nodes:
+            own = self.found[node].translation
+            is_computed = node in self.inside and not own.reduces and not own.products and not own.is_masked
+            read = [i for i in node.all_input_nodes if elements_of(i) or isinstance(value_of(i), tuple | list)]
+            is_byte = dtype_name(getattr(value_of(node), "dtype", "")) in BYTES
+            if is_byte or (is_computed and read and all(i in found for i in read)):
+                found.add(node)
+        return found
 
     # ------------------------------------------------------------ sets of nodes
     def _cover(self, readers: Mapping[Any, float]) -> dict[Any, frozenset[Any]]:
@@ -360,14 +380,16 @@ class _Partitioner:
         computing = [self.found[n].translation for n in core]
         means = sum(t.reduces and not t.products for t in computing)  # √ of the mean of squares is one operator
         moved = sum(self.moves[n] for n in core & self.moves.keys())
-        return len(loads) + sum(t.operators for t in computing) - 2 * means + moved <= LARGEST_OPS
+        operators = sum(self.found[n].translation.operators for n in core if n not in self.of_bytes)
+        return len(loads) + operators - 2 * means + moved <= LARGEST_OPS
 
     def _with_views(self, node: Any) -> frozenset[Any]:
         found, open_nodes = {node}, [node]
         while open_nodes:
-            for source in open_nodes.pop().all_input_nodes:
+            reader = open_nodes.pop()
+            for source in reader.all_input_nodes:
                 if (
-                    (self._is_absorbed(source) or self._is_taken_apart(source))
+                    (self._is_absorbed(source, reader) or self._is_taken_apart(source))
                     and self.epoch[source] == self.epoch[node]
                     and source not in found
                 ):
@@ -375,8 +397,10 @@ class _Partitioner:
                     open_nodes.append(source)
         return frozenset(found)
 
-    def _is_absorbed(self, node: Any) -> bool:
+    def _is_absorbed(self, node: Any, reader: Any) -> bool:
         """Whether a node is in the region of what reads it: a view, but none of several, of which others are unread."""
+        if node in self.unpacked:
+            return self.found[reader].translation.reads_unpacked
         return node in self.views and not any(isinstance(value_of(i), tuple | list) for i in node.all_input_nodes)
 
     def _is_taken_apart(self, node: Any) -> bool:

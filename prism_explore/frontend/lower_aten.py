@@ -355,6 +355,8 @@ class Translation:
             (low, high), bounds = INTEGER_RANGES[kind], found.bounds
             if bounds is None or not low <= bounds[0] <= bounds[1] <= high:
                 raise self.unsupported(f"positions of {kind}, which may wrap around", "take int64")
+        if isinstance(found, MaskedConstant) and kind in INTEGER_RANGES:
+            return replace(found, if_true=_wrapped(found.if_true, kind), if_false=_wrapped(found.if_false, kind))
         if kind not in INTEGER_RANGES or not isinstance(found, int):
             return found
         (low, high), (least, most) = INTEGER_RANGES[kind], self.range_of(found)
@@ -403,15 +405,19 @@ class Translation:
         return self.existing_or_new(Unary(rounding), self.existing_or_new(Scalar("mul", factor), tensor))
 
     def _is_exact(self, tensor: int) -> bool:
-        """Whether float32 has what is computed from integers of 32 or 64 bits; True for what reads none of them."""
+        """Whether float32 has what is computed from integers; True for what reads none of them.
+
+        Those of 32 or 64 bits are not summed along a symbolic dim. What is computed of bytes may have no known range.
+        """
         seen, left, is_sum = {tensor}, [tensor], False
-        reads_integers = False
+        reads_integers = reads_bytes = False
         while left:
             at = left.pop()
             node, t = self.build.nodes[at], self.build.type_of(at)
             if self._is_bit(at):
                 continue
             reads_integers |= t.dtype in INTEGER_NUMBERS
+            reads_bytes |= t.dtype in BYTE_INTEGERS
             match node.op:
                 case Reduce("sum" | "mean", along):
                     is_sum |= self.build.type_of(node.args[0]).dims[along].constant is None
@@ -422,7 +428,9 @@ class Translation:
             left += [a for a in node.args if a not in seen]
             seen.update(node.args)
         least, most = self.range_of(tensor)
-        return not reads_integers or (not is_sum and -LARGEST_EXACT <= least <= most <= LARGEST_EXACT)
+        is_within = -LARGEST_EXACT <= least <= most <= LARGEST_EXACT
+        is_known = isfinite(least) and isfinite(most)
+        return (not reads_integers or (not is_sum and is_within)) and (not reads_bytes or is_within or not is_known)
 
     def range_of(self, tensor: int) -> tuple[float, float]:
         """The smallest and the largest number that a tensor of the program can have."""
@@ -994,6 +1002,12 @@ class Translation:
             "px.WholeProgram(...), with the same arguments, leaves it to torch and searches the rest. "
             f"Supported: {', '.join(sorted({r.torch for r in self._rows.values()}))}"
         )
+
+
+def _wrapped(number: Number, kind: str) -> Number:
+    """The number of an integer dtype that torch has for a whole number."""
+    low, high = INTEGER_RANGES[kind]
+    return number if number is None else (number - low) % (high - low + 1) + low
 
 
 def valid_name(name: str) -> str:

@@ -14,6 +14,7 @@ from prism_explore.errors import ShapeError
 from prism_explore.events.kinds import FAMILY_BUDGET, MISSING_OPERATORS
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.elementwise import BinaryFn, UnaryFn
+from prism_explore.ir.graph import SGraph
 from prism_explore.ir.ops import (
     Accumulate,
     AccumulateRescaled,
@@ -368,6 +369,12 @@ def _unpacking_ops(program: TensorProgram) -> int:
     if not any(i.type.dtype in BYTE_INTEGERS for i in program.inputs):
         return 0
     graph = duplicate_inputs(program).program.graph
+    unpacking = unpacking_nodes(graph)
+    return sum(p in unpacking for p in split_boundary_views(graph).core)
+
+
+def unpacking_nodes(graph: SGraph) -> frozenset[int]:
+    """The positions of bytes, and of operators that are elementwise or views and read nothing but them."""
     types, unpacked = graph.types(), set[int]()
     for position, node in enumerate(graph.nodes):
         if isinstance(node.op, Input):
@@ -377,7 +384,7 @@ def _unpacking_ops(program: TensorProgram) -> int:
             is_unpacked = is_elementwise and all(a in unpacked for a in node.args)
         if is_unpacked:
             unpacked.add(position)
-    return sum(p in unpacked for p in split_boundary_views(graph).core)
+    return frozenset(unpacked)
 
 
 def why_no_single_kernel(program: TensorProgram) -> str:

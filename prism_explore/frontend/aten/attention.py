@@ -106,6 +106,9 @@ def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
     mask_value = t.mask(mask)
     if mask_value is None:
         raise t.unsupported("where with a condition of numbers", "compare it first")
+    if mask_value.is_uniform:
+        dims = broadcast(mask_value.dims, broadcast(t.dims(x), t.dims(y), t.line), t.line)
+        return t.broadcast_with(t.value(x if mask_value.if_true else y), dims)
     left, right = t.constant_of(x), t.constant_of(y)
     if left is not None and right is not None and left.is_uniform and right.is_uniform:
         if_true, if_false = (left.if_true, right.if_true) if mask_value.if_true else (right.if_true, left.if_true)
@@ -119,11 +122,16 @@ def _where(t: Translation, mask: Any, x: Any, y: Any) -> Value:
 
 def _select(t: Translation, mask: MaskedConstant, x: int, y: int) -> int:
     """x within the mask and y outside: a sum of both, each 0 where the other is."""
+    if mask.is_uniform:
+        return t.at(t.broadcast_with(x if mask.if_true else y, mask.dims))
+    (least, most), (low, high) = t.range_of(x), t.range_of(y)
     first, second = (x, y) if mask.if_true else (y, x)
     mask = MaskedConstant(mask.dims, mask.condition, Fraction(1), Fraction(0))
     inside = t.filled(first, mask, Fraction(0), where=False)
     outside = t.filled(second, mask, Fraction(0), where=True)
-    return t.build.binary("add", inside, outside, t.line)
+    found = t.build.binary("add", inside, outside, t.line)
+    t.known_ranges[found] = (min(least, low), max(most, high))
+    return found
 
 
 def _triangle(lower: bool) -> Any:

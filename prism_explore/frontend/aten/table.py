@@ -16,6 +16,7 @@ from prism_explore.frontend.aten.complex_numbers import COMPLEX_ROWS, ON_COMPLEX
 from prism_explore.frontend.aten.constants import MaskedConstant, Ramp
 from prism_explore.frontend.aten.convolution import CONVOLUTION_ROWS
 from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
+from prism_explore.frontend.aten.integers import CONVERTED, check_numbers, low_bits, shifted
 from prism_explore.frontend.aten.lookups import LOOKUP_ROWS
 from prism_explore.frontend.aten.norms import NORM_ROWS
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
@@ -111,43 +112,6 @@ def _remainder(rounding: UnaryFn) -> Callable[..., Value]:
         return found
 
     return lower
-
-
-def _low_bits(t: Translation, x: Any, size: Fraction) -> Value:
-    """The integer from 0 to `size` - 1, a power of two, that differs from x by a multiple of it."""
-    tensor = t.tensor(x)
-    least, most = t.range_of(tensor)
-    if 0 <= least <= most < size:
-        return tensor
-    return t.residue(tensor, size)
-
-
-def _shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
-    """An integer times a power of two, rounded down; one of each amount where these are evenly spaced along a dim."""
-    amounts, count = t.value(bits), t.number(bits)
-    if isinstance(amounts, Ramp) and (found := _shifted_along(t, x, amounts, to_right=to_right)) is not None:
-        return found
-    if count is None or count < 0:
-        raise t.unsupported("a shift by a tensor", "shift by a number")
-    if not to_right:
-        return t.build.scalar("mul", t.tensor(x), Fraction(2 ** int(count)), t.line)
-    return t.rounded_product("floor", t.tensor(x), Fraction(1, 2 ** int(count)))
-
-
-def _shifted_along(t: Translation, x: Any, amounts: Ramp, *, to_right: bool) -> Value | None:
-    """Shifts by numbers that change along one dim, in which x does not; None for all else."""
-    changing = [d for d, step in enumerate(amounts.steps) if step]
-    dims, first = t.dims(x), amounts.offset.constant
-    if len(changing) != 1 or first is None or any(e != ONE for d, e in enumerate(amounts.dims) if d not in changing):
-        return None
-    (d,) = changing
-    count, along = amounts.dims[d].constant, len(dims) - len(amounts.dims) + d
-    if count is None or along < 0 or dims[along] != ONE:
-        return None
-    numbers = [first + amounts.steps[d] * i for i in range(count)]
-    if min(numbers) < 0:
-        return None
-    return t.concatenated([t.at(_shifted(t, x, n, to_right=to_right)) for n in numbers], along)
 
 
 def _floor_divide(t: Translation, x: Any, y: Any) -> Value:
@@ -513,7 +477,7 @@ def _truth(t: Translation, x: Any) -> MaskedConstant:
 def _and(t: Translation, x: Any, y: Any) -> Value:
     ones = t.number(y)
     if t.traced_dtype(t.node) != "bool" and ones is not None and ones > 0 and int(ones + 1).bit_count() == 1:
-        return _low_bits(t, x, ones + 1)
+        return low_bits(t, x, ones + 1)
     a, b = _truth(t, x), _truth(t, y)
     result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
     return result if result is not None else t.nonzero_mask(t.build.binary("mul", t.truth(a), t.truth(b), t.line))
@@ -677,8 +641,8 @@ _REAL_ROWS: tuple[Row, ...] = (
     Row("new_zeros", "new_zeros", _new_filled(0)),
     Row("arange", "arange", _arange),
     *(Row(fn, word, _comparison(fn)) for fn, word in COMPARISONS.items()),
-    *(Row(fn, ">>", partial(_shifted, to_right=True)) for fn in ("__rshift__", "bitwise_right_shift")),
-    *(Row(fn, "<<", partial(_shifted, to_right=False)) for fn in ("__lshift__", "bitwise_left_shift")),
+    *(Row(fn, ">>", partial(shifted, to_right=True)) for fn in ("__rshift__", "bitwise_right_shift")),
+    *(Row(fn, "<<", partial(shifted, to_right=False)) for fn in ("__lshift__", "bitwise_left_shift")),
     *(Row(fn, "&", _and) for fn in ("__and__", "bitwise_and", "logical_and")),
     *(Row(fn, "|", _or) for fn in ("__or__", "bitwise_or", "logical_or")),
     *(Row(fn, "~", _not) for fn in ("bitwise_not", "logical_not")),
@@ -697,13 +661,15 @@ _REAL_ROWS: tuple[Row, ...] = (
 
 
 def _by_operands(row: Row) -> Row:
-    """The row, with the lowering of complex operands where there is one."""
-    if row.aten not in ON_COMPLEX:
+    """The row, with the lowering of complex operands where there is one, and a check of numbers beside integers."""
+    if row.aten not in ON_COMPLEX and row.aten not in CONVERTED:
         return row
 
     @wraps(row.lower)
     def lower(t: Translation, *args: Any, **kwargs: Any) -> Value:
-        chosen = ON_COMPLEX[row.aten] if is_complex(t, args) else row.lower
+        if row.aten in CONVERTED:
+            check_numbers(t, row.aten, args, kwargs)
+        chosen = ON_COMPLEX[row.aten] if row.aten in ON_COMPLEX and is_complex(t, args) else row.lower
         return chosen(t, *args, **kwargs)
 
     return replace(row, lower=lower)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from prism_explore.frontend.lower_aten import Row, Translation, Value, infer_size
 from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.tensors import dtype_name
 
 END = 2**62
 """torch writes `x[a:]` as a slice up to the largest integer."""
@@ -44,7 +45,20 @@ def _movedim(t: Translation, x: Any, source: Any, target: Any) -> Value:
 
 
 def _view(t: Translation, x: Any, sizes: Any, *_: Any) -> Value:
+    if str(sizes).startswith("torch."):
+        return _bits_read_as(t, x, dtype_name(sizes))
     return t.reshaped(t.value(x), infer_size([t.size(s) for s in sizes], t.dims(x)))
+
+
+def _bits_read_as(t: Translation, x: Any, kind: str) -> Value:
+    """The memory of a tensor read as another dtype: of bytes, whether the highest bit is a sign."""
+    own = dtype_name(x.meta["val"].dtype)
+    if own == kind:
+        return t.value(x)
+    found = t.wrapped_around(t.tensor(x), kind) if {own, kind} == {"int8", "uint8"} else None
+    if found is None:
+        raise t.unsupported(f"the bits of {own} read as {kind}", "int8 and uint8 can be read as each other")
+    return found
 
 
 def _flatten(t: Translation, x: Any, start: Any = 0, end: Any = -1) -> Value:

@@ -1,0 +1,122 @@
+# pyright: basic
+# Most values are objects of torch, which pyright types only in part.
+"""Amounts of shifts that a module holds as tensors, such as the places of the bits of a weight in a word, as numbers.
+
+What a shift by a tensor computes depends on its numbers, as the sizes of a result depend on numbers that a call gets:
+regions have them as constants. A call for which the tensor has other numbers runs torch's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from prism_explore.entry.torch_nodes import CALLS, called_name, value_of
+
+SHIFTS = frozenset({"rshift", "lshift", "__rshift__", "__lshift__", "bitwise_right_shift", "bitwise_left_shift"})
+MOST_AMOUNTS = 64
+"""Of a tensor whose numbers are read."""
+_SAME_NUMBERS = frozenset(
+    {"to", "int", "long", "short", "char", "byte", "view", "reshape", "unsqueeze", "squeeze", "expand", "getitem"}
+)
+
+
+class KnownAmounts:
+    """The numbers of a tensor in the call at which torch compiles."""
+
+    def __init__(self, position: int, tensor: Any) -> None:
+        """`position`: of the tensor among the arguments of the graph."""
+        self.position = position
+        self._numbers = tensor.clone()
+        self._seen: tuple[Any, int] | None = None
+        """A tensor that has the numbers, and the version of it that has."""
+
+    def are_those_of(self, tensor: Any) -> bool:
+        """Whether a tensor has these numbers; its memory is read only where it may have changed."""
+        import torch
+
+        version = -1 if tensor.is_inference() else tensor._version
+        if self._seen is not None and self._seen[0] is tensor and self._seen[1] == version != -1:
+            return True
+        is_same = torch.equal(self._numbers, tensor)
+        self._seen = (tensor, version) if is_same else None
+        return is_same
+
+
+def name_amounts(graph: Any, examples: Sequence[Any]) -> tuple[KnownAmounts, ...]:
+    """Write the numbers of tensors by which integers are shifted into a graph.
+
+    Args:
+        graph: torch's, with an example value at each node.
+        examples: its arguments.
+
+    Returns:
+        The tensors whose numbers are in the graph now.
+    """
+    placeholders = [n for n in graph.nodes if n.op == "placeholder"]
+    found: list[KnownAmounts] = []
+    for position, (node, tensor) in enumerate(zip(placeholders, examples, strict=True)):
+        if _is_small_table(tensor) and _only_shifts(node):
+            _write_numbers(node, tensor)
+            found.append(KnownAmounts(position, tensor))
+    return tuple(found)
+
+
+def unless_changed(
+    known: Sequence[KnownAmounts], chosen: Callable[..., Any], otherwise: Callable[[], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """A graph's code for calls in which the tensors have the numbers that it was made for.
+
+    Args:
+        known: the tensors.
+        chosen: the code.
+        otherwise: returns what runs other calls.
+    """
+
+    def call(*given: Any) -> Any:
+        same = all(k.are_those_of(given[k.position]) for k in known)
+        return chosen(*given) if same else otherwise()(*given)
+
+    return call if known else chosen
+
+
+def is_amount(node: Any, reader: Any) -> bool:
+    """Whether a node reads another only as the amount of a shift."""
+    return called_name(reader) in SHIFTS and len(reader.args) == 2 and reader.args[0] is not node
+
+
+def _is_small_table(tensor: Any) -> bool:
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    if not isinstance(tensor, torch.Tensor) or isinstance(tensor, FakeTensor):
+        return False
+    is_integer = not (tensor.is_floating_point() or tensor.is_complex() or tensor.dtype == torch.bool)
+    return is_integer and tensor.device.type == "cpu" and 0 < tensor.numel() <= MOST_AMOUNTS
+
+
+def _only_shifts(node: Any) -> bool:
+    """Whether the numbers of a tensor are only used as amounts of shifts, under views and casts."""
+    left, is_read = [node], False
+    while left:
+        source = left.pop()
+        for reader in source.users:
+            if is_amount(source, reader):
+                is_read = True
+            elif reader.op in CALLS and called_name(reader) in _SAME_NUMBERS and reader.all_input_nodes == [source]:
+                left.append(reader)
+            else:
+                return False
+    return is_read
+
+
+def _write_numbers(placeholder: Any, tensor: Any) -> None:
+    import torch
+
+    graph, example = placeholder.graph, value_of(placeholder)
+    first = next(n for n in graph.nodes if n.op not in ("placeholder", "get_attr"))
+    with graph.inserting_before(first):
+        made = graph.call_function(torch.tensor, (tensor.tolist(),), {"dtype": tensor.dtype})
+    with example.fake_mode:
+        made.meta["example_value"] = torch.empty(tuple(tensor.shape), dtype=tensor.dtype)
+    placeholder.replace_all_uses_with(made)
