@@ -78,6 +78,7 @@ class Child:
     def wait(self) -> int:
         """Its exit status after it has ended; negative for a signal."""
         if self._status is None:
+            signal_group(self._server.pid, signal.SIGCONT)  # its own timing, in which it died, had stopped the server
             try:
                 self._status = int(self._server.request({"do": "wait", "pid": self.pid})["status"])
             except OSError:  # something else ended the server, and its children with it

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -149,6 +150,20 @@ def test_stopping_does_not_wait_for_imports(tmp_path: Path, monkeypatch: pytest.
     assert isinstance(found, Failure)
     assert "tune.cancelled" == found.code
     assert time.monotonic() - began < 30
+
+
+def test_a_worker_that_dies_while_the_server_is_stopped_is_reaped(tmp_path: Path) -> None:
+    with make() as worker, (tmp_path / "stderr").open("wb") as stderr:
+        worker.check("u1", GOOD)
+        child = fork_server.fork(dict(os.environ), ("json",), stderr)
+        with fork_server.stopped(child.pid):
+            child.kill()
+            ended = threading.Thread(target=child.wait, daemon=True)
+            ended.start()
+            ended.join(20)
+
+            assert not ended.is_alive()
+    fork_server.end()
 
 
 def test_a_worker_ends_with_what_it_started() -> None:
