@@ -68,6 +68,7 @@ from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome,
 from prism_explore.entry.torch_reuse import with_symbols
 from prism_explore.entry.torch_shifts import name_amounts, unless_changed
 from prism_explore.entry.torch_simplify import simplify
+from prism_explore.entry.torch_transforms import expand_transforms
 from prism_explore.entry.torch_ways import WaysBySizes
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
@@ -219,11 +220,11 @@ class TorchCompiler:
             )
         start = time.perf_counter()
         original = copy_of(module)
-        if reason := _records_gradients(module.graph):
-            chosen = module.forward if self.rest == "eager" else compiled_graph(original, examples)
+        if reason := _records_gradients(module.graph) or expand_transforms(module.graph):
+            chosen = original.forward if self.rest == "eager" else compiled_graph(original, examples)
             race = WholeRace(EAGER if self.rest == "eager" else COMPILED, {}, reason)
             if isinstance(chosen, FailedCompiler):
-                chosen, race = module.forward, WholeRace(EAGER, {}, f"{reason}; {COMPILED} failed: {chosen.reason}")
+                chosen, race = original.forward, WholeRace(EAGER, {}, f"{reason}; {COMPILED} failed: {chosen.reason}")
             self.graphs.append(GraphOutcome((), (), 0, 0, race, time.perf_counter() - start))
             return chosen
         with open_to_other_threads():

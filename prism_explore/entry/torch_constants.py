@@ -29,7 +29,6 @@ from prism_explore.entry.torch_nodes import (
     value_of,
 )
 from prism_explore.entry.torch_shifts import MOST_AMOUNTS, is_amount
-from prism_explore.entry.torch_simplify import ENTER_VMAP, LEAVE_VMAP
 from prism_explore.ir.tensors import dtype_name
 
 _MADE = CONSTANTS | {"tensor", "scalar_tensor", "arange", "linspace", "logspace", "eye", "tril_indices", "triu_indices"}
@@ -106,11 +105,9 @@ def _constants(graph: Any) -> list[Any]:
     """The calls that compute of no input what can be folded, in graph order."""
     shared = _written_or_returned(graph)
     found: dict[Any, None] = {}
-    depth = 0
     for node in graph.nodes:
         name = called_name(node)
-        depth += (name == ENTER_VMAP) - (name == LEAVE_VMAP)
-        if depth or node.op not in CALLS or has_side_effect(node) or draws_random_numbers(node):
+        if node.op not in CALLS or has_side_effect(node) or draws_random_numbers(node):
             continue
         read = node.all_input_nodes
         is_known = name in _MADE if not read else all(n in found for n in read) and _is_of_torch(node)

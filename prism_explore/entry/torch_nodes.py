@@ -381,7 +381,10 @@ def called_name(node: Any) -> str:
     """The name of the function or method that a node calls; empty for other nodes."""
     if node.op not in CALLS:
         return ""
-    return node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
+    if node.op == "call_method":
+        return node.target
+    name = getattr(node.target, "__name__", str(node.target))
+    return name.partition(".")[0] if getattr(node.target, "namespace", "") == "aten" else name  # without the overload
 
 
 def call_again(node: Any, args: Any, kwargs: Any) -> Any:
@@ -413,6 +416,8 @@ def has_side_effect(node: Any) -> bool:
     """Whether a node has a side effect: autocast, a change of the gradient mode, a write in place."""
     if node.op not in CALLS:
         return False
+    if getattr(getattr(node.target, "_schema", None), "is_mutable", False):
+        return True
     name = called_name(node)
     is_named_so = name.endswith("_") and not name.endswith("__") and node.target not in (operator.and_, operator.or_)
     in_place = is_named_so or name.strip("_") in _IN_PLACE

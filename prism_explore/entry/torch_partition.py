@@ -42,7 +42,6 @@ from prism_explore.entry.torch_nodes import (
     value_of,
 )
 from prism_explore.entry.torch_regions import Region
-from prism_explore.entry.torch_simplify import ENTER_VMAP, LEAVE_VMAP
 from prism_explore.ir.tensors import dtype_name
 from prism_explore.pipeline.search_space import LARGEST_OPS
 from prism_explore.support.plain_data import PlainData
@@ -185,7 +184,6 @@ def _figures(node: Any) -> _Figures:
 
 
 _AUTOCAST = {ENTER: 1, EXIT: -1}
-_VMAP = {ENTER_VMAP: 1, LEAVE_VMAP: -1}
 
 
 def _grows(node: Any) -> str:
@@ -207,15 +205,13 @@ class _Partitioner:
         self.target, self.measured, self.refused = target, measured, refused
         self.found = {n: _figures(n) for n in graph.nodes}
         self.epoch: dict[Any, int] = {}
-        now, casting, mapping = 0, int(is_casting()), 0
+        now, casting = 0, int(is_casting())
         for node in graph.nodes:
             now += has_side_effect(node)
             self.epoch[node] = now
             casting += _AUTOCAST.get(called_name(node), 0)
-            mapping += _VMAP.get(called_name(node), 0)
-            if (mapping or (casting and not has_named_casts(node))) and node.op in CALLS:
-                why = f"it runs under {'torch.vmap' if mapping else 'autocast'}"
-                self.found[node] = replace(self.found[node], translation=Translation(why))
+            if casting and not has_named_casts(node) and node.op in CALLS:
+                self.found[node] = replace(self.found[node], translation=Translation("it runs under autocast"))
             if grows := _grows(node):
                 self.found[node] = replace(self.found[node], translation=Translation(grows))
         self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}

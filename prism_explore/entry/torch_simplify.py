@@ -4,11 +4,9 @@
 
 * An operand of `cat` without elements is left out. Rotary embeddings of a part of each head have one, where the part is
   the whole.
-* `torch.vmap` over elementwise operators is the operators themselves, on tensors with one dim more. Associative scans
-  have them.
-* An operator that writes its result into its operand, such as `nn.ReLU(inplace=True)`, makes a new tensor instead if
-  the graph made the operand and reads neither it nor a view of it afterwards. Masks of `nn.Transformer`, sums of layers
-  and activations of networks for images are so written.
+* An operator that writes its result into its operand, such as `nn.ReLU(inplace=True)` and `index_add_`, makes a new
+  tensor instead if the graph made the operand and reads no view of it, nor what it is a view of, afterwards. Masks of
+  `nn.Transformer`, sums of layers and activations of networks for images are so written.
 * A tensor that is made empty and written part by part is the `cat` of its parts (`entry/torch_parts.py`).
 * What nothing reads is left out, if it cannot raise. The last step of a scan has some, and models with options compute
   rotary embeddings that they do not use.
@@ -19,7 +17,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from prism_explore.entry.torch_nodes import (
@@ -36,8 +34,6 @@ from prism_explore.entry.torch_nodes import (
 from prism_explore.entry.torch_parts import join_parts
 from prism_explore.ir.elementwise import UNARY
 
-ENTER_VMAP, LEAVE_VMAP = "_vmap_increment_nesting", "_vmap_decrement_nesting"
-_ADD, _REMOVE = "_add_batch_dim", "_remove_batch_dim"
 _ELEMENTWISE = {
     *("add", "sub", "mul", "truediv", "div", "maximum", "minimum"),
     *(aten for row in UNARY.values() for aten in row.aten),
@@ -60,7 +56,6 @@ _IN_PLACE: Mapping[Any, Any] = {
     operator.ixor: operator.xor,
 }
 """Python's operators that write in place, with those that do not."""
-_IN_PLACE_METHODS = frozenset(f"{name}_" for name in (_ELEMENTWISE | {"clamp", "masked_fill"}))
 
 
 def simplify(graph: Any) -> None:
@@ -76,15 +71,6 @@ def simplify(graph: Any) -> None:
             _name_form(node)
     join_parts(graph)
     _write_anew(graph)
-    entered: list[int] = []
-    nodes = list(graph.nodes)
-    for n, node in enumerate(nodes):
-        if called_name(node) == ENTER_VMAP:
-            entered.append(n)
-        elif called_name(node) == LEAVE_VMAP and entered:
-            start = entered.pop()
-            if not entered and _can_be_unwrapped(nodes[start + 1 : n]):
-                _unwrap(nodes[start : n + 1])
     for node in reversed(graph.nodes):
         if node.op in CALLS and not node.users and _only_computes(node):
             graph.erase_node(node)
@@ -122,7 +108,7 @@ def _write_anew(graph: Any) -> None:
     from torch.fx.node import map_arg
 
     nodes = list(graph.nodes)
-    written = {n: call for n, node in enumerate(nodes) if (call := _out_of_place(node)) is not None}
+    written = [n for n, node in enumerate(nodes) if _out_of_place(node) is not None]
     if not written:
         return
     at = {node: n for n, node in enumerate(nodes)}
@@ -131,10 +117,14 @@ def _write_anew(graph: Any) -> None:
     for node, storages in stored.items():
         for storage in storages:
             memory.setdefault(storage, []).append(node)
-    for n, (target, args, kwargs) in written.items():
+    for n in written:
         node = nodes[n]
+        if (found := _out_of_place(node)) is None:
+            continue
+        target, args, kwargs = found
         aliases = [a for s in stored[node.args[0]] for a in memory[s] if at[a] < n]
-        if any(a.op not in CALLS or any(at[user] > n for user in a.users) for a in aliases):
+        later = {u for a in aliases for u in a.users if a is not node.args[0] and at[u] > n}
+        if later or any(a.op not in CALLS for a in aliases):
             continue
         before = value_of(node.args[0])
         given, named = cast("tuple[Any, Any]", map_arg((args, kwargs), value_of))
@@ -142,20 +132,31 @@ def _write_anew(graph: Any) -> None:
             call = target if callable(target) else getattr(type(before), target)
             made: Any = call(*given, **named)
         if (made.dtype, made.shape, made.stride()) == (before.dtype, before.shape, before.stride()):
+            node.args[0].replace_all_uses_with(node, lambda user, n=n: at[user] > n)
             node.target, node.args, node.kwargs = target, args, kwargs
             node.meta["example_value"] = made
 
 
 def _out_of_place(node: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
     """The function and arguments that compute the same in a new tensor; None where a call writes nothing or more."""
+    import torch
+
     args, kwargs = tuple(node.args), dict(node.kwargs)
     if not args or not hasattr(args[0], "op") or not hasattr(value_of(args[0]), "fake_mode"):
         return None
     if node.op == "call_method":
-        return (node.target.removesuffix("_"), args, kwargs) if node.target in _IN_PLACE_METHODS else None
+        name = called_name(node).removesuffix("_")
+        is_other = name != node.target and callable(getattr(type(value_of(args[0])), name, None))
+        return (name, args, kwargs) if is_other and not draws_random_numbers(node) else None
     if node.op != "call_function":
         return None
-    if argument_of(node, "inplace") and not draws_random_numbers(node):
+    if draws_random_numbers(node):
+        return None
+    if getattr(node.target, "namespace", "") == "aten":
+        _, name, overload = *node.target._schema.name.split("::"), node.target._overloadname
+        other = getattr(getattr(torch.ops.aten, name.removesuffix("_"), None), overload, None)
+        return (other, args, kwargs) if name.endswith("_") and other is not None else None
+    if argument_of(node, "inplace"):
         named = dict(zip(parameter_names(node.target)[1:], args[1:], strict=False))
         return node.target, args[:1], {**named, **kwargs, "inplace": False}
     return (_IN_PLACE[node.target], args, kwargs) if node.target in _IN_PLACE else None
@@ -166,42 +167,3 @@ def _storages(value: Any) -> set[int]:
     if isinstance(value, tuple | list):
         return {s for v in value for s in _storages(v)}
     return {value.untyped_storage()._cdata} if hasattr(value, "untyped_storage") else set()
-
-
-def _can_be_unwrapped(body: Sequence[Any]) -> bool:
-    """Whether all nodes of a vmap are elementwise on tensors of equal shapes, with the batch as the first dim."""
-    batched: set[Any] = set()
-    for node in body:
-        name = called_name(node)
-        read = node.all_input_nodes
-        if name == _ADD:
-            if node.args[1] != 0:
-                return False
-            batched.add(node)
-        elif name == _REMOVE:
-            if node.args[3] != 0 or node.args[0] not in batched:
-                return False
-        elif name in _ELEMENTWISE:
-            shapes = {tuple(value_of(n).shape) for n in (*read, node)}
-            if node.kwargs or len(shapes) != 1 or not all(n in batched and is_float(n) for n in read):
-                return False
-            batched.add(node)
-        else:
-            return False
-    return not any(user not in body for node in batched for user in node.users)
-
-
-def _unwrap(nodes: Sequence[Any]) -> None:
-    """Replace the nodes of a vmap by those of its body."""
-    for node in nodes:
-        if called_name(node) in (_ADD, _REMOVE):
-            node.replace_all_uses_with(node.args[0])
-        elif called_name(node) in _ELEMENTWISE:
-            given = [value_of(a) if hasattr(a, "op") else a for a in node.args]
-            with next(g.fake_mode for g in given if hasattr(g, "fake_mode")):
-                node.meta["example_value"] = (
-                    getattr(given[0], node.target)(*given[1:]) if node.op == "call_method" else node.target(*given)
-                )
-    for node in reversed(nodes):
-        if not node.users:
-            node.graph.erase_node(node)
