@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -369,10 +370,13 @@ class Session(Record):
         task, journal = replace(task, library=also), ReplayedJournal(saved.entries)
         sess = cls.__new__(cls)
         sess._begin(task, journal)
-        try:
-            replay_saved(journal, sess._engine, sess._steering, tick)
-        except JournalVersionError as error:
-            raise JournalVersionError(f"{path}: {error}") from None
+        with ExitStack() as failing:
+            failing.callback(sess.close)
+            try:
+                replay_saved(journal, sess._engine, sess._steering, tick)
+            except JournalVersionError as error:
+                raise JournalVersionError(f"{path}: {error}") from None
+            failing.pop_all()
         if is_notebook():
             sess._save_from(None, len(journal))
         return sess

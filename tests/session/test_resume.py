@@ -24,7 +24,9 @@ from prism_explore.events.kinds import (
 from prism_explore.events.ledger import Steering
 from prism_explore.pipeline.search_space import Operators, default_space
 from prism_explore.search.explore import Task
+from prism_explore.support.caches import open_leases
 from tests.generate.programs import rms_linear_small
+from tests.session.test_engine import until
 from tests.session.test_session import machine
 
 PROGRAM = rms_linear_small()
@@ -322,8 +324,12 @@ def test_another_space_or_program_is_not_taken_for_the_saved_one(whole, tmp_path
 def test_facts_that_growth_does_not_repeat_are_refused_with_both(whole, tmp_path):
     path = cut(whole, 60, tmp_path / "run.prism")
     _rewrite(path, "events.jsonl", lambda t: t.replace("expr.unreachable", "expr.invented", 1))
-    with pytest.raises(px.JournalVersionError, match=r"does not repeat what was saved: event \d+, RegionPruned, was"):
+    leases, match = open_leases(), r"does not repeat what was saved: event \d+, RegionPruned, was"
+    with pytest.raises(px.JournalVersionError, match=match) as refused:
         px.Session.load(path)
+
+    until(lambda: open_leases() == leases)  # the engine's thread closes the failed session
+    assert refused.tb is not None  # which the traceback keeps until here
 
 
 def test_a_verdict_that_was_written_into_a_file_is_not_offered(timed, tmp_path):
