@@ -11,12 +11,12 @@ associative scans, gradients per sample and Hessians are so written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from prism_explore.entry.torch_autocast import ENTER, is_casting
 from prism_explore.entry.torch_nodes import CALLS, call_again, called_name, value_of
+from prism_explore.frontend.torch_tracing import transforms_ended
 
 _BEGIN, _END = "_increment_nesting", "_decrement_nesting"
 _AROUND = {"lazy_load_decompositions", "_saved_tensors_hooks_disable", "_saved_tensors_hooks_enable"}
@@ -101,7 +101,7 @@ def _expand(graph: Any, segment: Sequence[Any]) -> None:
     mode = next((v.fake_mode for v in values if hasattr(v, "fake_mode")), None)
     if mode is None:
         raise ValueError("it reads no tensor")
-    with tracing(TracingContext(mode)), _no_transform_stays_begun(), mode:
+    with tracing(TracingContext(mode)), transforms_ended(), mode:
         traced = make_fx(run, decomposition_table=_derivatives())(*values)
     traced.graph.eliminate_dead_code()
     if any(n.op not in ("placeholder", "output", *CALLS) for n in traced.graph.nodes):
@@ -125,20 +125,3 @@ def _derivatives() -> dict[Any, Any]:
     from torch._decomp import core_aten_decompositions
 
     return {op: formula for op, formula in core_aten_decompositions().items() if "backward" in op.name()}
-
-
-@contextmanager
-def _no_transform_stays_begun() -> Iterator[None]:
-    """End the transforms that were begun and not ended, as where a node between raised."""
-    import torch
-    from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer_stack_and_undo_to_depth
-    from torch.autograd import forward_ad
-
-    records, depth, level = torch.is_grad_enabled(), get_dynamic_layer_stack_depth(), forward_ad._current_level
-    try:
-        yield
-    finally:
-        while forward_ad._current_level > level:
-            forward_ad.exit_dual_level()
-        pop_dynamic_layer_stack_and_undo_to_depth(depth)
-        torch.set_grad_enabled(records)

@@ -9,7 +9,7 @@ import inspect
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from prism_explore.frontend.result_form import ResultForm
 from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
 from prism_explore.frontend.stateless_trace import stateless_trace
-from prism_explore.frontend.torch_tracing import import_tracer, tracing
+from prism_explore.frontend.torch_tracing import import_tracer, tracing, transforms_ended
 from prism_explore.frontend.traced_program import Binding, Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import Node
@@ -487,15 +487,20 @@ def _export(
     ways = (False,) if isinstance(code, torch.fx.GraphModule) else (False, True)
     failures: dict[bool, Exception] = {}
     for strict in ways:
-        with tracing(strict=strict):
+        with tracing(strict=strict), transforms_ended():
             try:
                 exported = _export_alone(code, name, types, symbols, strict, in_parts, user_code)
+                _check_constants(exported)
             except UnsupportedOperator:
                 raise
             except Exception as failure:
                 failures[strict] = failure
             else:
                 return decomposed(exported, BY_NAME), str(exported.graph)
+    if not symbols and any(_is_of_transform(f) for f in failures.values()):
+        with suppress(Exception), transforms_ended():  # the failures above are reported
+            exported = _export_alone(_of_operators(code, types), name, types, symbols, False, in_parts, user_code)
+            return decomposed(exported, BY_NAME), str(exported.graph)
     places = [place for failure in failures.values() if (place := _user_place(failure))]
     if any(type(f).__name__ == "GuardOnDataDependentSymNode" for f in failures.values()):
         raise UnsupportedOperator(
@@ -513,6 +518,40 @@ def _export(
         )
     at = f"; used at {places[0]}" if places else ""
     raise UnsupportedOperator(f"torch.export could not trace {name}: {message}{at}") from failures[False]
+
+
+def _is_of_transform(failure: Exception) -> bool:
+    """Whether torch.export failed at a tensor that a transform of torch.func follows."""
+    return any(
+        text in str(failure) for text in (_UNFOLLOWED, "TensorWrapper", "'Tensor' object has no attribute 'constant'")
+    )
+
+
+def _of_operators(code: Callable[..., Any], types: Sequence[TensorType]) -> Any:
+    """A module of the operators that torch runs for code at fixed sizes, also below transforms of torch.func."""
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    if isinstance(code, torch.nn.Module):
+        raise ValueError("the tensors of a module would lose their names")
+    with torch.no_grad():
+        return make_fx(code, tracing_mode="fake")(*_examples(types, {}, torch.device("cpu")))
+
+
+_UNFOLLOWED = "torch.export does not follow a transform of torch.func in it"
+
+
+def _check_constants(exported: Any) -> None:
+    """Raise where torch.export took a tensor that the code computes for a constant, as it does with `torch.func.grad`.
+
+    Raises:
+        ValueError: a constant belongs to a transform that has ended.
+    """
+    import torch
+    from torch._C._functorch import is_functorch_wrapped_tensor
+
+    if any(map(is_functorch_wrapped_tensor, filter(torch.is_tensor, exported.constants.values()))):
+        raise ValueError(_UNFOLLOWED)
 
 
 @full_collections_postponed()

@@ -16,7 +16,7 @@ things of torch are in the way:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from threading import RLock, get_ident
 from typing import Any
@@ -101,3 +101,27 @@ def _other_threads_undisturbed() -> Generator[None]:
         yield
     finally:
         patcher_class.patch_method, torch._dynamo.reset = patch, reset
+
+
+@contextmanager
+def transforms_ended() -> Generator[None]:
+    """End the transforms of torch.func that a trace begins and does not end, as where it fails between.
+
+    Without it every later tensor of the process would be one of such a transform.
+    """
+    import torch
+    from torch._C import _exit_dual_level  # pyright: ignore[reportAttributeAccessIssue]
+    from torch._C._functorch import get_dynamic_layer_stack_depth, pop_dynamic_layer_stack_and_undo_to_depth
+    from torch.autograd import forward_ad
+
+    records, depth, level = torch.is_grad_enabled(), get_dynamic_layer_stack_depth(), forward_ad._current_level
+    try:
+        yield
+    finally:
+        while forward_ad._current_level > level:
+            forward_ad.exit_dual_level()
+        if level < 0:
+            with suppress(RuntimeError):  # there is none; a trace may leave one of which only torch's C++ part knows
+                _exit_dual_level(level=0)
+        pop_dynamic_layer_stack_and_undo_to_depth(depth)
+        torch.set_grad_enabled(records)

@@ -4,9 +4,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
+import pytest
 import torch
 from torch import nn
 
+from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend import trace
 from prism_explore.frontend.torch_tracing import open_to_other_threads
 from prism_explore.ir.tensors import tensor as T
@@ -114,3 +116,17 @@ def test_threads_that_compile_trace_and_run_models_do_not_disturb_one_another():
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(work, 20 * n) for n in range(2) for work in (compile_and_run, trace_many)]:
             done.result(120)
+
+
+def test_no_transform_stays_begun_where_one_cannot_be_traced():
+    def function(x):
+        return torch.func.hessian(lambda v: (v**3).sum() * v.max().item())(x)
+
+    expected = torch.func.hessian(lambda v: (v**3).sum())(torch.ones(4))
+
+    with pytest.raises(UnsupportedOperator):
+        trace(function, {"x": T(4)})
+
+    assert type(torch.ones(4)) is torch.Tensor
+    assert not torch._C._functorch.is_functorch_wrapped_tensor(torch.ones(4))
+    torch.testing.assert_close(torch.func.hessian(lambda v: (v**3).sum())(torch.ones(4)), expected)

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from prism_explore.entry.equivalence.draws import DRAWS, NORMAL, WIDE, Draw, draw, sizes_to_try
+from prism_explore.entry.equivalence.draws import DRAWS, NORMAL, WIDE, Draw, draw, lower_positions, sizes_to_try
 from prism_explore.entry.equivalence.execution import Leaf, Raised, Ran, rounding_of, run_side
 from prism_explore.entry.equivalence.outcome import FloatComparison, Witness
 from prism_explore.entry.equivalence.shrink import zero_elements
@@ -78,6 +78,8 @@ class Trials:
         self.log = TrialLog()
         self._seed = seed
         self._masks = masks
+        self._below = 0
+        """As in `Draw`; 0 until code has taken no others."""
         self._rounding = 0.0
         """Of the least precise dtype in both sides."""
         self._row_differs = False
@@ -132,8 +134,17 @@ class Trials:
 
     def _trial(self, sizes: Mapping[str, int], how: Draw, seed: int, failures: dict[str, str]) -> bool:
         """One trial; False where the sides do not run at these sizes."""
-        inputs = draw(self.sides.variables, sizes, how, seed, self._masks)
+        variables = self.sides.variables
+        how = replace(how, below=self._below)
+        inputs = draw(variables, sizes, how, seed, self._masks)
         left, right = self._run_both(inputs)
+        for lower in () if self.log.works_at else lower_positions(variables, sizes, how):
+            if isinstance(left, Ran) or isinstance(right, Ran):
+                break
+            how, inputs = lower, draw(variables, sizes, lower, seed, self._masks)
+            left, right = self._run_both(inputs)
+        if isinstance(left, Ran) and isinstance(right, Ran):
+            self._below = how.below
         match left, right:
             case Ran(), Ran():
                 if sizes not in self.log.works_at:
@@ -156,7 +167,7 @@ class Trials:
             if all(isinstance(r, Ran) for r in again):
                 self._dtypes = self._own
                 self.log.notes["a side does not run in float64, so the trials ran in the declared dtypes"] = None
-                return again[0], again[1]
+            return again[0], again[1]  # where a side raises, it is in what was declared
         return left, right
 
     def _first(self, left: Ran, right: Ran, inputs: Mapping[str, Array]) -> None:
@@ -308,6 +319,7 @@ class Trials:
         return tuple(f for f in found if f is not None)
 
     def _measure(self, sizes: Mapping[str, int], how: Draw) -> FloatComparison | None:
+        how = replace(how, below=self._below)
         inputs = draw(self.sides.variables, sizes, how, self._seed, self._masks)
         both: tuple[Side, Side] = (self.sides.left, self.sides.right)
         own = [run_side(s, inputs, self._own) for s in both]

@@ -570,3 +570,43 @@ def test_sums_of_rows_by_their_class_are_products_with_classes_as_bits():
     assert px.check(added, lambda x, i: F.one_hot(i, 4).float().T @ x, **inputs).outcome == "proved"
     assert px.check(added, scattered, **inputs).outcome == "proved"
     assert px.check(added, lambda x, i: F.one_hot(i, 4).float().T @ x.abs(), **inputs).outcome == "refuted"
+
+
+def test_positions_are_drawn_below_the_sizes_of_the_code():
+    def added(x, i):
+        return x.new_zeros(3, 8).index_add(0, i, x)
+
+    inputs = {"x": px.T(12, 8), "i": px.T(12, dtype="i64")}
+    assert px.check(added, lambda x, i: F.one_hot(i, 3).to(x.dtype).T @ x, **inputs).outcome == "proved"
+    assert px.check(added, lambda x, i: x.new_zeros(3, 8).index_copy(0, i, x), **inputs).outcome == "refuted"
+
+
+XW = {"x": px.T(5, 8), "w": px.T(8, 4)}
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "inputs", "outcome"),
+    [
+        (
+            lambda x, w: torch.func.grad(lambda v: (x @ v).square().sum())(w),
+            lambda x, w: 2 * x.T @ (x @ w),
+            XW,
+            "proved",
+        ),
+        (lambda x, w: torch.func.grad(lambda v: (x @ v).square().sum())(w), lambda x, w: x.T @ (x @ w), XW, "refuted"),
+        (
+            lambda x: torch.func.jvp(torch.tanh, (x,), (x,))[1],
+            lambda x: x * (1 - torch.tanh(x) ** 2),
+            {"x": px.T(5, 8)},
+            "proved",
+        ),
+        (
+            lambda x: torch.func.hessian(lambda v: (v**3).sum())(x),
+            lambda x: torch.diag(3 * x),
+            {"x": px.T(6)},
+            "refuted",
+        ),
+    ],
+)
+def test_derivatives_are_compared_with_formulas(f, g, inputs, outcome):
+    assert px.check(f, g, **inputs).outcome == outcome
