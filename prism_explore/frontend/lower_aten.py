@@ -196,6 +196,8 @@ class Translation:
         self.build = ProgramBuilder(name)
         self.bindings: list[Binding] = []
         self.line = ""
+        self._made: Any = None
+        """Example results of the node that is translated."""
         self.node: Any = None
         """The traced node whose row runs."""
         self.known_ranges: dict[int, tuple[float, float]] = {}
@@ -317,6 +319,7 @@ class Translation:
 
     def _lowered(self, node: Any) -> Value:
         self.line = user_line(node) or self.line
+        self._made = node.meta.get("val")
         name = operator_name(node.target)
         if name in GUARDS:
             return Unused("a check")
@@ -999,7 +1002,7 @@ class Translation:
         """The error for an operator that has no row, or a use of one that its row does not cover."""
         return UnsupportedOperator(
             f"{what} is not supported{f': {why}' if why else ''}; used at {self.line or 'an unknown line'}. "
-            "px.WholeProgram(...), with the same arguments, leaves it to torch and searches the rest. "
+            f"{_WHO_LEAVES_IT[depends_on_data(self._made)]} leaves it to torch and searches the rest. "
             f"Supported: {', '.join(sorted({r.torch for r in self._rows.values()}))}"
         )
 
@@ -1008,6 +1011,17 @@ def _wrapped(number: Number, kind: str) -> Number:
     """The number of an integer dtype that torch has for a whole number."""
     low, high = INTEGER_RANGES[kind]
     return number if number is None else (number - low) % (high - low + 1) + low
+
+
+_WHO_LEAVES_IT = {False: "px.WholeProgram(...), with the same arguments,", True: 'torch.compile(.., backend="prism")'}
+"""What accepts an operator without a row, by whether the sizes of its results depend on data."""
+
+
+def depends_on_data(results: Any) -> bool:
+    """Whether a size of a tensor, or of one of a tuple, is a number of torch that depends on the data of tensors."""
+    if isinstance(results, tuple | list):
+        return any(map(depends_on_data, results))
+    return any(re.search(r"\bu\d", str(size)) for size in getattr(results, "shape", ()))
 
 
 def valid_name(name: str) -> str:

@@ -291,8 +291,8 @@ class _Reader(Translation):
         text = str(size.node.expr).replace("**", "^")
         if re.search(r"\bu\d+", text):
             raise UnsupportedOperator(
-                "the shape of what it returns depends on data; put it outside of the function, or instead of x[mask] "
-                "write torch.where(mask, a, b) or multiply by the mask"
+                'the shape of what it returns depends on data; torch.compile(.., backend="prism") leaves it to torch, '
+                "or instead of x[mask] write torch.where(mask, a, b) or multiply by the mask"
             )
         try:
             return dim(re.sub(r"[A-Za-z_]\w*", lambda m: f"({self._symbols[m[0]]})", text))

@@ -333,3 +333,10 @@ def test_decompositions_of_torch_warn_of_nothing(recwarn):
 
     assert "sin(" in show(traced.program)
     assert [] == [str(w.message) for w in recwarn]
+
+
+def test_what_has_a_size_that_depends_on_data_is_not_sent_to_a_whole_program():
+    with pytest.raises(UnsupportedOperator, match=r'torch.compile\(.., backend="prism"\) leaves it to torch'):
+        trace(lambda x: x.nonzero() * 2.0, {"x": T(4, 8)})
+    with pytest.raises(UnsupportedOperator, match=r"px.WholeProgram\(...\), with the same arguments, leaves it"):
+        trace(lambda x: torch.sort(x)[0] * 2.0, {"x": T(4, 8)})
