@@ -31,6 +31,7 @@ sizes.
 A call with strides that a kernel does not accept runs torch's code. Training is left to torch. No region spans a side
 effect (the begin or end of autocast, a change of the gradient mode, a write in place). What autocast casts is cast in
 the graph before (`entry/torch_autocast.py`); what depends on no input is computed once (`entry/torch_constants.py`).
+Tensors of classes that have other tensors inside, as some quantized weights, are unwrapped (`entry/torch_wrappers.py`).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from prism_explore.entry.torch_default_compiler import (
 )
 from prism_explore.entry.torch_effort import Effort, efforts
 from prism_explore.entry.torch_layers import expand_layers
-from prism_explore.entry.torch_nodes import called_name, graph_text, made_by, number_of, reason_of, value_of
+from prism_explore.entry.torch_nodes import called_name, graph_text, is_wrapper, made_by, number_of, reason_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region
@@ -70,6 +71,7 @@ from prism_explore.entry.torch_shifts import name_amounts, unless_changed
 from prism_explore.entry.torch_simplify import simplify
 from prism_explore.entry.torch_transforms import expand_transforms
 from prism_explore.entry.torch_ways import WaysBySizes
+from prism_explore.entry.torch_wrappers import compile_unwrapped, reads_wrappers
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
 from prism_explore.events.format import seconds_text
@@ -227,6 +229,8 @@ class TorchCompiler:
                 chosen, race = original.forward, WholeRace(EAGER, {}, f"{reason}; {COMPILED} failed: {chosen.reason}")
             self.graphs.append(GraphOutcome((), (), 0, 0, race, time.perf_counter() - start))
             return chosen
+        if reads_wrappers(examples):
+            return compile_unwrapped(module, examples, self)
         with open_to_other_threads():
             return self._compile(module, original, examples, start)
 
@@ -648,7 +652,9 @@ def _weights(module: Any, examples: Sequence[Any]) -> list[tuple[int, int]]:
     storages = {
         x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()
         for x in (*examples, *own)
-        if isinstance(x, torch.nn.Parameter) and not isinstance(x, FakeTensor) and x.device.type == "cpu"
+        if isinstance(x, torch.nn.Parameter)
+        and not (isinstance(x, FakeTensor) or is_wrapper(x))
+        and x.device.type == "cpu"
     }
     return list(storages.items())
 

@@ -125,6 +125,8 @@ def _translation_with(source: Any, before: Sequence[Any]) -> Translation:
     for given in (*node.all_input_nodes, source):
         value = value_of(given)
         if hasattr(value, "dtype"):
+            if is_wrapper(value):
+                return Translation(f"it has a tensor of the class {type(value).__name__}")
             kinds = WHOLE if of_bytes else FLOATS | {"bool"}
             if given not in before and dtype_name(value.dtype) not in (kinds if given is source else READ):
                 return Translation(f"it has a tensor of {dtype_name(value.dtype)}")
@@ -481,6 +483,13 @@ _IN_PLACE = {
 def value_of(node: Any) -> Any:
     """The fake tensor, or the number, that torch computed for a node."""
     return node.meta.get("example_value")
+
+
+def is_wrapper(value: Any) -> bool:
+    """Whether a tensor is of a class that has other tensors in the place of its memory."""
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    return is_traceable_wrapper_subclass(value)
 
 
 def is_float(node: Any) -> bool:
