@@ -6,7 +6,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from prism_explore.entry.torch_nodes import CALLS, is_wrapper, translation_of
-from tests.entry.test_torch_compile import compiled, compiler, short_searches  # noqa: F401
+from prism_explore.entry.torch_race import KERNELS
+from prism_explore.events.fastest import EAGER
+from tests.entry.test_torch_compile import compiled, compiler, short_searches, without_inductor  # noqa: F401
 from tests.entry.test_torch_partition import graph_of
 
 K, N = 32, 16
@@ -97,3 +99,14 @@ def test_gradients_of_inputs_are_torch_s():
 
     torch.testing.assert_close(module.weight.wide().sum(0).expand(3, K), x.grad)
     assert not backend.outcomes
+
+
+def test_the_whole_graph_is_raced_on_the_tensors_inside(without_inductor):  # noqa: F811
+    module, backend, x = Twice(), compiler(rest="fastest"), torch.randn(3, K)
+
+    with torch.no_grad():
+        found = compiled(module, backend)(x)
+        torch.testing.assert_close(module(x), found, rtol=2e-4, atol=2e-5)
+
+    (graph,) = backend.graphs
+    assert {EAGER, KERNELS} <= set(graph.race.seconds)
