@@ -11,6 +11,7 @@ have torch's names, by which they may be passed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from types import EllipsisType
 from typing import Any
 
@@ -112,6 +113,10 @@ MOST_CLASSES = 1024
 """Of a table that has a row per class."""
 
 
+MOST_BITS = 2**16
+"""Of positions, in a choice of the largest or the least."""
+
+
 def _one_hot(tensor: Any, num_classes: int = -1) -> Any:
     """Rows of the identity."""
     if not isinstance(num_classes, int) or not 0 < num_classes <= MOST_CLASSES:
@@ -139,6 +144,38 @@ def _scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = 
     if isinstance(written, torch.Tensor) and written.dim() and written.shape != index.shape:
         return NotImplemented
     return torch.where(_bits(index.squeeze(along), count).movedim(-1, along), written, input)
+
+
+def _scatter_reduce(
+    input: Any, dim: Any, index: Any, src: Any, reduce: Any = None, *, include_self: bool = True
+) -> Any:
+    """Sums and means as sums at positions; the largest and the least over a choice by the bits of the positions."""
+    import torch
+
+    is_known = reduce in ("sum", "mean", "amax", "amin") and input.is_floating_point() and input.dim() == index.dim()
+    if not is_known or not index.dim() or src.shape != index.shape:
+        return NotImplemented
+    along = dim % input.dim()
+    count, rest = input.shape[along], [d for d in range(input.dim()) if d != along]
+    if any(input.shape[d] != index.shape[d] for d in rest):
+        return NotImplemented
+    if reduce in ("sum", "mean"):
+        start = input if include_self else torch.zeros_like(input)
+        found = start.scatter_add(along, index, src)
+        if include_self and reduce == "sum":
+            return found
+        number = torch.full_like(input, float(include_self)).scatter_add(along, index, torch.ones_like(src))
+        found = found / number.clamp(min=1.0) if reduce == "mean" else found
+        return found if include_self else torch.where(number > 0.0, found, input)
+    sizes = (count, *index.shape)
+    if not all(isinstance(n, int) for n in sizes) or prod(sizes) > MOST_BITS:
+        return NotImplemented
+    sign = 1.0 if reduce == "amax" else -1.0
+    bits = _bits(index, count)
+    found = sign * torch.where(bits, sign * src[..., None], -torch.inf).amax(along).movedim(-1, along)
+    if include_self:
+        return torch.maximum(input, found) if reduce == "amax" else torch.minimum(input, found)
+    return torch.where(bits.any(along).movedim(-1, along), found, input)
 
 
 def _bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
@@ -271,6 +308,8 @@ def rewritten_functions() -> Any:
         torch.Tensor.__setitem__: _set_item,
         torch.scatter: _scatter,
         torch.Tensor.scatter: _scatter,
+        torch.scatter_reduce: _scatter_reduce,
+        torch.Tensor.scatter_reduce: _scatter_reduce,
         torch.nn.functional.nll_loss: _nll_loss,
         torch.nn.functional.cross_entropy: _cross_entropy,
         torch.fake_quantize_per_tensor_affine: _fake_quantized,

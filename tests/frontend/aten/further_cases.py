@@ -196,6 +196,21 @@ FURTHER_CASES = {
         lambda x, i: x.scatter(1, i[:, None], 0.9) * torch.scatter(x, -2, i[:, None], x[:, 1:2]),
         ("f32 b 4 6", "i64 b 6"),
     ),
+    "sums and means at positions": (
+        lambda x, i, w: (
+            x.scatter_reduce(0, i[:, None].expand(-1, 6), w, "sum")
+            * torch.scatter_reduce(x, 0, i[:, None].expand(-1, 6), w, "mean")
+            - x.scatter_reduce(0, i[:, None].expand(-1, 6), w, "mean", include_self=False)
+        ),
+        ("4 6", "i64 b", "b 6"),
+    ),
+    "the largest and the least at positions": (
+        lambda x, i, w: (
+            x.scatter_reduce(0, i[:, None].expand(-1, 6), w, "amax")
+            * x.scatter_reduce(0, i[:, None].expand(-1, 6), w, "amin", include_self=False)
+        ),
+        ("f32 4 6", "i64 5", "f32 5 6"),
+    ),
     "bags of rows": (
         lambda x, i, w: (
             F.embedding_bag(i, x)
