@@ -23,6 +23,7 @@ from prism_explore.entry.equivalence.parting import Parting, part
 from prism_explore.entry.equivalence.programs import Programs
 from prism_explore.entry.equivalence.sides import Graph, Sides
 from prism_explore.entry.equivalence.trials import Difference, largest_difference
+from prism_explore.errors import ShapeError
 from prism_explore.frontend.opaque import assumption
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.interpreter.reference import Array
@@ -298,7 +299,10 @@ def _at_declared_sizes(programs: Programs, sides: Sides, seed: int) -> Witness |
     symbols = tuple(dict.fromkeys(s for t in sides.variables.values() for d in t.dims for s in d.symbols))
     sizes = next(sizes_to_try(symbols))
     inputs = draw(sides.variables, sizes, NORMAL, seed)
-    both = _in_digits(programs, inputs, sizes)
+    try:
+        both = _in_digits(programs, inputs, sizes)
+    except ShapeError:  # an integer is no position of what the code looks up
+        return None
     if both is None:
         return None
     scale = _scale(both)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Literal
 
@@ -33,7 +33,7 @@ class Draw:
     numbers: tuple[float, ...] = ()
     """What elements are chosen from, with either sign, for `numbers`."""
     below: int = 0
-    """The number below which positions are, if not 0."""
+    """The number below which positions are, if not 0; one is then the largest."""
 
 
 NORMAL = Draw("standard normal", "normal")
@@ -98,7 +98,10 @@ def draw(
                 chosen = rng.choice(small, shape) * rng.choice(_SIGNS[rng.integers(len(_SIGNS))], shape)
                 value = np.where(rng.random(shape) < 0.2, rng.normal(0.0, 1.0, shape), chosen)
         if t.dtype in INTEGERS:
-            made[name] = rng.integers(0, how.below or _least_size(types, sizes), shape).astype(NAMES[t.dtype])
+            positions = rng.integers(0, how.below or least_size(types, sizes), shape)
+            if how.below:
+                positions.flat[:1] = how.below - 1
+            made[name] = positions.astype(NAMES[t.dtype])
             continue
         is_of_rows = how.kind == "numbers" and t.dtype == "bool"
         if (name in masks or is_of_rows) and value.ndim:
@@ -116,17 +119,9 @@ def draw(
     return made
 
 
-def _least_size(types: Mapping[str, TensorType], sizes: Mapping[str, int]) -> int:
+def least_size(types: Mapping[str, TensorType], sizes: Mapping[str, int]) -> int:
     """The least dim of all variables that is no 1: an index below it can be used by most code."""
     return min((n for t in types.values() for d in t.dims if (n := d.value(sizes)) > 1), default=1)
-
-
-def lower_positions(types: Mapping[str, TensorType], sizes: Mapping[str, int], how: Draw) -> Iterator[Draw]:
-    """The same distribution with positions below smaller and smaller numbers, for code with sizes of its own."""
-    below = how.below or _least_size(types, sizes)
-    while below > 1 and any(t.dtype in INTEGERS for t in types.values()):
-        below //= 2
-        yield replace(how, below=below)
 
 
 def sizes_to_try(symbols: tuple[str, ...]) -> Iterator[dict[str, int]]:

@@ -10,14 +10,14 @@ from typing import Literal
 
 import numpy as np
 
-from prism_explore.entry.equivalence.draws import DRAWS, NORMAL, WIDE, Draw, draw, lower_positions, sizes_to_try
+from prism_explore.entry.equivalence.draws import DRAWS, NORMAL, WIDE, Draw, draw, least_size, sizes_to_try
 from prism_explore.entry.equivalence.execution import Leaf, Raised, Ran, rounding_of, run_side
 from prism_explore.entry.equivalence.outcome import FloatComparison, Witness
 from prism_explore.entry.equivalence.shrink import zero_elements
 from prism_explore.entry.equivalence.sides import Code, Graph, Side, Sides
 from prism_explore.errors import ShapeError
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.tensors import NAMES, DType
+from prism_explore.ir.tensors import INTEGERS, NAMES, DType
 
 CLEAR_DIFFERENCE = 1e-6
 """Relative to the largest value; in float64 rounding explains less."""
@@ -138,13 +138,12 @@ class Trials:
         how = replace(how, below=self._below)
         inputs = draw(variables, sizes, how, seed, self._masks)
         left, right = self._run_both(inputs)
-        for lower in () if self.log.works_at else lower_positions(variables, sizes, how):
-            if isinstance(left, Ran) or isinstance(right, Ran):
-                break
-            how, inputs = lower, draw(variables, sizes, lower, seed, self._masks)
+        is_out = isinstance(left, Raised) or isinstance(right, Raised)
+        if is_out and not self.log.works_at and (below := self._positions_below(sizes, how, seed)):
+            self._below = below
+            how = replace(how, below=below)
+            inputs = draw(variables, sizes, how, seed, self._masks)
             left, right = self._run_both(inputs)
-        if isinstance(left, Ran) and isinstance(right, Ran):
-            self._below = how.below
         match left, right:
             case Ran(), Ran():
                 if sizes not in self.log.works_at:
@@ -158,6 +157,17 @@ class Trials:
             case _:
                 self._note_failure(left, right, sizes, failures)
                 return False
+
+    def _positions_below(self, sizes: Mapping[str, int], how: Draw, seed: int) -> int:
+        """The number below which integers are positions for both sides, by halves and then by bisection; 0 if none."""
+        variables = self.sides.variables
+        runs, fails = 0, least_size(variables, sizes) if any(t.dtype in INTEGERS for t in variables.values()) else 0
+        while fails - runs > 1:
+            below = (runs + fails) // 2
+            inputs = draw(variables, sizes, replace(how, below=below), seed, self._masks)
+            both_run = all(isinstance(ran, Ran) for ran in self._run_both(inputs))
+            runs, fails = (below, fails) if both_run else (runs, below)
+        return runs
 
     def _run_both(self, inputs: Mapping[str, Array]) -> tuple[Ran | Raised, Ran | Raised]:
         """Both sides in float64; in their own dtypes where code insists on these."""

@@ -579,6 +579,8 @@ def test_positions_are_drawn_below_the_sizes_of_the_code():
     inputs = {"x": px.T(12, 8), "i": px.T(12, dtype="i64")}
     assert px.check(added, lambda x, i: F.one_hot(i, 3).to(x.dtype).T @ x, **inputs).outcome == "proved"
     assert px.check(added, lambda x, i: x.new_zeros(3, 8).index_copy(0, i, x), **inputs).outcome == "refuted"
+    compared = px.check(added, lambda x, i: (i[:, None] == torch.arange(3)).to(x.dtype).T @ x, **inputs)
+    assert compared.outcome != "refuted"  # one side raises where a position is too large
 
 
 XW = {"x": px.T(5, 8), "w": px.T(8, 4)}
