@@ -75,6 +75,7 @@ from prism_explore.entry.torch_wrappers import compile_unwrapped, reads_wrappers
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
 from prism_explore.events.format import seconds_text
+from prism_explore.events.ledger.kernel_time import BUSY_SHARE
 from prism_explore.events.phases import phase_of
 from prism_explore.frontend import Traced, trace
 from prism_explore.frontend.torch_tracing import open_to_other_threads, tracing
@@ -449,12 +450,13 @@ class TorchCompiler:
         found = session.best()
         best = found if isinstance(found, Best) else None
         answer = answer_of(session.claim, best)
-        # A failure to time something may be gone in the next build.
+        made = self._outcome(answer, search.program, search.effort, lambda: session)
+        # A failure to time something may be gone in the next build, and so may what slowed a kernel.
         is_known = session.chosen is None if best is None else EAGER in answer.ratios
-        if session.state == "finished" and is_known:
+        is_slowed = best is not None and best.timed.waited > BUSY_SHARE and not made.outcome.replaced
+        if session.state == "finished" and is_known and not is_slowed:
             AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
         session.close()
-        made = self._outcome(answer, search.program, search.effort, lambda: session)
         search.seconds += time.perf_counter() - start_s
         return replace(made, outcome=replace(made.outcome, spent_s=search.seconds))
 
@@ -547,7 +549,8 @@ class TorchCompiler:
                 lambda: race_whole(original, examples, {name: way() for name, way in ways.items()}, seed=self.seed),
                 lambda race: race.note,
             )
-            if not isinstance(compiled(), FailedCompiler):  # it may be there at the next build
+            # The compiler may be there at the next build, and the other processes gone.
+            if not race.is_disturbed and not isinstance(compiled(), FailedCompiler):
                 files.store_race(question, race)
         if not _has_symbols(original.graph):
             return ways[race.winner](), race

@@ -4,6 +4,10 @@
 
 All ways run in the same rounds, in shuffled order, on the same tensors; for a graph those of the call at which torch
 compiles. What a graph writes in place is restored between calls, outside of the measured time.
+
+A graph has tens of parallel loops, and each ends when its last thread does. Where other processes take cores, a call
+takes 10 times as long, and all ways about the same. So rounds in which threads waited for a core do not count, a
+disturbed race goes on for longer, and what it decides is not kept for later builds.
 """
 
 from __future__ import annotations
@@ -19,17 +23,21 @@ from prism_explore.entry.torch_errors import Errors, errors_of
 from prism_explore.entry.torch_nodes import has_side_effect
 from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
+from prism_explore.targets import ceilings
+from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner.timing import quantile, ratios
 
 KERNELS = "kernels"
 """The way in which kernels run where they are, and torch elsewhere."""
 KERNELS_AND_COMPILED = "kernels and torch.compile"
 
-ROUNDS = 25
-"""Most rounds of the race."""
+ROUNDS, MOST_ROUNDS = 25, 100
+"""Most rounds of the race, and of a disturbed one."""
 LEAST_ROUNDS = 7
-SECONDS = 2.0
-"""A race ends after this time, if it has the least number of rounds."""
+SECONDS, MOST_SECONDS = 2.0, 8.0
+"""A race, and a disturbed one, ends after this time, if it has the least number of rounds."""
+DISTURBED_SHARE = 0.1
+"""A round is disturbed if threads waited for a core for more than this share of its time."""
 
 
 def race_whole(
@@ -62,6 +70,7 @@ def race(
     ways: Mapping[str, Callable[..., Any]],
     clock: Callable[[], float] = time.perf_counter,
     seed: int = 0,
+    core_wait_s: Callable[[], float] = ceilings.core_wait_s,
 ) -> WholeRace:
     """Time all ways to compute the same, and choose as `choose` does; a way that fails is left out and named.
 
@@ -72,6 +81,7 @@ def race(
         ways: functions by name, `torch eager` and possibly `torch.compile` among them.
         clock: seconds.
         seed: of the order.
+        core_wait_s: seconds that threads of this process have waited for a core so far.
     """
     names = list(ways)
     if why := _why_not(arguments()):
@@ -86,17 +96,37 @@ def race(
             failed[name] = f"{name} failed: {str(failure).splitlines()[0] if str(failure) else type(failure).__name__}"
     running = [n for n in names if n not in failed]
     times: dict[str, list[float]] = {n: [] for n in running}
-    end = clock() + SECONDS
-    for done in range(ROUNDS):
-        if done >= LEAST_ROUNDS and clock() > end:
+    waits: list[float] = []
+    begin = clock()
+    for done in range(MOST_ROUNDS):
+        most, seconds = (MOST_ROUNDS, MOST_SECONDS) if _is_disturbed(waits) else (ROUNDS, SECONDS)
+        if done >= most or (done >= LEAST_ROUNDS and clock() - begin > seconds):
             break
         rng.shuffle(running)
+        waited = spent = 0.0
         for name in running:
             given = arguments()
-            start = clock()
+            waited_before, start = core_wait_s(), clock()
             ways[name](*given)
             times[name].append(clock() - start)
-    return choose({n: times[n] for n in names if n in times}, "; ".join(failed.values()))
+            waited, spent = waited + core_wait_s() - waited_before, spent + times[name][-1]
+        waits.append(waited / spent / cores() if spent else 0.0)
+    counted, is_disturbed = _counted(waits), _is_disturbed(waits)
+    notes = (*failed.values(), "other processes took cores from it: it is not kept" if is_disturbed else "")
+    counted_times = {n: [times[n][i] for i in counted] for n in names if n in times}
+    return replace(choose(counted_times, "; ".join(filter(None, notes))), is_disturbed=is_disturbed)
+
+
+def _counted(waits: Sequence[float]) -> list[int]:
+    """The rounds that count: the undisturbed ones if there are enough, else the least disturbed."""
+    undisturbed = [i for i, share in enumerate(waits) if share <= DISTURBED_SHARE]
+    if len(undisturbed) >= LEAST_ROUNDS:
+        return undisturbed
+    return sorted(sorted(range(len(waits)), key=lambda i: waits[i])[:LEAST_ROUNDS])
+
+
+def _is_disturbed(waits: Sequence[float]) -> bool:
+    return any(waits[i] > DISTURBED_SHARE for i in _counted(waits))
 
 
 def choose(times: Mapping[str, Sequence[float]], note: str = "") -> WholeRace:

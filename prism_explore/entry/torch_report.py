@@ -108,6 +108,8 @@ class WholeRace:
     """Per way, the largest deviation of a result from float64, relative to the result's largest value."""
     kept: str = ""
     """The date of the race, where an earlier build held it on this machine."""
+    is_disturbed: bool = False
+    """Whether other processes took cores from too many rounds, so that a later build races again."""
 
     def __str__(self) -> str:
         timed = ", ".join(f"{name} {seconds_text(s)}" for name, s in self.seconds.items())

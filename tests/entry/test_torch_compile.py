@@ -618,6 +618,17 @@ def test_another_question_is_not_answered_by_a_stored_answer(stored, monkeypatch
     assert not built(stored[1], monkeypatch, races=[torch_compile.KERNELS], **more).outcomes[0].kept
 
 
+@pytest.mark.parametrize("is_busy", [False, True])
+def test_an_answer_against_a_kernel_is_kept_unless_other_processes_slowed_it(tmp_path, monkeypatch, is_busy):
+    monkeypatch.setenv("PRISM_EXPLORE_CACHE", str(tmp_path))
+    monkeypatch.setattr(torch_compile, "BUSY_SHARE", -1.0 if is_busy else 1e9)
+    layer = nn.Linear(D, N, bias=False).eval()
+    (row,) = built(layer, monkeypatch, races=[EAGER], at_least=1e9).outcomes
+
+    assert not row.replaced
+    assert is_busy == (not [*tmp_path.glob("*.answer")])
+
+
 def test_regions_that_differ_in_how_a_weight_is_turned_do_not_share_a_kernel():
     def both(x, w):
         return torch.sort(x @ w.T).values @ w

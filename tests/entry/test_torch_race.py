@@ -5,7 +5,7 @@ import html as html_lib
 import pytest
 import torch
 
-from prism_explore.entry.torch_race import choose, race_whole
+from prism_explore.entry.torch_race import choose, race, race_whole
 from prism_explore.entry.torch_report import GraphOutcome, RegionOutcome, Report, WholeRace
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import COMPILED, EAGER
@@ -25,6 +25,36 @@ def test_a_race_says_times_and_what_was_in_the_noise():
     assert "a call runs torch eager" in said
     assert "not faster by more than the noise" in said
     assert "kernels 1 s" in said
+
+
+def raced(disturbed):
+    """The race of kernels that take half the time of eager, on a machine that is busy in some of the calls."""
+    now, waited, calls = [0.0], [0.0], [0]
+
+    def way(seconds):
+        def run(x):
+            calls[0] += 1
+            is_disturbed = disturbed(calls[0])
+            now[0] += 0.1 if is_disturbed else seconds
+            waited[0] += 0.1 if is_disturbed else 0.0
+
+        return run
+
+    ways = {EAGER: way(0.02), "kernels": way(0.01)}
+    return race(lambda: (torch.zeros(3),), ways, lambda: now[0], core_wait_s=lambda: waited[0])
+
+
+def test_rounds_in_which_threads_waited_for_a_core_do_not_count():
+    alone, partly, always = raced(lambda n: False), raced(lambda n: n < 44), raced(lambda n: True)
+
+    assert "kernels" == alone.winner == partly.winner
+    for found in (alone, partly):
+        assert {EAGER: 0.02, "kernels": 0.01} == pytest.approx(dict(found.seconds))
+    assert not alone.is_disturbed
+    assert "(25 rounds)" in alone.note
+    assert EAGER == always.winner
+    assert always.is_disturbed
+    assert "other processes took cores from it: it is not kept" in always.note
 
 
 def graph_that_writes():
