@@ -14,6 +14,7 @@ from prism_explore.ir.interpreter.reference import Array, evaluate
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tensors import DType, numpy_dtype
 from prism_explore.targets.cpus import cores
+from prism_explore.tune.runner import inputs
 from prism_explore.tune.runner.bench import CheckPassed, Failure, Run, Samples
 from prism_explore.tune.runner.correctness import TOLERANCE, check_results, reference_cases, row_error
 from prism_explore.tune.runner.inputs import InputRing, random_inputs
@@ -91,6 +92,22 @@ def test_a_ring_without_memory_for_a_cold_cache_is_not_cold() -> None:
     assert 5 == ring.slots
 
 
+def test_large_inputs_repeat_their_values_but_no_row_is_that_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inputs, "PERIOD", 1021)
+    b = ProgramBuilder("large")
+    program = b.build(b.matmul(b.input("x", 96, 64), b.input("w", 64, 48)))
+    ring = InputRing(program, {}, 7, cold_bytes=1)
+    alone = random_inputs(program, {}, 7)
+    x = ring.drawn["x"]
+
+    assert all((alone[name] == drawn).all() for name, drawn in ring.drawn.items())
+    assert (x.reshape(-1)[1021:] == x.reshape(-1)[:-1021]).all()
+    assert len(np.unique(x.reshape(-1)[:1021])) == 1021
+    assert len(np.unique(x, axis=0)) == 96
+    assert abs(x.mean()) < 0.1 < 0.9 < x.std() < 1.1
+    assert not (x.reshape(-1)[:1021] == ring.drawn["w"].reshape(-1)[:1021]).any()
+
+
 def test_copies_are_equal_aligned_and_lie_in_their_storage_order() -> None:
     b = ProgramBuilder("linear")
     x, w = b.input("x", "b", 16), b.input("w", 16, 24, order=(1, 0))
@@ -126,8 +143,8 @@ def test_reference_cases_are_the_same_in_the_memory_of_a_ring(is_filled_soon: bo
         assert np.array_equal(wanted.results[0].expected, found.results[0].expected)
         assert wanted.results[0].tolerance == found.results[0].tolerance
     assert ring.slots >= 3
-    for inputs in ring.all:
-        assert all(map(np.array_equal, alone[0].inputs, inputs))
+    for copy in ring.all:
+        assert all(map(np.array_equal, alone[0].inputs, copy))
 
 
 def test_an_input_that_is_another_one_transposed_has_its_values_in_every_case() -> None:
