@@ -74,6 +74,8 @@ class Translation:
     """Whether an element of its result reads a whole dim of its input, as products and norms do."""
     is_masked: bool = False
     """Whether its result may be minus infinity, which no kernel stores: it is in the region of what reads it."""
+    looks_up: bool = False
+    """Whether it reads elements of a tensor at positions, and not all of it."""
     reads_unpacked: bool = False
     """Whether a region that contains it also computes the integers that it reads, of bytes."""
 
@@ -261,6 +263,7 @@ def _translated(description: _Description) -> Translation:
         products=sum(isinstance(op, MatMul) for op in ops),
         reduces=any(isinstance(op, MatMul | Reduce) for op in ops),
         is_masked=is_masked,
+        looks_up=any(isinstance(op, Lookup) for op in ops),
     )
 
 

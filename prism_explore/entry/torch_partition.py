@@ -60,6 +60,9 @@ COLUMNS_PER_BLOCK = 64
 MOST_REPEATED = 1.25
 """A region whose traffic or arithmetic is modelled as more than this many times the least is not considered: where
 products are chained at the cost of recomputation, searches are long and kernels were slower than the model says."""
+REPEATED_WEIGHT = 2.0
+"""How often repeated traffic or arithmetic counts in the cost of a region, for the same reason. At 1, BERT's products
+are chained with the norms after them to save a call: it ran 10 % slower, and was built in twice the time."""
 LEAST_SHARE = 0.01
 """A region is not searched if its nodes and those of all equal regions, for which one search is made, take less than
 this share of the modelled time of all regions when torch runs them; except as `MOST_LEFT` says."""
@@ -224,6 +227,8 @@ class _Partitioner:
         """The nodes that compute and that regions can contain, in graph order."""
         self.sources = {n: self._sources(n) for n in cells}
         self.costs: dict[frozenset[Any], Cost] = {}
+        self.ending: dict[Any, list[frozenset[Any]]] = defaultdict(list)
+        """The sets whose cost was asked for, by their last node."""
         self.refusals: dict[frozenset[Any], str] = {}
         """Chosen sets that no kernel can compute, and why."""
         self.accepted: dict[Any, dict[frozenset[Any], None]] = defaultdict(dict)
@@ -248,7 +253,7 @@ class _Partitioner:
         readers = {n: float(max(1, len(self._readers(n)))) for n in self.cells}
         chosen: dict[Any, frozenset[Any]] = {}
         for _ in range(PASSES):
-            chosen = self._cover(readers)
+            chosen = self._split(self._cover(readers))
             used: dict[Any, float] = defaultdict(float)
             for core in chosen.values():
                 for leaf in self._leaves(core):
@@ -340,15 +345,52 @@ class _Partitioner:
             legal = [core for core in ranked if not self._cost(core).obstacle]
             kept[node] = [*legal[:1], *(c for c in ranked if c is not (legal or [None])[0])][:KEPT]
             flow[node] = total_s(legal[0]) if legal else self._torch_s(node)
-        chosen: dict[Any, frozenset[Any]] = {}
+        return self._needed({n: sets[0] for n, sets in kept.items() if not self._cost(sets[0]).obstacle})
+
+    def _split(self, chosen: Mapping[Any, frozenset[Any]]) -> dict[Any, frozenset[Any]]:
+        """The chosen sets, each in parts where these together cost less; what another set computes is not repeated.
+
+        What several readers share makes `_cover` favour large sets: it knows how many read a tensor from the last
+        partition, in which one set may contain them all.
+        """
+        found: dict[Any, frozenset[Any]] = {}
+        for root, core in chosen.items():
+            inner = core - (chosen.keys() - {root})
+            least: dict[Any, tuple[float, frozenset[Any]]] = {}
+            for node in (n for n in self.cells if n in inner):
+                parts = [p for p in self.ending[node] if p <= core and not self._cost(p).obstacle]
+                read = {p: self._read_of(p, inner) for p in parts}
+                costs = [
+                    (self._cost(p).seconds + sum(least[i][0] for i in read[p]), p)
+                    for p in parts
+                    if least.keys() >= set(read[p])
+                ]
+                if costs:
+                    least[node] = min(costs, key=lambda cost: cost[0])
+            own, open_nodes = dict[Any, frozenset[Any]](), [root]
+            while open_nodes:
+                node = open_nodes.pop()
+                own[node] = least[node][1]
+                open_nodes += self._read_of(own[node], inner)
+            is_less = sum(self._cost(part).seconds for part in own.values()) < self._cost(core).seconds
+            found |= own if is_less else {root: core}
+        return self._needed(found)
+
+    def _read_of(self, part: frozenset[Any], inner: Collection[Any]) -> list[Any]:
+        """The nodes that a part of a set reads of those that other parts have to compute."""
+        return [n for n in self._leaves(part) if n in inner]
+
+    def _needed(self, chosen: Mapping[Any, frozenset[Any]]) -> dict[Any, frozenset[Any]]:
+        """The chosen sets whose results something reads."""
+        found: dict[Any, frozenset[Any]] = {}
         needed = {n for n in self.cells if self._is_read_outside(n)}
         for node in reversed(self.cells):
-            if node in needed and not self._cost(kept[node][0]).obstacle:
-                chosen[node] = kept[node][0]
-                needed.update(self._leaves(kept[node][0]))
+            if node in needed and node in chosen:
+                found[node] = chosen[node]
+                needed.update(self._leaves(chosen[node]))
             elif node in needed:
                 needed.update(self.sources[node])
-        return chosen
+        return found
 
     def _grown(
         self, node: Any, kept: Mapping[Any, list[frozenset[Any]]], total_s: Callable[[frozenset[Any]], float]
@@ -446,6 +488,7 @@ class _Partitioner:
 
     def _new_cost(self, core: frozenset[Any]) -> Cost:
         region = Region.of(core)
+        self.ending[region.result].append(core)
         obstacle = region.obstacle or _found_within(core, self.refusals)
         if self.found[region.result].translation.is_masked:
             obstacle = obstacle or "its result may be infinite where a mask covers it; kernels store finite numbers"
@@ -455,12 +498,13 @@ class _Partitioner:
         repeated = seconds / least if least else 1.0
         if repeated > MOST_REPEATED:
             obstacle = obstacle or f"it would compute {repeated:.1f} times as much as needed"
-        return Cost(seconds + CALL_S + self.target.launch_s, False, repeated, obstacle)
+        weighted = seconds + (REPEATED_WEIGHT - 1) * (seconds - least)
+        return Cost(weighted + CALL_S + self.target.launch_s, False, repeated, obstacle)
 
     def _modelled(self, region: Region) -> tuple[float, float]:
         """Seconds with repetition and at least, without the call."""
         found = self.found
-        traffic = sum(found[i].bytes for i in region.tensors) + found[region.result].bytes
+        traffic = sum(_bytes_read(i, region, found) for i in region.tensors) + found[region.result].bytes
         flops = sum(found[n].translation.flops for n in region.nodes)
         peak = self._peak(region)
         least = max(traffic / self.target.dram_bytes_per_s, flops / peak)
@@ -511,6 +555,13 @@ class _Partitioner:
             return f"its region, with all equal ones, takes less than {LEAST_SHARE:.0%} of the modelled time"
         alone = self._cost(self._with_views(node)).obstacle
         return alone or "nothing that is computed needs it"
+
+
+def _bytes_read(tensor: Any, region: Region, found: Mapping[Any, _Figures]) -> int:
+    """The bytes of a tensor that a region reads: of a table, those of the elements that are looked up."""
+    readers = [found[n] for n in region.nodes if tensor in found[n].read]
+    looked_up = sum(f.bytes for f in readers) if all(f.translation.looks_up for f in readers) else found[tensor].bytes
+    return min(found[tensor].bytes, looked_up)
 
 
 def _found_within(core: frozenset[Any], refusals: Mapping[frozenset[Any], str]) -> str:

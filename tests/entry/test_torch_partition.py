@@ -13,6 +13,17 @@ from prism_explore.targets import target
 
 H100 = target("h100")
 """Figures from a table, so that cuts do not depend on the machine of the test."""
+SLOW = H100.replace(
+    kind="cpu",
+    cores=2,
+    dram_bytes_per_s=5.5e10,
+    peak_flops_per_s=2.4e11,
+    full_precision_flops_per_s=2.4e11,
+    launch_s=2.3e-6,
+    caches_bytes=(1 << 15, 1 << 20, 1 << 25),
+    shared_memory_bytes=1 << 20,
+)
+"""The figures of two cores of a server CPU, for which what is computed again costs more than a call."""
 D, HEADS = 512, 8
 
 
@@ -63,6 +74,43 @@ def test_a_product_is_cut_from_the_product_that_sums_over_its_columns():
 
     assert [["matmul", "silu"], ["matmul"]] == [functions(r) for r in found.regions]
     assert found.covered == found.computing
+
+
+class Residual(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up, self.down, self.norm = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), nn.LayerNorm(width)
+
+    def forward(self, x):
+        return self.norm(self.down(nn.functional.gelu(self.up(x))) + x)
+
+
+def test_a_set_that_contains_all_readers_of_a_tensor_is_split_where_its_parts_cost_less():
+    blocks = nn.Sequential(*(Residual(1024) for _ in range(3))).eval()
+
+    found = cut(blocks, torch.randn(16, 1024), machine=SLOW)
+
+    assert 3 * [["linear", "gelu"], ["linear", "add"], ["layer_norm"]] == list(map(functions, found.regions))
+
+
+def test_what_another_region_computes_is_not_computed_again():
+    x, a, b, c = torch.randn(16, 1024), *(torch.randn(1024, 1024) for _ in range(3))
+
+    def three(x, a, b, c):
+        h = rms(x)
+        return torch.sort(h @ a).values + torch.sort(h @ b).values + torch.sort(h @ c).values, torch.sort(h).values
+
+    found = cut(three, x, a, b, c, machine=SLOW)
+
+    assert 1 == sum(functions(r).count("rsqrt") for r in found.regions)
+
+
+def test_of_a_table_only_what_is_looked_up_is_traffic():
+    ids, table = torch.arange(16), torch.randn(50_000, D)
+
+    (cost,) = cut(lambda ids, table: rms(nn.functional.embedding(ids, table)), ids, table, machine=SLOW).costs
+
+    assert cost.seconds < 2 * CALL_S
 
 
 def test_a_graph_with_many_views_is_cut_until_a_kernel_can_hold_each_region():
