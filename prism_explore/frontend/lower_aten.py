@@ -1020,7 +1020,7 @@ _WHO_LEAVES_IT = {False: "px.WholeProgram(...), with the same arguments,", True:
 def depends_on_data(results: Any) -> bool:
     """Whether a size of a tensor, or of one of a tuple, is a number of torch that depends on the data of tensors."""
     if isinstance(results, tuple | list):
-        return any(map(depends_on_data, results))
+        return any(map(depends_on_data, cast("Sequence[Any]", results)))
     return any(re.search(r"\bu\d", str(size)) for size in getattr(results, "shape", ()))
 
 
