@@ -28,7 +28,7 @@ from prism_explore.entry.torch_nodes import (
     has_side_effect,
     value_of,
 )
-from prism_explore.entry.torch_shifts import MOST_AMOUNTS, is_amount
+from prism_explore.entry.torch_shifts import MOST_AMOUNTS, is_amount, write_numbers
 from prism_explore.ir.tensors import dtype_name
 
 _MADE = CONSTANTS | {"tensor", "scalar_tensor", "arange", "linspace", "logspace", "eye", "tril_indices", "triu_indices"}
@@ -69,7 +69,8 @@ def fold_constants(graph: Any, *, for_regions: bool = True) -> None:
                 values[node] = value
     for node in [n for n in values if torch.is_tensor(values[n]) and any(u not in values for u in n.users)]:
         if for_regions and _are_amounts(node, values):
-            _write_numbers(node, values[node])
+            if called_name(node) != "tensor":
+                write_numbers(node, values[node], before=node)
         else:
             _write(node, values[node], needs_table=any(m not in CONSTANTS for m in _origins(node)))
     for node in reversed(constant):
@@ -179,18 +180,6 @@ def _are_amounts(node: Any, values: Mapping[Any, Any]) -> bool:
     readers = [u for u in node.users if u not in values]
     is_whole = dtype_name(value_of(node).dtype) in WHOLE
     return is_whole and elements_of(node) <= MOST_AMOUNTS and all(is_amount(node, u) for u in readers)
-
-
-def _write_numbers(node: Any, value: Any) -> None:
-    """Let the readers of a constant read a tensor that is made of its numbers."""
-    import torch
-
-    if called_name(node) == "tensor":
-        return
-    with node.graph.inserting_before(node):
-        made = node.graph.call_function(torch.tensor, (value.tolist(),), {"dtype": value.dtype})
-    made.meta["example_value"] = value_of(node)
-    node.replace_all_uses_with(made)
 
 
 def _write(node: Any, value: Any, needs_table: bool) -> None:

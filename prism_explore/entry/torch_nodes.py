@@ -37,7 +37,7 @@ from prism_explore.ir.ops import (
     Slice,
     Unary,
 )
-from prism_explore.ir.tensors import dtype_name
+from prism_explore.ir.tensors import BYTE_INTEGERS, NAMES, dtype_name
 from prism_explore.pipeline.search_space import unpacking_nodes, why_no_single_kernel
 from prism_explore.support.caches import memoize
 
@@ -46,7 +46,7 @@ CALLS = ("call_function", "call_method")
 
 FLOATS = {"float32", "bfloat16", "float16"}
 """What kernels compute; `bool` is read as a mask, integers of 8 bits as numbers, and others as positions."""
-BYTES = frozenset({"int8", "uint8"})
+BYTES = frozenset(NAMES[dtype] for dtype in BYTE_INTEGERS)
 READ = FLOATS | BYTES | {"bool", "int64", "int32"}
 WHOLE = READ - FLOATS | {"int16"}
 """What may be computed of bytes in a region that unpacks them."""

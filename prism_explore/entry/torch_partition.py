@@ -225,6 +225,8 @@ class _Partitioner:
         cells = [n for n in graph.nodes if n in self.inside and n not in self.views and is_float(n)]
         self.cells = dict.fromkeys(cells)
         """The nodes that compute and that regions can contain, in graph order."""
+        self.leaves: dict[frozenset[Any], list[Any]] = {}
+        """What `_leaves` found."""
         self.sources = {n: self._sources(n) for n in cells}
         self.costs: dict[frozenset[Any], Cost] = {}
         self.ending: dict[Any, list[frozenset[Any]]] = defaultdict(list)
@@ -453,8 +455,13 @@ class _Partitioner:
         """The computing nodes that a node reads, directly or through views."""
         return self._leaves(self._with_views(node))
 
-    def _leaves(self, core: Collection[Any]) -> list[Any]:
+    def _leaves(self, core: frozenset[Any]) -> list[Any]:
         """The computing nodes that a set reads and does not contain, also through views of an earlier state."""
+        if core not in self.leaves:
+            self.leaves[core] = self._new_leaves(core)
+        return self.leaves[core]
+
+    def _new_leaves(self, core: frozenset[Any]) -> list[Any]:
         found: dict[Any, None] = {}
         open_nodes = [i for n in core for i in n.all_input_nodes if i not in core]
         while open_nodes:
@@ -498,7 +505,7 @@ class _Partitioner:
         repeated = seconds / least if least else 1.0
         if repeated > MOST_REPEATED:
             obstacle = obstacle or f"it would compute {repeated:.1f} times as much as needed"
-        weighted = seconds + (REPEATED_WEIGHT - 1) * (seconds - least)
+        weighted = least + REPEATED_WEIGHT * (seconds - least)
         return Cost(weighted + CALL_S + self.target.launch_s, False, repeated, obstacle)
 
     def _modelled(self, region: Region) -> tuple[float, float]:

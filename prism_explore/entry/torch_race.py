@@ -25,7 +25,7 @@ from prism_explore.entry.torch_report import WholeRace
 from prism_explore.events.fastest import COMPILED, EAGER
 from prism_explore.targets import ceilings
 from prism_explore.targets.cpus import cores
-from prism_explore.tune.runner.timing import quantile, ratios
+from prism_explore.tune.runner.timing import least_disturbed, quantile, ratios
 
 KERNELS = "kernels"
 """The way in which kernels run where they are, and torch elsewhere."""
@@ -119,10 +119,7 @@ def race(
 
 def _counted(waits: Sequence[float]) -> list[int]:
     """The rounds that count: the undisturbed ones if there are enough, else the least disturbed."""
-    undisturbed = [i for i, share in enumerate(waits) if share <= DISTURBED_SHARE]
-    if len(undisturbed) >= LEAST_ROUNDS:
-        return undisturbed
-    return sorted(sorted(range(len(waits)), key=lambda i: waits[i])[:LEAST_ROUNDS])
+    return least_disturbed(waits, LEAST_ROUNDS, DISTURBED_SHARE)
 
 
 def _is_disturbed(waits: Sequence[float]) -> bool:

@@ -57,7 +57,8 @@ def name_amounts(graph: Any, examples: Sequence[Any]) -> tuple[KnownAmounts, ...
     found: list[KnownAmounts] = []
     for position, (node, tensor) in enumerate(zip(placeholders, examples, strict=True)):
         if _is_small_table(tensor) and _only_shifts(node):
-            _write_numbers(node, tensor)
+            first = next(n for n in graph.nodes if n.op not in ("placeholder", "get_attr"))
+            write_numbers(node, tensor, before=first)
             found.append(KnownAmounts(position, tensor))
     return tuple(found)
 
@@ -110,13 +111,18 @@ def _only_shifts(node: Any) -> bool:
     return is_read
 
 
-def _write_numbers(placeholder: Any, tensor: Any) -> None:
+def write_numbers(node: Any, tensor: Any, before: Any) -> None:
+    """Let the readers of a node read a tensor that is made of its numbers.
+
+    Args:
+        node: with an example value.
+        tensor: with the numbers.
+        before: the node before which the tensor is made.
+    """
     import torch
 
-    graph, example = placeholder.graph, value_of(placeholder)
-    first = next(n for n in graph.nodes if n.op not in ("placeholder", "get_attr"))
-    with graph.inserting_before(first):
-        made = graph.call_function(torch.tensor, (tensor.tolist(),), {"dtype": tensor.dtype})
-    with example.fake_mode:
+    with node.graph.inserting_before(before):
+        made = node.graph.call_function(torch.tensor, (tensor.tolist(),), {"dtype": tensor.dtype})
+    with value_of(node).fake_mode:
         made.meta["example_value"] = torch.empty(tuple(tensor.shape), dtype=tensor.dtype)
-    placeholder.replace_all_uses_with(made)
+    node.replace_all_uses_with(made)

@@ -1021,7 +1021,12 @@ def depends_on_data(results: Any) -> bool:
     """Whether a size of a tensor, or of one of a tuple, is a number of torch that depends on the data of tensors."""
     if isinstance(results, tuple | list):
         return any(map(depends_on_data, cast("Sequence[Any]", results)))
-    return any(re.search(r"\bu\d", str(size)) for size in getattr(results, "shape", ()))
+    return any(map(is_size_of_data, getattr(results, "shape", ())))
+
+
+def is_size_of_data(size: Any) -> bool:
+    """Whether a traced size is, or is computed of, a number of torch that depends on the data of tensors."""
+    return re.search(r"\bu\d", str(size)) is not None
 
 
 def valid_name(name: str) -> str:

@@ -27,7 +27,16 @@ from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
 from prism_explore.frontend.known_tensors import constant_of
 from prism_explore.frontend.loop_steps import loops_in, parts_read, steps_of
-from prism_explore.frontend.lower_aten import Integers, Translation, Unused, Value, View, operator_name, valid_name
+from prism_explore.frontend.lower_aten import (
+    Integers,
+    Translation,
+    Unused,
+    Value,
+    View,
+    is_size_of_data,
+    operator_name,
+    valid_name,
+)
 from prism_explore.frontend.mixed_program import Computation, MixedProgram, ProgramInput, Step
 from prism_explore.frontend.opaque import (
     Argument,
@@ -288,12 +297,12 @@ class _Reader(Translation):
         """
         if isinstance(size, int):
             return dim(size)
-        text = str(size.node.expr).replace("**", "^")
-        if re.search(r"\bu\d+", text):
+        if is_size_of_data(size):
             raise UnsupportedOperator(
                 'the shape of what it returns depends on data; torch.compile(.., backend="prism") leaves it to torch, '
                 "or instead of x[mask] write torch.where(mask, a, b) or multiply by the mask"
             )
+        text = str(size.node.expr).replace("**", "^")
         try:
             return dim(re.sub(r"[A-Za-z_]\w*", lambda m: f"({self._symbols[m[0]]})", text))
         except (PrismError, KeyError):

@@ -86,7 +86,18 @@ def counted_rounds(waits: Sequence[float]) -> list[int]:
     none, so no kernel is favoured. On an idle machine every round counts.
     """
     wanted = min(len(waits), max(3, min(ENOUGH_ROUNDS, ceil(len(waits) / 3))))
-    undisturbed = [i for i, w in enumerate(waits) if w <= DISTURBED_SHARE]
+    return least_disturbed(waits, wanted, DISTURBED_SHARE)
+
+
+def least_disturbed(waits: Sequence[float], wanted: int, most: float) -> list[int]:
+    """Indices of rounds that waited for at most the share `most`, if they are enough; else the least disturbed ones.
+
+    Args:
+        waits: per round, the share of its time for which threads waited for a core.
+        wanted: how many are enough.
+        most: the largest share of an undisturbed round.
+    """
+    undisturbed = [i for i, w in enumerate(waits) if w <= most]
     if len(undisturbed) >= wanted:
         return undisturbed
     return sorted(sorted(range(len(waits)), key=lambda i: waits[i])[:wanted])

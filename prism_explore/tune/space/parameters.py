@@ -167,11 +167,11 @@ def _enumerate_sizes(limits: Limits, target: Target, domains: Sequence[tuple[int
         for d in dims:
             depth = max((1 + limits.symbols.index(s) for s in d.symbols), default=0)
             conditions[depth].append(InIntegers.of(d, limits.symbols, most))
-    of_no_symbol, *of_symbols = ([c.text for c in rows] for rows in conditions)
+    of_no_symbol, *of_symbols = ([c.text for c in at_depth] for at_depth in conditions)
     if not compiled_condition(of_no_symbol)(np.zeros((0, 1))):
         return iter(())
     greatest = [max(domain, default=1) for domain in domains]
-    largest = max((c.largest(greatest) for rows in conditions for c in rows), default=1)
+    largest = max((c.largest(greatest) for at_depth in conditions for c in at_depth), default=1)
     return enumerated(domains, [compiled_condition(texts) for texts in of_symbols], largest)
 
 
@@ -222,7 +222,7 @@ class InIntegers:
 
         above = "+".join(map(product_text, self.above)) or "0"
         below = product_text(self.below)
-        return f"({above} <= {below})" if self.is_limit else f"({above} >= {below}) & (({above}) % ({below}) == 0)"
+        return f"{above} <= {below}" if self.is_limit else f"({above} >= {below}) & (({above}) % ({below}) == 0)"
 
     def largest(self, values: Sequence[int]) -> int:
         """An upper bound of the numbers that the test computes.

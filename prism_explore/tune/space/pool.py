@@ -159,7 +159,7 @@ class Pool:
 
     def _in_ranges(self, found: Ranked) -> Ranked:
         ranked, is_complete = found
-        return ranked.within([(name, *limits) for name, limits in self._ranges.items()]), is_complete
+        return ranked.within(self._ranges), is_complete
 
     @property
     def is_complete(self) -> bool:

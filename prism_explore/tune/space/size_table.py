@@ -5,7 +5,7 @@ A choice becomes names and numbers when it is read, and a search reads a few of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
@@ -101,14 +101,14 @@ class RankedSizes(Sequence[tuple[float, Sizes]]):
             return RankedSizes(self.times_s[at], self.table[at])
         return float(self.times_s[at]), self.table[at]
 
-    def within(self, ranges: Sequence[tuple[str, int, int]]) -> RankedSizes:
+    def within(self, ranges: Mapping[str, tuple[int, int]]) -> RankedSizes:
         """The choices whose values are in these ranges.
 
         Args:
-            ranges: a symbol, and its least and largest value; symbols without values here are ignored.
+            ranges: by symbol, its least and largest value; symbols without values here are ignored.
         """
         is_left = np.ones(len(self), bool)
-        for symbol, least, most in ranges:
+        for symbol, (least, most) in ranges.items():
             if symbol in self.table.symbols:
                 values = self.table.values[self.table.symbols.index(symbol)]
                 is_left &= np.asarray((least <= values) & (values <= most), bool)

@@ -65,8 +65,8 @@ def test_ranked_are_the_sorted_rows(rows: list[tuple[int, ...]], data: st.DataOb
     expected = sorted(zip(times_s, map(named, rows), strict=True))
 
     assert expected == list(ranked) == list(RankedSizes.of_rows(SYMBOLS, expected))
-    assert [e for e in expected if least <= dict(e[1])["gx"] <= most] == list(ranked.within([("gx", least, most)]))
-    assert expected == list(ranked.within([("other", 1, 0)]))
+    assert [e for e in expected if least <= dict(e[1])["gx"] <= most] == list(ranked.within({"gx": (least, most)}))
+    assert expected == list(ranked.within({"other": (1, 0)}))
     assert expected[1:3] == list(ranked[1:3])
 
 
