@@ -52,3 +52,12 @@ def test_a_page_without_a_readable_search_is_refused_with_the_reason(
 
     with pytest.raises(JournalVersionError, match=message):
         px.load(path)
+
+
+def test_a_search_of_a_program_without_symbols_has_a_report(tmp_path: Path) -> None:
+    program = px.parse_program("program one\n  x = input f32[8, 16]\n  %1 = exp(x)\n  return %1")
+    with px.Session(program, target="h100", cache=False) as sess:
+        sess.step(1, grain="family")
+        page = sess.report(tmp_path / "run.html")
+
+    assert sess.claim == px.load(page).claim

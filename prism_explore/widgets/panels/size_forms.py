@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim
@@ -101,6 +101,9 @@ def size_forms(graph: SGraph, owner: str, further: tuple[Dim, ...], machine: Tar
     costs, limits, figures = None, (), ()
     if machine is not None:
         costs = evaluate_costs(graph, machine, forms.size, symbols)
+        # The model returns a plain number where no symbol is in it.
+        time_s = None if costs.time_s is None else forms.number(costs.time_s)
+        costs = replace(costs, memory_bytes=forms.number(costs.memory_bytes), time_s=time_s)
         limits = tuple(
             SizeLimit(forms.size(c.size).index, c.most, dim_text(c.size), c.what)
             for c in conditions_of(graph, further, machine)
