@@ -60,4 +60,4 @@ def test_a_search_of_a_program_without_symbols_has_a_report(tmp_path: Path) -> N
         sess.step(1, grain="family")
         page = sess.report(tmp_path / "run.html")
 
-    assert sess.claim == px.load(page).claim
+        assert sess.claim == px.load(page).claim
