@@ -49,7 +49,7 @@ from prism_explore.search.explore import Progress, Steering, explore
 from prism_explore.targets import Target
 from prism_explore.tune import Backend, Budget, Pool, StrategyName, TuneRequest, Worker, tune
 from prism_explore.tune.runner.backend import backend_of
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.bench import Ceilings, CheckPassed, Failure, Samples
 from prism_explore.tune.runner.timing import counted_rounds
 from prism_explore.tune.runner.wire import target_from_plain, target_to_plain
 from prism_explore.tune.runner.worker import WorkerLimits
@@ -356,6 +356,10 @@ class RecordedBench:
         series = [r.long_run_s if all(o.long_run_s for o in rows) else r.times_s for r in rows]
         drawn = [self._rng.randrange(min(map(len, series))) for _ in range(rounds)]
         return Samples({k: tuple(s[i] for i in drawn) for k, s in zip(keys, series, strict=True)}, (0.0,) * rounds)
+
+    def prepare_ceilings(self, read_bytes: float, flops: float, is_16_bit: bool) -> Ceilings | Failure:
+        """None was recorded."""
+        return Failure("tune.crash", "no ceilings were recorded")
 
     def drop(self, key: str) -> None:
         """Forget a kernel."""

@@ -114,5 +114,7 @@ def why_tuning_ended(ended: TuningEnded) -> str:
             return f"{ended.limit:g} s were over"
         case "bound":
             return f"the best was within {ended.limit * 100:.0f} % of the lower bound"
+        case "limit":
+            return f"the best was within {ended.limit * 100:.0f} % of the machine's limit, measured in the same rounds"
         case "patience":
             return f"{count_text(int(ended.limit), 'trial', 'trials')} in a row gained less than {ended.gain * 100:g} %"

@@ -340,12 +340,13 @@ class PlayedOff:
 class TuningEnded:
     """A run of trials ended before the parameters were exhausted."""
 
-    why: Literal["patience", "bound", "trials", "seconds"]
-    """`patience` consecutive trials without a gain; the time near the lower bound; the budget of trials or seconds."""
+    why: Literal["patience", "bound", "limit", "trials", "seconds"]
+    """`patience` consecutive trials without a gain; the time near the lower bound, or near the machine's limit in the
+    same rounds; the budget of trials or seconds."""
     trials: int
     """Trials of the run."""
     limit: float
-    """The value of the limit: a number of trials, a share of the bound, or seconds."""
+    """The value of the limit: a number of trials, a share of the bound or of the machine's limit, or seconds."""
     strategy: str = ""
     gain: float = 0.0
     """For `patience`, the share by which the incumbent had to become faster to count as a gain."""

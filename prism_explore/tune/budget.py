@@ -58,8 +58,9 @@ class Budget:
     sweeps, runs that ended after 6 were within 5 % of 64 trials in 95 % of the cases. Other strategies need more."""
     gain: float = 0.02
     """The share by which the incumbent must become faster to count as a gain. Smaller gains add up."""
-    near: float = 0.03
-    """The run ends when the incumbent is within this share of the lower bound."""
+    near: float = 0.05
+    """The run ends when the incumbent is within this share of the lower bound, or of the machine's limit as it is
+    measured beside the incumbent."""
     strategy: StrategyName = "climbing"
     """How trials are chosen; see `StrategyName`."""
     at_once: int = 1

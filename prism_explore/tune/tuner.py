@@ -33,6 +33,7 @@ from prism_explore.tune.resume import ReplayedTrial, SavedTrials, with_times
 from prism_explore.tune.runner.backend import backend_of, import_named
 from prism_explore.tune.runner.bench import Failure
 from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
+from prism_explore.tune.runner.measured_limit import multiplies_16_bits
 from prism_explore.tune.runner.remote import RemoteTrials, settings_of
 from prism_explore.tune.runner.trial import TrialResult, TrialRunner
 from prism_explore.tune.space.pool import Key, Point, Pool, within
@@ -42,8 +43,11 @@ from prism_explore.tune.strategies.strategy import Strategy
 
 log = logging.getLogger(__name__)
 
-WhyEnded: TypeAlias = Literal["patience", "bound", "trials", "seconds"]
+WhyEnded: TypeAlias = Literal["patience", "bound", "limit", "trials", "seconds"]
 """See `TuningEnded.why`."""
+
+LEAST_LIMITED_S = 1e-3
+"""The machine's limit is measured beside kernels that take longer; a trial of others is as fast as that."""
 
 RERACED = 3
 """The number of fastest trials of a database that are raced again: the fastest of many times are biased low."""
@@ -149,6 +153,8 @@ class Tuner:
 
         The speed of a shared machine varies, and the target's figures may have been measured in a slow period.
         """
+        self._limit_shares: dict[str, float] = {}
+        """Of incumbents, by trial."""
         self._stored_trials = 0
         self._start_s = 0.0
         self._time_to_beat_s = math.inf if request.time_to_beat_s is None else request.time_to_beat_s
@@ -190,8 +196,14 @@ class Tuner:
         first = self._trials
         why = yield from self._run_trials()
         if not self._saved.replay_end() and not self._saved.is_open and why is not None and not self._stop():
-            limits = {"patience": self._budget.patience, "bound": self._budget.near, "trials": self._budget.trials}
-            limit, gain = limits.get(why, self._budget.seconds), self._budget.gain if why == "patience" else 0.0
+            limits = {
+                "patience": self._budget.patience,
+                "bound": self._budget.near,
+                "limit": self._budget.near,
+                "trials": self._budget.trials,
+                "seconds": self._budget.seconds,
+            }
+            limit, gain = limits[why], self._budget.gain if why == "patience" else 0.0
             self._journal.append(TuningEnded(why, self._trials - first, limit, self._budget.strategy, gain))
         yield from self._play_off()
         self._runner.keep_only(*(t.name for t in (self._best,) if t is not None))
@@ -208,6 +220,8 @@ class Tuner:
                 return None
             if self._is_near_bound():
                 return "bound"
+            if self._is_near_limit():
+                return "limit"
             if self._spent_s >= self._budget.seconds:
                 return "seconds"
             room = min(self._budget.trials - (self._trials - first), self._budget.patience - idle)
@@ -412,6 +426,19 @@ class Tuner:
             return False
         least_s = min(c.bound.time_s for c in self._pool.candidates)
         return best.timed.time_s <= least_s * (1 + self._budget.near)
+
+    def _is_near_limit(self) -> bool:
+        """Whether the incumbent is near the limit that is measured beside it, once for each incumbent."""
+        best = self._best
+        if best is None or best.timed.time_s < LEAST_LIMITED_S or self._budget.near < 0 or not self._pool.candidates:
+            return False
+        if self._saved.is_open or self._remote is not None:
+            return False
+        if best.name not in self._limit_shares:
+            bound = min((c.bound for c in self._pool.candidates), key=lambda bound: bound.time_s)
+            is_16_bit = multiplies_16_bits(best.point.verified.candidate.family.program, self._request.target)
+            self._limit_shares[best.name] = self._runner.share_of_limit(best.name, bound, is_16_bit)
+        return self._limit_shares[best.name] * (1 + self._budget.near) >= 1
 
     # ------------------------------------------------------------ the play-off
     def _play_off(self) -> Iterator[Outcome]:

@@ -10,7 +10,7 @@ from multiprocessing import parent_process
 from typing import Any
 
 from prism_explore.pipeline.stages import Kernel
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.bench import Ceilings, CheckPassed, Failure, Samples
 from tests.tune.toys import BACKEND
 
 SALT = 15
@@ -50,6 +50,9 @@ class PureBench:
         if tuple(keys) not in self.raced:
             self.raced.append(tuple(keys))
         return Samples({key: (self.seconds(key),) * rounds for key in keys}, (0.0,) * rounds)
+
+    def prepare_ceilings(self, read_bytes: float, flops: float, is_16_bit: bool) -> Ceilings | Failure:
+        return Failure("tune.crash", "no loops here")
 
     def drop(self, key: str) -> None:
         del self.kernels[key]

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from prism_explore.events.journal import Journal
-from prism_explore.events.kinds import CandidateBounded, IncumbentImproved, ParametersProposed, TrialFailed
+from prism_explore.events.kinds import CandidateBounded, IncumbentImproved, ParametersProposed, TrialFailed, TuningEnded
 from prism_explore.events.replay_journal import ReplayedJournal
 from prism_explore.pipeline.stages import Kernel, Outcome, Timed
 from prism_explore.tune import Budget, StrategyName, TuneRequest, tune
@@ -21,8 +21,8 @@ from tests.tune.toys import BACKEND, TOY, fused, split
 class Ticking(ToyBench):
     """The same times in every run; a comparison takes a second, and some kernels are wrong."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, limit_s: float = 0.0) -> None:
+        super().__init__(limit_s=limit_s)
         self.minute = 1.0
         self.now_s = 0.0
 
@@ -33,17 +33,20 @@ class Ticking(ToyBench):
         return super().check(key, kernel)
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
-        return Samples({key: (self.seconds(self.kernels[key]) / 3,) * rounds for key in keys}, (0.0,) * rounds)
+        times_s = {key: self.seconds(self.kernels[key]) / 3 if key in self.kernels else self.limit_s for key in keys}
+        return Samples({key: (time_s,) * rounds for key, time_s in times_s.items()}, (0.0,) * rounds)
 
 
-def runs(journal: Journal, bench: Ticking, strategy: StrategyName, seconds: float = 1e9) -> list[Outcome]:
+def runs(
+    journal: Journal, bench: Ticking, strategy: StrategyName, seconds: float = 1e9, near: float = -1.0
+) -> list[Outcome]:
     """Two consecutive runs: the second has one candidate more, and the incumbent of the first."""
     outcomes: list[Outcome] = []
     for verifieds in ([fused()], [fused(), split()]):
         timed = [o for o in outcomes if isinstance(o, Timed)]
         outcomes += tune(TuneRequest(
             verifieds, SHAPES, TOY, journal,
-            budget=Budget(trials=14, seconds=seconds, near=-1.0, strategy=strategy),
+            budget=Budget(trials=14, seconds=seconds, near=near, strategy=strategy),
             backend=BACKEND, bench=bench, clock=lambda: bench.now_s,
             incumbent=best_of(timed) if timed else None,
         ))  # fmt: skip
@@ -86,6 +89,18 @@ def test_where_seconds_ended_the_first_run_the_second_begins_there_again() -> No
         again = ReplayedJournal(journal.entries[:length])
 
         assert outcomes == runs(again, Ticking(), "climbing", seconds=7.0), f"cut at {length}"
+        assert journal.events == again.events
+
+
+def test_a_run_that_ended_near_the_measured_limit_ends_there_again() -> None:
+    journal = Journal()
+    outcomes = runs(journal, Ticking(limit_s=0.37), "climbing", near=0.05)
+    assert {"limit"} == {e.why for e in journal.events if isinstance(e, TuningEnded)}
+    assert len(outcomes) < 14
+    for length in range(len(journal) + 1):
+        again = ReplayedJournal(journal.entries[:length])
+
+        assert outcomes == runs(again, Ticking(limit_s=0.37), "climbing", near=0.05), f"cut at {length}"
         assert journal.events == again.events
 
 

@@ -25,7 +25,7 @@ from prism_explore.pipeline.stages import Infeasible, Kernel, Outcome, Timed, Ve
 from prism_explore.targets import GPUS, Target
 from prism_explore.tune import Budget, TuneRequest, tune
 from prism_explore.tune.budget import strategy_of
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.bench import Ceilings, CheckPassed, Failure, Samples
 from prism_explore.tune.runner.race import Racer, RaceTimes
 from prism_explore.tune.space.parameters import Choices
 from prism_explore.tune.space.time_model import model_of
@@ -40,10 +40,12 @@ LONG = Budget(trials=10_000, patience=10_000, seconds=1e9, near=-1.0)
 class ToyBench:
     """Times by formula: the best is gx=4, f=8, unroll=2; a slower minute slows everything alike."""
 
-    def __init__(self, failing: Mapping[str, str] | None = None, base_s: float = 1.0) -> None:
+    def __init__(self, failing: Mapping[str, str] | None = None, base_s: float = 1.0, limit_s: float = 0.0) -> None:
         self.kernels: dict[str, Kernel] = {}
         self.failing = dict(failing or {})
         self.base_s = base_s
+        self.limit_s = limit_s
+        """The time of the loops that measure the machine's limit; 0 if there are none."""
         self.minute = 1 / 1.5
         self.wait = 0.0
         self.raced: list[tuple[tuple[str, ...], int]] = []
@@ -63,7 +65,15 @@ class ToyBench:
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         self.raced.append((tuple(keys), rounds))
         self.minute *= 1.5
-        return Samples({key: (self.seconds(self.kernels[key]),) * rounds for key in keys}, (self.wait,) * rounds)
+        times_s = dict.fromkeys(keys, self.limit_s * self.minute) | {
+            k: self.seconds(kernel) for k, kernel in self.kernels.items() if k in keys
+        }
+        return Samples({key: (times_s[key],) * rounds for key in keys}, (self.wait,) * rounds)
+
+    def prepare_ceilings(self, read_bytes: float, flops: float, is_16_bit: bool) -> Ceilings | Failure:
+        if not self.limit_s:
+            return Failure("tune.crash", "no loops here")
+        return Ceilings(("reads", "reads in rows"), "computes", scale=1.0)
 
     def drop(self, key: str) -> None:
         self.kernels.pop(key, None)
@@ -329,6 +339,42 @@ def test_a_run_ends_near_the_lower_bound() -> None:
 
     assert best_of(outcomes).time_s <= 1.03 * floor_s
     assert len(outcomes) < len(everything)
+
+
+def ended_why(events: Sequence[Event]) -> str:
+    (why,) = (e.why for e in events if isinstance(e, TuningEnded))
+    return why
+
+
+def test_a_run_ends_near_the_limit_that_is_measured_beside_its_kernel() -> None:
+    bench = ToyBench(limit_s=1.0)
+    outcomes, events = run(bench=bench, budget=replace(LONG, near=0.05))
+    beside = [(keys, rounds) for keys, rounds in bench.raced if "computes" in keys]
+
+    assert "limit" == ended_why(events)
+    assert outcomes[-1] is best_of(outcomes)
+    assert ("reads", "computes") == beside[-1][0][1:]  # the fastest reader
+    improved = [e for e in events if isinstance(e, IncumbentImproved)]
+    assert len(beside) <= 2 * len(improved)  # once for each incumbent
+
+
+@pytest.mark.parametrize("limit_s", [0.5, 2.0, 0.0], ids=["far from it", "faster than it", "without one"])
+def test_a_run_that_is_not_at_a_limit_goes_on(limit_s: float) -> None:
+    outcomes, events = run(bench=ToyBench(limit_s=limit_s), budget=replace(LONG, near=0.05, patience=10))
+
+    assert "patience" == ended_why(events)
+    unlimited, _ = run(budget=replace(LONG, near=0.05, patience=10))
+    assert [o.kernel.parameters for o in unlimited if isinstance(o, Timed)] == [
+        o.kernel.parameters for o in outcomes if isinstance(o, Timed)
+    ]
+
+
+def test_a_limit_that_was_measured_beside_other_work_does_not_count() -> None:
+    bench = ToyBench(limit_s=1.0)
+    bench.wait = 1.0
+    _, events = run(bench=bench, budget=replace(LONG, near=0.05, patience=10))
+
+    assert "patience" == ended_why(events)
 
 
 def test_somebody_may_stop_it() -> None:

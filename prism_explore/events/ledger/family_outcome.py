@@ -238,7 +238,7 @@ def _not_reached(row: FamilyRow, book: Ledger) -> Outcome:
     timed = f"{measured} of {count_text(others, 'other family', 'other families')} were timed"
     details = (("its lower bound", f"{seconds_text(row.floor_s)} modelled"),) if row.floor_s is not None else ()
     text = f"It is proved and was not timed: {_end(book)}. {timed if others else 'No kernel of this search was timed'}."
-    gained_nothing = book.tuning_ended is not None and book.tuning_ended.why in ("patience", "bound")
+    gained_nothing = book.tuning_ended is not None and book.tuning_ended.why in ("patience", "bound", "limit")
     short = "nothing tuned" if why_untuned(book) else "tuning had ended" if gained_nothing else "budget"
     return Outcome(
         "not reached", f"not timed: {short}", text, book.best.trial if book.best is not None else "", details

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from prism_explore.cost.roofline import TimeBound
 from prism_explore.events.fastest import OURS, ROOFLINE
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.targets import Target
-from prism_explore.tune.runner.baseline_serve import CEILING_PREFIX, FMA_KEY
-from prism_explore.tune.runner.bench import Failure, Samples
+from prism_explore.tune.runner.bench import Ceilings, Failure, Samples
+from prism_explore.tune.runner.local_bench import CEILING_PREFIX
+from prism_explore.tune.runner.measured_limit import EXCEEDED, fastest_reader, limits_s
 from prism_explore.tune.runner.timing import counted_rounds, quantile, ratios
-
-EXCEEDED = 0.95
-"""A kernel that takes less than this share of the measured limit shows that the limit was too slow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ceilings:
-    """What the worker's ceiling loops measure."""
-
-    readers: Sequence[str] = ()
-    """Keys of the read loops; empty if there are no ceilings."""
-    scale: float = 1.0
-    """Multiplies the times of the read loops."""
 
 
 def comparison_rows(
@@ -33,7 +20,7 @@ def comparison_rows(
     names: Sequence[str],
     failures: Mapping[str, str],
     notes: Mapping[str, str],
-    ceilings: Ceilings,
+    ceilings: Ceilings | None,
     bound: TimeBound,
 ) -> tuple[BaselineMeasured, ...]:
     """The kernel's row, the baselines' rows, and the row of the machine's limit.
@@ -43,7 +30,7 @@ def comparison_rows(
         names: of the kernel and the baselines.
         failures: reasons of those that were not timed.
         notes: texts for those that were.
-        ceilings: keys of the ceiling loops.
+        ceilings: the loops that measure the limit, if they were timed.
         bound: the kernel's least bytes and operations.
     """
     if isinstance(samples, Failure):
@@ -55,16 +42,14 @@ def comparison_rows(
         _row(n, times[n], ours, notes.get(n, "")) if n in times else _not_timed(n, failures.get(n, "not measured"))
         for n in names
     ]
-    return (*rows, *([_limit_row(times, ours, ceilings, bound)] if ceilings.readers else []))
+    return (*rows, *([_limit_row(times, ours, ceilings, bound)] if ceilings is not None else []))
 
 
 def _limit_row(
     times: Mapping[str, Sequence[float]], ours: Sequence[float], c: Ceilings, bound: TimeBound
 ) -> BaselineMeasured:
-    reads = {n: [t * c.scale for t in times[n]] for n in c.readers}
-    best = min(c.readers, key=lambda n: median(reads[n]))
-    limit = [max(*pair) for pair in zip(reads[best], times[FMA_KEY], strict=True)]
-    limited_by = "memory" if median(reads[best]) >= median(times[FMA_KEY]) else "compute"
+    best, limit = fastest_reader(times, c), limits_s(times, c)
+    limited_by = "memory" if median(times[best]) * c.scale >= median(times[c.arithmetic]) else "compute"
     note = (
         f"measured: {bound.bytes / 1e6:.1f} MB by {best.removeprefix(CEILING_PREFIX)}, {bound.flops / 1e6:.0f} Mflop; "
         f"bound by {limited_by}"
@@ -103,9 +88,9 @@ def with_measured_rates(
     target: Target, samples: Samples, ceilings: Ceilings, bound: TimeBound, is_16_bit: bool
 ) -> Target:
     """The target with the rates that the ceiling loops reached, by the 20 % quantile of their times."""
-    read_s = min(quantile(samples.times_s[n], 0.2) * ceilings.scale for n in ceilings.readers)
+    read_s = min(quantile(samples.times_s[n], 0.2) for n in ceilings.readers if n in samples.times_s) * ceilings.scale
     read_per_s = bound.bytes / read_s if bound.bytes else 0.0  # a kernel may skip all that its mask hides
-    arithmetic_s = quantile(samples.times_s[FMA_KEY], 0.2)
+    arithmetic_s = quantile(samples.times_s[ceilings.arithmetic], 0.2)
     flops_per_s = bound.flops / arithmetic_s if bound.flops > 1e7 and not is_16_bit else 0.0
     return target.replace(
         dram_bytes_per_s=max(target.dram_bytes_per_s, read_per_s),

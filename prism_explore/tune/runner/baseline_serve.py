@@ -1,28 +1,22 @@
 # pyright: basic
 # torch is only partly typed.
-"""Baselines and ceilings in the worker process: prepare them, compare a baseline's result, keep them for timing.
+"""Baselines in the worker process: prepare them, compare their results, keep them for timing.
 
 A baseline arrives as a file of torch.export, so no source and no pickle of ours is transferred, and eager runs the same
-ATen operators as in the parent. Ceilings are loops that read as many bytes as the kernel must read and that do as much
-arithmetic.
+ATen operators as in the parent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from math import ceil
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from prism_explore.codegen.triton.launch import tensor_of
 from prism_explore.errors import ShapeError
 from prism_explore.events.fastest import COMPILED, EAGER, LIBRARY
-from prism_explore.targets import ceilings
-from prism_explore.targets.cpus import cores
 from prism_explore.tune.runner.backend import import_named
 from prism_explore.tune.runner.bench import CheckPassed, Failure
 from prism_explore.tune.runner.local_bench import LocalBench, one_line
@@ -33,12 +27,6 @@ MOST_FROZEN = 48
 
 FROZEN_COLD_SHARE = 0.5
 """Least size of all frozen copies, as a share of `Target.cold_bytes`; with fewer bytes they would be warm."""
-
-CEILING_PREFIX = "ceiling: "
-FMA_KEY = f"{CEILING_PREFIX}multiply-add"
-"""The key of the arithmetic ceiling; the others are read patterns."""
-
-_DEVICE_SUM, _DEVICE_READ = "a sum over all bytes", "a kernel that reads all bytes"
 
 
 # ---------------------------------------------------------------- baselines
@@ -187,58 +175,3 @@ def _compiler_line(failure: BaseException) -> str:
         if "compiler" in line.lower() or "not found" in line.lower():
             return f"{type(failure).__name__}: {line.strip()}"
     return one_line(failure)
-
-
-# ---------------------------------------------------------------- ceilings
-def prepare_ceilings(bench: LocalBench, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Keep loops that read `bytes` bytes or do `flops` operations, on 16-bit operands if `is_16_bit`.
-
-    Returns:
-        `readers`: keys of the read loops; `scale`: by which their times are multiplied to be those of `bytes` bytes.
-    """
-    prepare = _cpu_ceilings if bench.device == "cpu" else _device_ceilings
-    return prepare(bench, float(request["bytes"]), float(request["flops"]), bool(request["is_16_bit"]))
-
-
-def _cpu_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bit: bool) -> Mapping[str, Any]:
-    unit = 8 * ceilings.ROW_FLOATS * cores()
-    floats = max(1, int(wanted_bytes / 4) // unit) * unit
-    slots = max(3, ceil(bench.cold_bytes / (4 * floats)) + 1)
-    inputs = bench.ring.as_floats  # writing other memory for the first time would take seconds on a virtual machine
-    buffer = inputs if inputs.size >= slots * floats else np.ones(slots * floats, dtype=np.float32)
-    slots, position = buffer.size // floats, 0
-
-    def reading(loop: ceilings.CeilingLoop) -> Callable[..., None]:
-        def run(*_: Any) -> None:
-            nonlocal position
-            position = (position + 1) % slots
-            loop.read(buffer[position * floats : (position + 1) * floats])
-
-        return run
-
-    keys: list[str] = []
-    for loop in ceilings.read_loops():
-        keys.append(f"{CEILING_PREFIX}{loop.name.removeprefix('read: ')}")
-        bench.keep(keys[-1], reading(loop))
-    arithmetic = (ceilings.bf16_loop() if is_16_bit else None) or ceilings.fma_loop()
-    bench.keep(FMA_KEY, lambda *_: arithmetic.compute(flops))
-    return {"readers": keys, "scale": wanted_bytes / (4 * floats)}
-
-
-def _device_ceilings(bench: LocalBench, wanted_bytes: float, flops: float, is_16_bit: bool) -> Mapping[str, Any]:
-    """On a GPU a sum over as many bytes, by torch and by a Triton kernel, and a product of square matrices."""
-    import torch
-
-    values = torch.ones(max(1, int(wanted_bytes / 4)), dtype=torch.float32, device=bench.device)
-    readers = {f"{CEILING_PREFIX}{_DEVICE_SUM}": lambda *_: values.sum()}
-    if bench.device == "cuda":
-        from prism_explore.tune.runner.device_read import reader
-
-        readers[f"{CEILING_PREFIX}{_DEVICE_READ}"] = reader(values)
-    for key, run in readers.items():
-        bench.keep(key, run)
-    dtype = torch.bfloat16 if is_16_bit else torch.float32
-    side = max(1, ceil((flops / 2) ** (1 / 3) / 128)) * 128  # square, so that it is bound by arithmetic
-    a = torch.ones((side, side), dtype=dtype, device=bench.device)
-    bench.keep(FMA_KEY, lambda *_: a @ a)
-    return {"readers": list(readers), "scale": 1.0}

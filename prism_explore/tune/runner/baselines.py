@@ -15,36 +15,30 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from math import inf
-from statistics import median
 
-from prism_explore.cost.roofline import TimeBound, time_bound_of
+from prism_explore.cost.roofline import time_bound_of
 from prism_explore.events.fastest import LIBRARY, OURS
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import BaselineMeasured, RivalTimed
 from prism_explore.frontend import LibraryCall, Traced
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import WHOLE_NUMBERS
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.targets import Target, host
 from prism_explore.tune.runner.backend import CPU_LOADER, backend_of
-from prism_explore.tune.runner.baseline_rows import Ceilings, baseline_row, comparison_rows, with_measured_rates
-from prism_explore.tune.runner.baseline_serve import FMA_KEY
+from prism_explore.tune.runner.baseline_rows import baseline_row, comparison_rows, with_measured_rates
 from prism_explore.tune.runner.baseline_table import BASELINES, DEFAULT_BASELINES, LIBRARY_CALL, Baseline
 from prism_explore.tune.runner.baseline_worker import BaselineWorker, Code
-from prism_explore.tune.runner.bench import Failure, Samples, no_samples
-from prism_explore.tune.runner.stopping_rule import interval
+from prism_explore.tune.runner.bench import Ceilings, Failure, Samples, no_samples
+from prism_explore.tune.runner.measured_limit import multiplies_16_bits, without_slower
+from prism_explore.tune.runner.stopping_rule import FIRST_ROUNDS, interval
 from prism_explore.tune.runner.timing import counted_rounds, ratios
 from prism_explore.tune.runner.worker import Worker
 
-FIRST_ROUNDS = 3
-"""After these rounds only the fastest pattern of reading is timed."""
 ROUNDS_PER_REQUEST = 8
 """The worker times at most this many rounds per request, so that its time limit detects a hanging kernel."""
 
 LEAST_DECISIVE_ROUNDS = 8
 """Undisturbed rounds before a race can be decided."""
-
-CEILINGS_LIMIT_S = 60.0
 
 
 def compare_with_baselines(
@@ -93,25 +87,24 @@ def compare_with_baselines(
     program, shapes = kernel.verified.candidate.family.program, dict(kernel.shapes)
     bound = time_bound_of(kernel.verified.candidate, shapes, target)
     codes = _select_code(reference, baselines, library) | {b: reference for b in more if reference is not None}
-    paired_dtypes = ("bf16",) if target.kind == "cpu" else ("bf16", "f16")
-    is_16_bit = all(i.type.dtype in paired_dtypes for i in program.inputs if i.type.dtype not in WHOLE_NUMBERS)
+    is_16_bit = multiplies_16_bits(program, target)
     kernel_loader = loader or backend_of(target).loader
     worker = BaselineWorker(codes, program, shapes, target, kernel_loader, seed=seed, stop=stop)
     with worker if started is None else nullcontext(started) as prepared:
         ready, failures = prepared.prepare(codes, kernel, wait_s)
-        ceilings = _ceilings(prepared.worker, bound, is_16_bit) if details else Ceilings()
-        keys = [*ready, *ceilings.readers, *([FMA_KEY] if ceilings.readers else [])]
+        found = prepared.worker.prepare_ceilings(bound.bytes, bound.flops, is_16_bit) if details else None
+        ceilings = found if isinstance(found, Ceilings) else None
+        keys = [*ready, *(ceilings.keys if ceilings is not None else ())]
         samples = Failure("tune.wrong", failures.get(OURS, ""))
         if OURS in keys:
             rivals = [] if details else [key for key in ready if key != OURS]
-            samples = _time(prepared.worker, keys, rounds, ceilings.readers, rivals)
-    if isinstance(samples, Samples):
-        ceilings = replace(ceilings, readers=[key for key in ceilings.readers if key in samples.times_s])
+            readers = ceilings.readers if ceilings is not None else ()
+            samples = _time(prepared.worker, keys, rounds, readers, rivals)
     notes = {b.name: b.description for b in more} | ({LIBRARY: library.call_text} if library is not None else {})
     rows = comparison_rows(samples, [OURS, *(b.name for b in codes)], failures, notes, ceilings, bound)
     for row in rows:
         journal.append(row)
-    if isinstance(samples, Samples) and ceilings.readers and target.kind == "cpu":
+    if isinstance(samples, Samples) and ceilings is not None and target.kind == "cpu":
         store_rates(with_measured_rates(target, samples, ceilings, bound, is_16_bit))
     return rows
 
@@ -214,13 +207,6 @@ def _select_code(reference: Code | None, baselines: Sequence[str], library: Libr
     return codes | ({LIBRARY_CALL: library.traced} if library is not None else {})
 
 
-def _ceilings(worker: Worker, bound: TimeBound, is_16_bit: bool) -> Ceilings:
-    """Prepare the loops that measure the machine's limit; none where the worker cannot."""
-    request = {"do": "ceilings", "bytes": bound.bytes, "flops": bound.flops, "is_16_bit": is_16_bit}
-    found = worker.request(request, CEILINGS_LIMIT_S)
-    return Ceilings() if isinstance(found, Failure) else Ceilings(found["readers"], found["scale"])
-
-
 def _time(
     worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[str] = (), rivals: Sequence[str] = ()
 ) -> Samples | Failure:
@@ -234,7 +220,7 @@ def _time(
         found = worker.time(keys, min(most, rounds - len(samples.waits)))
         if isinstance(found, Failure):
             return found
-        keys = keys if samples.waits else _without_slower(readers, keys, found)
+        keys = keys if samples.waits else without_slower(readers, keys, found)
         samples, most = samples.extended(found), ROUNDS_PER_REQUEST
         if rivals and _is_decided(samples, rivals):
             break
@@ -251,9 +237,3 @@ def _is_decided(samples: Samples, rivals: Sequence[str]) -> bool:
         not low <= 1 <= high
         for low, high in (interval(ratios([samples.times_s[r][i] for i in counted], ours)) for r in rivals)
     )
-
-
-def _without_slower(readers: Sequence[str], keys: Sequence[str], found: Samples) -> list[str]:
-    """The keys without all but the fastest of the `readers`."""
-    fastest = min(readers, key=lambda key: median(found.times_s[key]), default="")
-    return [key for key in keys if key == fastest or key not in readers]

@@ -59,6 +59,23 @@ def no_samples(keys: Sequence[str]) -> Samples:
     return Samples(dict.fromkeys(keys, ()), ())
 
 
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """Loops that a bench keeps for timing: they read as many bytes as a program must, or do as much arithmetic."""
+
+    readers: Sequence[str]
+    """Keys of the loops that only read, each in another pattern."""
+    arithmetic: str
+    """The key of the loop that only computes."""
+    scale: float = 1.0
+    """Multiplies the times of the readers to be those of all bytes."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of all loops."""
+        return (*self.readers, self.arithmetic)
+
+
 class Bench(Protocol):
     """Checks and times kernels, in this process or in another."""
 
@@ -68,6 +85,10 @@ class Bench(Protocol):
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time kernels in the same rounds; each was kept by `check`."""
+        ...
+
+    def prepare_ceilings(self, read_bytes: float, flops: float, is_16_bit: bool) -> Ceilings | Failure:
+        """Keep loops that read as many bytes, or do as many operations, on 16-bit operands if `is_16_bit`."""
         ...
 
     def drop(self, key: str) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import ceil
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
@@ -28,10 +29,10 @@ from prism_explore.pipeline.stages import Verified
 from prism_explore.support.file_lock import system_has_locks
 from prism_explore.targets import GPUS, Target
 from prism_explore.targets.devices import amd_name, row_of
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
+from prism_explore.tune.runner.bench import Ceilings, CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import ReferenceCase
 from prism_explore.tune.runner.inputs import Transposed
-from prism_explore.tune.runner.local_bench import LocalBench, one_line
+from prism_explore.tune.runner.local_bench import CEILING_PREFIX, LocalBench, one_line
 from prism_explore.tune.runner.machine_lock import MachineLock, open_machine_lock
 from prism_explore.tune.space.parameters import Choices
 from prism_explore.tune.space.pool import Ranked
@@ -139,6 +140,20 @@ class DeviceBench(LocalBench):
     ) -> CheckPassed | Failure:
         with self._lock.shared():
             return self._with_device_state(super()._compared(run, cases, roundings, may_overflow=may_overflow))
+
+    def prepare_ceilings(self, read_bytes: float, flops: float, is_16_bit: bool) -> Ceilings | Failure:
+        """Keep sums over as many bytes, by torch and by a Triton kernel, and a product of square matrices."""
+        import torch
+
+        values = torch.ones(max(1, int(read_bytes / 4)), dtype=torch.float32, device=self.device)
+        readers: dict[str, Run] = {f"{CEILING_PREFIX}a sum over all bytes": lambda *_: values.sum()}
+        if self.device == "cuda":
+            from prism_explore.tune.runner.device_read import reader
+
+            readers[f"{CEILING_PREFIX}a kernel that reads all bytes"] = reader(values)
+        side = max(1, ceil((flops / 2) ** (1 / 3) / 128)) * 128  # square, so that it is bound by arithmetic
+        a = torch.ones((side, side), dtype=torch.bfloat16 if is_16_bit else torch.float32, device=self.device)
+        return self._keep_ceilings(readers, lambda *_: a @ a)
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time kept callables in the same rounds; no thread waits for a core here, so every round counts."""

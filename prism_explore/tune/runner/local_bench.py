@@ -8,15 +8,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import ceil
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from prism_explore.codegen.cpu.load import LoadedKernel
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
 from prism_explore.pipeline.stages import Kernel
-from prism_explore.targets import Target
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Load, Run, Samples
+from prism_explore.targets import Target, ceilings
+from prism_explore.targets.cpus import cores
+from prism_explore.tune.runner.bench import Ceilings, CheckPassed, Failure, Load, Run, Samples
 from prism_explore.tune.runner.correctness import RANDOM, TOLERANCE, ReferenceCase, check_results, reference_cases
 from prism_explore.tune.runner.guarded_memory import BEYOND_OWN, CanaryRun, GuardedRun, WroteOutside
 from prism_explore.tune.runner.inputs import RING_BYTES, InputRing, Transposed
@@ -25,6 +29,10 @@ from prism_explore.tune.runner.timing import InterleavedTimer
 BASELINE_DEVIATION = 0.25
 """Of a row's magnitude, by which a baseline in 16 bits may deviate. It is the user's own code, run as it is: where it
 takes exp of unnormalized logits, torch in bfloat16 deviates by 0.1."""
+
+CEILING_PREFIX = "ceiling: "
+ARITHMETIC = f"{CEILING_PREFIX}multiply-add"
+"""The key of the loop that only computes; the others have the names of their read patterns."""
 
 
 class LocalBench:
@@ -124,6 +132,32 @@ class LocalBench:
     def keep(self, key: str, run: Run) -> None:
         """Keep a callable without a result to compare, such as a ceiling measurement."""
         self._runs[key] = run
+
+    def prepare_ceilings(self, read_bytes: float, flops: float, is_16_bit: bool) -> Ceilings | Failure:
+        """Keep loops that read as many bytes, or do as many operations; they read the ring of the inputs."""
+        unit = 8 * ceilings.ROW_FLOATS * cores()
+        floats = max(1, int(read_bytes / 4) // unit) * unit
+        slots = max(3, ceil(self.cold_bytes / (4 * floats)) + 1)
+        inputs = self.ring.as_floats  # writing other memory for the first time would take seconds on a virtual machine
+        buffer = inputs if inputs.size >= slots * floats else np.ones(slots * floats, dtype=np.float32)
+        slots, position = buffer.size // floats, 0
+
+        def reading(loop: ceilings.CeilingLoop) -> Run:
+            def run(*_: Any) -> None:
+                nonlocal position
+                position = (position + 1) % slots
+                loop.read(buffer[position * floats : (position + 1) * floats])
+
+            return run
+
+        readers = {f"{CEILING_PREFIX}{p.name.removeprefix('read: ')}": reading(p) for p in ceilings.read_loops()}
+        arithmetic = (ceilings.bf16_loop() if is_16_bit else None) or ceilings.fma_loop()
+        return self._keep_ceilings(readers, lambda *_: arithmetic.compute(flops), read_bytes / (4 * floats))
+
+    def _keep_ceilings(self, readers: Mapping[str, Run], arithmetic: Run, scale: float = 1.0) -> Ceilings:
+        for key, run in {**readers, ARITHMETIC: arithmetic}.items():
+            self.keep(key, run)
+        return Ceilings(tuple(readers), ARITHMETIC, scale)
 
     def time(self, keys: Sequence[str], rounds: int) -> Samples | Failure:
         """Time kept callables in the same rounds; before them, each compiled kernel is called with canaries."""

@@ -15,6 +15,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any, TypeAlias, cast
 
 from prism_explore.codegen.cpu.load import LoadedKernel
@@ -44,6 +45,11 @@ def _drop(bench: LocalBench, request: Request) -> Answer:
     return {}
 
 
+def _ceilings(bench: LocalBench, request: Request) -> Failure | Answer:
+    found = bench.prepare_ceilings(float(request["bytes"]), float(request["flops"]), bool(request["is_16_bit"]))
+    return found if isinstance(found, Failure) else asdict(found)
+
+
 def _compile_at(bench: LocalBench, request: Request) -> Answer:
     """Kernels of a candidate at the bench's sizes, compared with the reference, with their machine code."""
     tuned, target = kernel_from_plain(request["kernel"]), target_from_plain(request["target"])
@@ -66,7 +72,7 @@ HANDLERS: Mapping[str, Handler] = {
     "drop": _drop,
     "compile at": _compile_at,
     "baseline": baseline_serve.prepare_baseline,
-    "ceilings": baseline_serve.prepare_ceilings,
+    "ceilings": _ceilings,
 }
 """What a worker does on each request, by the request's field `do`."""
 

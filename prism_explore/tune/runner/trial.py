@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from prism_explore.cost.roofline import TimeBound
 from prism_explore.pipeline.stages import Kernel
 from prism_explore.tune.runner.bench import Bench, CheckPassed, Failure
 from prism_explore.tune.runner.machine_lock import MachineLock
+from prism_explore.tune.runner.measured_limit import share_of_limit
 from prism_explore.tune.runner.race import Racer, RaceTimes
 
 CANCELLED = Failure("tune.cancelled", "stopped while waiting")
@@ -95,6 +97,11 @@ class TrialRunner:
         with self._lock.exclusive(self._stop) as acquired:
             found = self._racer.measure_again(key, incumbent.key, incumbent.time_s) if acquired else CANCELLED
         return None if isinstance(found, Failure) else found
+
+    def share_of_limit(self, key: str, bound: TimeBound, is_16_bit: bool) -> float:
+        """The share of the machine's limit that a kept kernel reaches; see `measured_limit.share_of_limit`."""
+        with self._lock.exclusive(self._stop) as acquired:
+            return share_of_limit(self._bench, key, bound, is_16_bit) if acquired else 0.0
 
     def _race(self, key: str, incumbent: Incumbent | None) -> RaceTimes | Failure:
         if incumbent is None:

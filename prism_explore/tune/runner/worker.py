@@ -38,7 +38,7 @@ from prism_explore.pipeline.stages import Kernel
 from prism_explore.support.thread_env import AT_IMPORT, environment_changes
 from prism_explore.targets import Target
 from prism_explore.tune.runner import fork_server
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.bench import Ceilings, CheckPassed, Failure, Samples
 from prism_explore.tune.runner.fork_server import POLL_S
 from prism_explore.tune.runner.inputs import Transposed
 from prism_explore.tune.runner.wire import (
@@ -189,6 +189,14 @@ class Worker:
             return found
         times = {str(k): tuple(float(t) for t in v) for k, v in found["times_s"].items()}
         return Samples(times, tuple(float(w) for w in found["waits"]))
+
+    def prepare_ceilings(self, read_bytes: float, flops: float, is_16_bit: bool) -> Ceilings | Failure:
+        """Keep loops that read as many bytes, or do as many operations."""
+        message = {"do": "ceilings", "bytes": read_bytes, "flops": flops, "is_16_bit": is_16_bit}
+        found = self.request(message, self._limits.check_s)
+        if isinstance(found, Failure):
+            return found
+        return Ceilings(tuple(map(str, found["readers"])), str(found["arithmetic"]), float(found["scale"]))
 
     def drop(self, key: str) -> None:
         """Release a kernel."""

@@ -16,9 +16,8 @@ from prism_explore.codegen.triton.heuristics import CHOICES
 from prism_explore.errors import ShapeError, TargetUnavailable
 from prism_explore.targets import GPUS, devices
 from prism_explore.targets.devices import row_of
-from prism_explore.tune.runner import baseline_serve
 from prism_explore.tune.runner.backend import why_untimed
-from prism_explore.tune.runner.bench import Failure
+from prism_explore.tune.runner.bench import Ceilings, Failure
 from prism_explore.tune.runner.gpu_bench import (
     MOST_AHEAD,
     DeviceBench,
@@ -114,9 +113,9 @@ def test_the_limit_is_drawn_from_torch_s_own_kernels_on_the_device():
         device="cpu",
         time_call=lambda fn: fn() and 1e-3,
     )
-    found = baseline_serve._device_ceilings(made, 4096.0, 2e6, False)
+    found = made.prepare_ceilings(4096.0, 2e6, False)
 
-    assert {"readers": ["ceiling: a sum over all bytes"], "scale": 1.0} == found
+    assert Ceilings(("ceiling: a sum over all bytes",), "ceiling: multiply-add") == found
     assert 1024 == made._runs["ceiling: a sum over all bytes"]().item()
     assert (128, 128) == tuple(made._runs["ceiling: multiply-add"]().shape)
 
