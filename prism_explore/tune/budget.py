@@ -100,6 +100,6 @@ class Budget:
 BudgetName: TypeAlias = Literal["quick", "thorough"]
 BUDGETS: Mapping[BudgetName, Budget] = {
     "quick": Budget(),
-    "thorough": Budget(trials=64, seconds=120.0, patience=64, gain=0.0),
+    "thorough": Budget(trials=64, seconds=120.0, patience=64, gain=0.0, near=0.01),
 }
 """Budgets by name; a session's is quick if left out."""
