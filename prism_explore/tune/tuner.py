@@ -420,8 +420,14 @@ class Tuner:
                 reason = bound_reason(candidate.bound, limit_s, whose or "to beat", self._request.target)
                 self._journal.append(CandidateBounded(candidate.id, bound_s, limit_s, reason))
 
-    def _is_near_bound(self) -> bool:
+    @property
+    def _best_in_range(self) -> TimedTrial | None:
+        """The incumbent, unless an earlier run found it outside the ranges to which the user restricted this one."""
         best = self._best
+        return best if best is not None and within(best.point.key[1], self._request.ranges) else None
+
+    def _is_near_bound(self) -> bool:
+        best = self._best_in_range
         if best is None or not self._pool.candidates or self._ignores_bounds:
             return False
         least_s = min(c.bound.time_s for c in self._pool.candidates)
@@ -429,7 +435,7 @@ class Tuner:
 
     def _is_near_limit(self) -> bool:
         """Whether the incumbent is near the limit that is measured beside it, once for each incumbent."""
-        best = self._best
+        best = self._best_in_range
         if best is None or best.timed.time_s < LEAST_LIMITED_S or self._budget.near < 0 or not self._pool.candidates:
             return False
         if self._saved.is_open or self._remote is not None:

@@ -358,6 +358,17 @@ def test_a_run_ends_near_the_limit_that_is_measured_beside_its_kernel() -> None:
     assert len(beside) <= 2 * len(improved)  # once for each incumbent
 
 
+def test_an_incumbent_outside_of_the_range_does_not_end_a_run_by_its_nearness_to_the_limit() -> None:
+    best = best_of(run()[0])
+    assert 4 == dict(best.kernel.parameters.sizes)["gx"]
+    bench = ToyBench(limit_s=1.0)
+    within, _ = run(bench=bench, incumbent=best, ranges={"gx": (4, 8)}, budget=replace(LONG, near=0.05, trials=3))
+    outside, _ = run(bench=bench, incumbent=best, ranges={"gx": (1, 2)}, budget=replace(LONG, near=0.05, trials=3))
+
+    assert not within
+    assert 3 == len(outside)
+
+
 @pytest.mark.parametrize("limit_s", [0.5, 2.0, 0.0], ids=["far from it", "faster than it", "without one"])
 def test_a_run_that_is_not_at_a_limit_goes_on(limit_s: float) -> None:
     outcomes, events = run(bench=ToyBench(limit_s=limit_s), budget=replace(LONG, near=0.05, patience=10))
