@@ -147,8 +147,10 @@ def _rows(kinds: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
     >>> [*_rows({"a": 2, "b": 3})]
     [{}, {'a': 1}, {'b': 1}, {'b': 2}, {'a': 1, 'b': 1}, {'a': 1, 'b': 2}]
     """
-    for changed in range(len(kinds) + 1):
-        for keys in combinations(kinds, changed):
+    # A kind with one family has no other: with 28 of them there are 2^28 sets of keys without a choice.
+    several = [key for key, count in kinds.items() if count > 1]
+    for changed in range(len(several) + 1):
+        for keys in combinations(several, changed):
             for numbers in product(*(range(1, kinds[key]) for key in keys)):
                 yield dict(zip(keys, numbers, strict=True))
 

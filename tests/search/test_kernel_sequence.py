@@ -295,6 +295,12 @@ def test_rows_change_no_family_then_one_then_two_and_leave_none_out():
     assert [{}] == [*kernel_sequence._rows({"a": 1})] == [*kernel_sequence._rows({})]
 
 
+def test_kinds_of_parts_with_one_family_are_no_choices():
+    kinds = {f"only{n}": 1 for n in range(60)}
+    assert [*kernel_sequence._rows(kinds)] == [{}]
+    assert [*kernel_sequence._rows(kinds | {"b": 3})] == [{}, {"b": 1}, {"b": 2}]
+
+
 def steps_on_slices(count: int = 4) -> px.TensorProgram:
     """A loop of which each step reads other rows of x: h = max_j (h_j + t_j·) + x_k, as Viterbi's."""
     b = ProgramBuilder("steps")
