@@ -28,6 +28,7 @@ from prism_explore.verify.normal_form.algebra import Algebra, Budget, NoNormalFo
 from prism_explore.verify.normal_form.forms import NormalForm
 from prism_explore.verify.normal_form.functions import DEFINED_FUNCTIONS
 from prism_explore.verify.normal_form.lower_graph import Lowered, assumptions, lower, lower_tensor
+from prism_explore.verify.normal_form.masked_maxima import may_be_minus_infinity
 
 MIN_CUT_CHARACTERS = 100
 """A form with a shorter key is not replaced by a name."""
@@ -106,7 +107,9 @@ def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tup
     types = candidate.types()
 
     def replace(n: int, form: NormalForm) -> NormalForm:
-        return form if isinstance(candidate.nodes[n].op, Input) else known.name_for(form, types[n].dims)
+        # What may be minus infinity keeps its form: of a name, the check of masks knows nothing.
+        is_kept = isinstance(candidate.nodes[n].op, Input) or may_be_minus_infinity(form)
+        return form if is_kept else known.name_for(form, types[n].dims)
 
     found = lower(candidate, algebra, replace)
     return Lowered(known.all_forms(), {}, assumptions(program)), found

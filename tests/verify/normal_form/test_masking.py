@@ -10,6 +10,8 @@ from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Unknown, Verified
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
+from prism_explore.verify.normal_form.cut_points import lower_with_cuts
+from prism_explore.verify.normal_form.forms import show
 from prism_explore.verify.normal_form.lower_graph import lower
 from prism_explore.verify.normal_form.masking import check
 from prism_explore.verify.prover import Prover
@@ -258,3 +260,26 @@ def test_a_softmax_in_rows_and_a_maximum_with_a_number_are_fine() -> None:
     program, right = of(f"{rows}; return %7", plain.replace("%5", "%3").replace("%6", "%4").replace("%7", "%5"))
 
     assert isinstance(Prover(program).verify(right, Journal()), Verified)
+
+
+def test_masked_scores_are_no_cut_point() -> None:
+    """A cut gives a tensor a name, of which it is not known that an exponential makes a masked element 0."""
+    features = "".join(f"\n  %{i} = exp(%{i - 1})" for i in range(4, 12))
+    graph = parse_program(f"""program deep
+  q = input f32[8, 16]
+  w = input f32[16, 8]
+  %2 = band(rows=8, columns=8, high=0, dtype=f32)
+  %3 = matmul(q, w){features}
+  %12 = mask(%11, %2)
+  %13 = max(%12, dim=1)
+  %14 = sub(%12, %13)
+  %15 = exp(%14)
+  return %15""").graph
+    algebra = Algebra(integers=graph.conditions())
+
+    program, candidate = lower_with_cuts(graph, graph, algebra)
+
+    assert program.values[-1] == candidate.values[-1]
+    named = " ".join(map(show, candidate.values))
+    assert "%13[" in named and "%12[" not in named  # their maximum is cut, they are not
+    check(graph, candidate, algebra)
