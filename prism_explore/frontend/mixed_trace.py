@@ -677,6 +677,9 @@ def _translated(reader: _Reader, nodes: Sequence[Any], results: Sequence[Any], t
             for a in node.all_input_nodes:
                 copy(a)
             made[node] = graph.node_copy(node, lambda n: made[n])
+            if node.target is torch.ops.aten.view.default:
+                # What the part reads has other strides than in the trace where a kernel computed it.
+                made[node].target = torch.ops.aten.reshape.default
         return made[node]
 
     for node in nodes:

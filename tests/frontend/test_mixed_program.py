@@ -406,3 +406,16 @@ def test_what_the_code_writes_into_is_written_and_in_place_where_nothing_reads_t
     changed |= dict(zip(program.arguments, expected_of, strict=True))
     for x, y in zip([*tree_leaves(expected), *(changed[s] for s in program.written)], plain, strict=True):
         np.testing.assert_allclose(y, x.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_part_takes_what_a_kernel_stores_in_another_order_than_torch():
+    def transposed(x):
+        y = x.T.exp()
+        return y.T.view(-1) * torch.sort(y)[0].sum()
+
+    x = torch.randn(3, 5)
+    program = trace_mixed(transposed, {"x": x})
+    parts = [c.traced.reference for c in program.computations]
+    stored = [lambda *given, part=part: part(*given).contiguous() for part in parts]
+
+    torch.testing.assert_close(run_mixed(program, program.bind(x), stored), transposed(x))
