@@ -545,12 +545,14 @@ def _check_constants(exported: Any) -> None:
     """Raise where torch.export took a tensor that the code computes for a constant, as it does with `torch.func.grad`.
 
     Raises:
-        ValueError: a constant belongs to a transform that has ended.
+        ValueError: a constant belongs to a transform that has ended, or has no elements.
     """
     import torch
     from torch._C._functorch import is_functorch_wrapped_tensor
+    from torch._subclasses.fake_tensor import FakeTensor
 
-    if any(map(is_functorch_wrapped_tensor, filter(torch.is_tensor, exported.constants.values()))):
+    constants = filter(torch.is_tensor, exported.constants.values())
+    if any(is_functorch_wrapped_tensor(c) or isinstance(c, FakeTensor) for c in constants):
         raise ValueError(_UNFOLLOWED)
 
 
