@@ -842,12 +842,14 @@ class Translation:
     def _constant_seen(
         self, before: ConstantTensor, view: ConstantTensor | None, seen: Callable[[int], Value]
     ) -> Value:
-        """A view of a constant: a constant, or the view of what it has as numbers."""
+        """A view of a constant: a constant, or the view of what it has as numbers or as a mask."""
         if view is not None:
             return view
         if isinstance(before, Ramp):
             return seen(self._ramp_tensor(before))
-        raise self.unsupported("a mask seen in this order of dims", "keep rows and columns as its last two dims")
+        held = self.truth(replace(before, if_true=Fraction(1)))
+        as_tensor = replace(before, condition=NonZero(self.at(self.expanded(held, before.dims))))
+        return self._view_mask_tensor(as_tensor, seen)
 
     # ------------------------------------------------------------ masks applied to tensors
     def _keep_band(self, x: int, mask: MaskedConstant, where: bool) -> tuple[int, bool]:
@@ -883,7 +885,10 @@ class Translation:
             found, scale, offset = self.truth(replace(mask, if_true=Fraction(0))), if_false, Fraction(0)
         else:
             found, scale, offset = self.truth(replace(mask, if_true=Fraction(1))), if_true - if_false, if_false
-        if scale != 1:
+        if (scale != 1 or offset) and any(t.dtype == "f64" for _, t in self._sources.values()):
+            # Numbers made of truth values have float32 otherwise, which cannot meet float64.
+            found = self.build.binary("mul", found, self._constant_tensor(constants.constant((), scale)), self.line)
+        elif scale != 1:
             found = self.build.scalar("mul", found, scale, self.line)
         return self.build.scalar("add", found, offset, self.line) if offset else found
 

@@ -192,16 +192,16 @@ def permuted(k: ConstantTensor, order: tuple[int, ...]) -> ConstantTensor | None
 
 
 def reshaped(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
-    """Insert or remove dims of size 1; None for any other reshape."""
+    """Insert or remove dims of size 1; None for any other reshape of what is not the same everywhere."""
+    if isinstance(k, MaskedConstant) and k.is_uniform:
+        return replace(k, dims=dims)
     kept, wanted = [d for d in k.dims if not d.is_one], [d for d in dims if not d.is_one]
     if kept != wanted:
         return None
     if isinstance(k, Ramp):
         steps = iter([s for s, d in zip(k.steps, k.dims, strict=True) if not d.is_one])
         return Ramp(dims, tuple(0 if d.is_one else next(steps) for d in dims), k.offset)
-    if k.is_uniform or dims[-2:] == k.dims[-2:]:
-        return replace(k, dims=dims)
-    return None
+    return replace(k, dims=dims) if dims[-2:] == k.dims[-2:] else None
 
 
 def expanded(k: ConstantTensor, dims: tuple[Dim, ...]) -> ConstantTensor | None:
@@ -223,6 +223,22 @@ def sliced(k: ConstantTensor, along: int, start: Dim, stop: Dim) -> ConstantTens
     shift = start if along == len(dims) - 2 else ZERO - start
     low, high = (None if d is None else d + shift for d in (k.condition.low, k.condition.high))
     return replace(k, dims=dims, condition=DiagonalBand(low, high))
+
+
+def diagonal(k: MaskedConstant) -> MaskedConstant | None:
+    """The diagonal of the last two dims, which are a square; None if what it has is not known."""
+    dims = k.dims[:-1]
+    match k.condition:
+        case _ if k.is_uniform:
+            return constant(dims, k.if_true, k.is_boolean)
+        case DiagonalBand(low, high):
+            least, most = (ZERO if d is None else d for d in (low, high))
+            if least.constant is None or most.constant is None:
+                return None
+            inside = least.constant <= 0 <= most.constant
+            return constant(dims, k.if_true if inside else k.if_false, k.is_boolean)
+        case _:
+            return None
 
 
 def integer_dim(n: int) -> Dim:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import reduce, wraps
 from math import prod
@@ -221,6 +222,9 @@ def _diagonal(t: Translation, x: Any, offset: int = 0, first: int = 0, second: i
     value = t.sliced(t.sliced(value, rank - 2, ZERO, size), rank - 1, ZERO, size)
     if size.is_one:
         return t.reshaped(value, (*rest, size))
+    known = constants.diagonal(value) if isinstance(value, MaskedConstant) else None
+    if known is not None:
+        return known
     flat = t.reshaped(value, (*rest, size * size))
     along = rank - 2
     longer = t.concatenated([t.at(flat), t.at(t.sliced(flat, along, ZERO, size))], along)
@@ -536,6 +540,14 @@ def _diagonal_scatter(t: Translation, x: Any, part: Any, offset: int = 0, first:
     rows, columns = t.dims(x)[a], t.dims(x)[b]
     if rows != columns:
         raise t.unsupported(f"diagonal_scatter of {rows} x {columns}", "a diagonal of a square is supported")
+    around, written = t.value(x), t.value(part)
+    if isinstance(around, MaskedConstant) and isinstance(written, MaskedConstant):
+        rank, shift = len(around.dims), constants.integer_dim(int(offset))
+        if (a, b) == (rank - 2, rank - 1) and around.is_uniform and written.is_uniform:
+            if rows.is_one and not offset:
+                return replace(around, if_true=written.if_true, if_false=written.if_true)
+            band = DiagonalBand(shift, shift)
+            return MaskedConstant(around.dims, band, written.if_true, around.if_true, around.is_boolean)
     placed = t.at(on_diagonal(t, t.tensor(part), offset, a, b))
     ones = t.at(constants.constant(t.dims(part), Fraction(1)))
     is_written = t.at(on_diagonal(t, ones, offset, a, b))

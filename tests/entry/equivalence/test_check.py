@@ -608,6 +608,30 @@ XW = {"x": px.T(5, 8), "w": px.T(8, 4)}
             {"x": px.T(6)},
             "refuted",
         ),
+        (
+            lambda x: torch.func.hessian(lambda v: (v.sin() * v).sum())(x),
+            lambda x: torch.diag(2 * x.cos() - x * x.sin()),
+            {"x": px.T(6)},
+            "proved",
+        ),
+        (
+            lambda x, w: torch.func.jacrev(lambda v: torch.tanh(v @ w))(x[0]),
+            lambda x, w: (1 - torch.tanh(x[0] @ w) ** 2)[:, None] * w.T,
+            XW,
+            "proved",
+        ),
+        (
+            lambda x, w: torch.func.jacrev(lambda v: torch.tanh(v @ w))(x[0]),
+            lambda x, w: (1 - torch.tanh(x[0] @ w))[:, None] * w.T,
+            XW,
+            "refuted",
+        ),
+        (
+            lambda x, w: torch.vmap(torch.vmap(lambda a: (a * w).softmax(-1) @ w), in_dims=1, out_dims=1)(x),
+            lambda x, w: (x * w).softmax(-1) @ w,
+            {"x": px.T(2, 3, 4), "w": px.T(4)},
+            "proved",
+        ),
     ],
 )
 def test_derivatives_are_compared_with_formulas(f, g, inputs, outcome):

@@ -422,6 +422,25 @@ FURTHER_CASES = {
         lambda x: x.diagonal(0, 1, 2) + x.diagonal(2, -2, -1) + x.diagonal(-1, -1, 1)[:, :1] + torch.trace(x[0]),
         X,
     ),
+    "diagonals of a mask": (
+        lambda x: (
+            x[0, 0, :4] * torch.ones(4, 4).triu(1).diagonal()
+            + x.new_zeros(6, 6).diagonal(2)
+            + x[0, 0, :4] * torch.eye(4).diagonal(1).sum()
+        ),
+        X,
+    ),
+    "a mask seen otherwise": (
+        lambda x: (
+            x[:, :3, :4].masked_fill(x.new_ones(4, 3).tril().bool().reshape(3, 4), 2.0)
+            + (x[0].view(4, 2, 3) * x.new_ones(2, 3, 4).tril().permute(2, 0, 1)).flatten(1)[:3, :4]
+        ),
+        X,
+    ),
+    "a diagonal of ones": (
+        lambda x: x[0, :, :3] @ torch.diagonal_scatter(x.new_zeros(3, 3), x.new_ones(2), 1),
+        X,
+    ),
     "diagonals from vectors": (
         lambda x: (
             torch.diag_embed(x[:, 0])
