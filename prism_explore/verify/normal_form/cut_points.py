@@ -43,14 +43,14 @@ def find_equal_forms(
 ) -> tuple[Lowered, Lowered] | None:
     """Forms of both graphs with equal results; None where they were not found within the budget.
 
-    All attempts use the graphs' conditions on sizes, and each has its own budget. Their order: full forms; forms with
-    cut points; the same with functions replaced by definitions. The last attempt is made before the second one if the
-    two graphs have different functions with definitions.
+    All attempts use the graphs' conditions on sizes, and each has its own budget; with cut points, each tensor of the
+    candidate has. Their order: full forms; forms with cut points; the same with functions replaced by definitions. The
+    last attempt is made before the second one if the two graphs have different functions with definitions.
 
     Args:
         program: a graph without custom kernels.
         candidate: a graph whose maps are closed.
-        budget: the limits of each attempt.
+        budget: the limits of each attempt; with cut points, of each tensor of the candidate.
         with_cuts: whether to try lowering with cut points.
         without_cuts: whether to try lowering without them.
 
@@ -109,7 +109,9 @@ def lower_with_cuts(program: SGraph, candidate: SGraph, algebra: Algebra) -> tup
     def replace(n: int, form: NormalForm) -> NormalForm:
         # What may be minus infinity keeps its form: of a name, the check of masks knows nothing.
         is_kept = isinstance(candidate.nodes[n].op, Input) or may_be_minus_infinity(form)
-        return form if is_kept else known.name_for(form, types[n].dims)
+        used = form if is_kept else known.name_for(form, types[n].dims)
+        algebra.restart()  # what is between two cuts is short, and a graph may have many of them
+        return used
 
     found = lower(candidate, algebra, replace)
     return Lowered(known.all_forms(), {}, assumptions(program)), found

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from prism_explore.ir.text import parse
-from prism_explore.verify.normal_form.algebra import Algebra, NoNormalForm
+from prism_explore.verify.normal_form.algebra import Algebra, Budget, NoNormalForm, OverBudget
 from prism_explore.verify.normal_form.cut_points import lower_with_cuts
 from prism_explore.verify.normal_form.forms import show
 from prism_explore.verify.normal_form.lower_graph import KEEPS_AN_ENTRY, lower
@@ -539,3 +539,27 @@ def test_sums_of_nothing_but_bands_are_looked_at_for_neighbours():
 """
     with pytest.raises(NoNormalForm, match="race"):
         lower(parse(text), Algebra())
+
+
+def test_a_proof_by_cuts_has_a_budget_per_tensor_and_not_per_graph():
+    """Each part between two cuts is short, so that a graph may have as many of them as it likes."""
+    lines, x = ["  x = input f32[64, 64]", "  the_gain_of_all_layers = input f32[64]"], "x"
+    for layer in range(40):
+        at = 2 + 6 * layer
+        lines += [
+            f"  %{at} = square({x})",
+            f"  %{at + 1} = mean(%{at}, dim=1)",
+            f"  %{at + 2} = rsqrt(%{at + 1})",
+            f"  %{at + 3} = mul({x}, %{at + 2})",
+            f"  %{at + 4} = mul(%{at + 3}, the_gain_of_all_layers)",
+            f"  %{at + 5} = add({x}, %{at + 4})",
+        ]
+        x = f"%{at + 5}"
+    layers = parse("\n".join(("sgraph", *lines, f"  return {x}")))
+    budget = Budget(steps=1_000)
+
+    wanted, found = lower_with_cuts(layers, layers, Algebra(budget))
+
+    assert wanted.values[-1] == found.values[-1]
+    with pytest.raises(OverBudget):
+        lower(layers, Algebra(budget))
