@@ -15,7 +15,7 @@ import numpy as np
 from prism_explore.pipeline.stages import Candidate
 from prism_explore.targets import Target
 from prism_explore.tune.space.parameters import independent_groups, limits_of, sample_sizes
-from prism_explore.tune.space.size_table import RankedSizes, SizeTable
+from prism_explore.tune.space.size_table import RankedSizes, SizeTable, Values
 from prism_explore.tune.space.time_model import TimeModel
 
 
@@ -72,10 +72,9 @@ def _alone(groups: Sequence[SizeTable], place: int) -> list[SizeTable]:
 
 def _combined(groups: Sequence[SizeTable], symbols: tuple[str, ...]) -> SizeTable:
     """Every combination of sizes of all groups, with the symbols in this order."""
-    places = np.indices([len(group) for group in groups]).reshape(len(groups), -1)
-    rows = {
-        symbol: row
-        for group, at in zip(groups, places, strict=True)
-        for symbol, row in zip(group.symbols, group.values[:, at], strict=True)
-    }
+    left, rows = prod(map(len, groups)), dict[str, Values]()
+    every = np.arange(left)  # NumPy has arrays of at most 64 dims, and there may be more groups
+    for group in groups:
+        left //= len(group)
+        rows.update(zip(group.symbols, group.values[:, every // left % len(group)], strict=True))
     return SizeTable(symbols, np.stack([rows[symbol] for symbol in symbols]))

@@ -75,3 +75,19 @@ def test_of_too_many_the_best_of_each_kernel_are_combined() -> None:
     assert found[0][0] == best
     assert {dict(sizes)["f"] for _, sizes in found} == {1 << n for n in range(13)}
     assert {dict(sizes)["gb"] for _, sizes in found} == {1 << n for n in range(13)}
+
+
+def test_a_candidate_may_have_more_kernels_than_an_array_has_dims() -> None:
+    kernel = """  %{0} = custom({1}) grid[x=g{0}]
+    %0 = load(0, imap=[0])
+    %1 = square(%0)
+    %2 = store(%1, omap=[0])
+"""
+    kernels = "".join(kernel.format(n, f"%{n - 1}" if n > 1 else "x") for n in range(1, 71))
+    sgraph = parse(f"sgraph\n  x = input f32[4, 4]\n{kernels}  return %70\n")
+    candidate = replace(fused().candidate, sgraph=sgraph, conditions=sgraph.conditions())
+    found, whole = ranked_sizes(candidate, {}, WIDE, model_of(candidate, {}, WIDE), 500)
+
+    assert not whole
+    assert 500 >= len(found) == len({sizes for _, sizes in found})
+    assert {n for _, sizes in found for n in dict(sizes).values()} == {1, 2, 4}
