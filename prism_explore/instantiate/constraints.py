@@ -8,21 +8,28 @@ constraints are those of `CONSTRAINTS`; the ones of loops are in `ir.analysis.lo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations, takewhile
 from typing import Protocol
 
 from prism_explore.events.kinds import Reason
-from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow
+from prism_explore.ir.analysis.loop_flow import FLOW_RULES, Flow, FlowRule, transfer
 from prism_explore.ir.analysis.split_reduction import loop_states
 from prism_explore.ir.axes import AxisNames, unchanged_axes
 from prism_explore.ir.axis_typing import reduced_axis, scanned_axis
 from prism_explore.ir.ops import (
+    Band,
     Binary,
     BlockGraph,
     Concat,
+    Custom,
     Expand,
+    Input,
+    Load,
+    Lookup,
     Reshape,
+    Result,
     Scalar,
     Slice,
     Store,
@@ -82,6 +89,70 @@ def loop_violation(typed: TypedBlock, looped: frozenset[str]) -> Violation | Non
     """The violation if the loop partitions exactly these axes; None if that is legal."""
     states = loop_states(typed.block.nodes, typed.axes, looped)
     return next((Violation(state, at) for at, state in enumerate(states) if not isinstance(state, Flow)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopChoices:
+    """Which sets of axes the loop may partition, in order of their sizes and then of their axes."""
+
+    legal: tuple[frozenset[str], ...]
+    broken: tuple[tuple[Violation, tuple[str, ...]], ...]
+    """Per violation, the first set of axes with it."""
+
+
+def loop_choices(typed: TypedBlock) -> LoopChoices:
+    """What `loop_violation` says of every set of axes of a block graph.
+
+    There are 2^n sets of n axes. The state of a tensor depends only on the axes that it was computed from, so the
+    nodes are visited in order, and an axis is partitioned or not when the first operator reads it; a violation ends
+    all sets that agree so far.
+    """
+    nodes, names = typed.block.nodes, typed.names
+    place = {axis: n for n, axis in enumerate(names)}
+    first_loads = len(list(takewhile(lambda node: isinstance(node.op, Load), nodes)))
+    legal, first = list[frozenset[str]](), dict[Violation, tuple[str, ...]]()
+
+    def order(axes: Iterable[str]) -> tuple[int, list[int]]:
+        at = sorted(place[a] for a in axes)
+        return len(at), at
+
+    def note(violation: Violation, looped: Iterable[str]) -> None:
+        if violation not in first or order(looped) < order(first[violation]):
+            first[violation] = tuple(names[n] for n in order(looped)[1])
+
+    def state(at: int, known: Mapping[int, Flow], looped: frozenset[str]) -> Flow | FlowRule:
+        op, args = nodes[at].op, nodes[at].args
+        assert not isinstance(op, Input | Band | Lookup | Custom | Result), "BlockGraph refuses kernel-level operators"
+        of = tuple(typed.axes[a] for a in args)
+        return transfer(op, tuple(known[a] for a in args), of, typed.axes[at], looped, at)
+
+    def visit(at: int, known: Mapping[int, Flow], looped: frozenset[str], decided: frozenset[str]) -> None:
+        if at == len(nodes):
+            assert len(decided) == len(names), "every load is read"
+            legal.append(looped)
+            return
+        new = [at, *(a for a in nodes[at].args if a not in known)]
+        axes = sorted({x for n in (at, *nodes[at].args) for x in typed.axes[n] if x} - decided, key=place.__getitem__)
+        for chosen in (frozenset(c) for size in range(len(axes) + 1) for c in combinations(axes, size)):
+            cut, states = looped | chosen, dict(known)
+            for n in reversed(new):
+                found = state(n, states, cut)
+                if isinstance(found, Flow):
+                    states[n] = found
+                    continue
+                if n == at and all(isinstance(state(p, {}, cut), Flow) for p in range(first_loads)):
+                    note(Violation(found, n), cut)
+                break
+            else:
+                visit(at + 1, states, cut, decided.union(axes))
+
+    visit(first_loads, {}, frozenset(), frozenset())
+    # A load is first read by an operator behind it; it is broken by one axis, or by two of its own.
+    for looped in (c for size in (1, 2) for c in combinations(names, size)):
+        broken = loop_violation(typed, frozenset(looped))
+        if broken is not None and broken.node is not None and broken.node < first_loads:
+            note(broken, looped)
+    return LoopChoices(tuple(sorted(legal, key=order)), tuple(sorted(first.items(), key=lambda pair: order(pair[1]))))
 
 
 def grid_violation(typed: TypedBlock, axis: str, by_one: bool = False) -> Violation | None:

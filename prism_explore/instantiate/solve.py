@@ -22,7 +22,7 @@ from prism_explore.instantiate.constraints import (
     TypedBlock,
     Violation,
     grid_violation,
-    loop_violation,
+    loop_choices,
     memory_violation,
     rejection_reason,
 )
@@ -139,19 +139,15 @@ def _admissible(
             grid_axes.append(axis)
         else:
             reject(violation, (AxisUse(axis, 0),), "axis may be cut by a grid dim", axis=axis)
-    loops: list[frozenset[str]] = []
-    for looped in _subsets(typed.names, len(typed.names)):
-        violation = loop_violation(typed, frozenset(looped))
-        if violation is None:
-            loops.append(frozenset(looped))
-        else:
-            uses = tuple(AxisUse(a, looped=True) for a in looped)
-            reject(violation, uses, "axes may be cut by the loop", axes=", ".join(looped) or "none")
+    loops = loop_choices(typed)
+    for violation, looped in loops.broken:
+        uses = tuple(AxisUse(a, looped=True) for a in looped)
+        reject(violation, uses, "axes may be cut by the loop", axes=", ".join(looped) or "none")
     grids = [g for g in _subsets(grid_axes, space.grid_dims) if g or not grid_axes]
-    if loops and grid_axes:
+    if loops.legal and grid_axes:
         reject(Violation("grid.some"), (), "some axis is cut by the grid", cut="none", may_be_cut=", ".join(grid_axes))
     operands = _operands(family.sgraph, family.sgraph.customs[number - 1][0])
-    for looped in loops:
+    for looped in loops.legal:
         for grid in grids:
             if looped & set(grid):
                 continue

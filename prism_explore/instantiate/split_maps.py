@@ -18,7 +18,7 @@ from itertools import combinations, product
 from typing import Literal
 
 from prism_explore.instantiate.apply_maps import Maps, unused_size, with_maps
-from prism_explore.instantiate.constraints import TypedBlock, Violation, grid_violation, loop_violation
+from prism_explore.instantiate.constraints import TypedBlock, Violation, grid_violation, loop_choices
 from prism_explore.ir.analysis.loop_flow import Flow
 from prism_explore.ir.analysis.split_reduction import Pair, second_kernel_states, share_axis, split_states
 from prism_explore.ir.axes import AxisNames
@@ -52,15 +52,13 @@ def split_maps(
         A choice; or an axis that cannot be split, with the number of the kernel and the violation.
     """
     first, second = typed
-    names = first.names
+    names, legal = first.names, loop_choices(first).legal
     for axis in names:
         if (broken := _why_not_split(first, second, pair, axis)) is not None:
             yield axis, *broken
             continue
         first_grid_axes = [a for a in names if a != axis and grid_violation(first, a, by_one=True) is None]
         second_grid_axes = [a for a in second.names if grid_violation(second, a) is None]
-        loops = (frozenset(c) for size in range(len(names) + 1) for c in combinations(names, size))
-        legal = [looped for looped in loops if loop_violation(first, looped) is None]
         stored = [first.axes[share.store] for share in pair.shares]
         for looped, share_dims in product(legal, product(*(_dims(axes, first_grid_axes) for axes in stored))):
             share_axes = {axes[d] for axes, d in zip(stored, share_dims, strict=True)}

@@ -15,7 +15,7 @@ from prism_explore.instantiate.constraints import CONSTRAINTS
 from prism_explore.ir.dims import dim
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import evaluate
-from prism_explore.ir.ops import Accumulate, BlockGraph, Custom, Load, Node, ParallelDim, Store
+from prism_explore.ir.ops import Accumulate, BlockGraph, Custom, Load, MatMul, Node, ParallelDim, Store
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.text import parse, show
 from prism_explore.pipeline.search_space import default_space
@@ -280,3 +280,37 @@ def test_a_single_block_is_the_only_choice_where_nothing_can_be_cut():
     assert found
     assert {()} == {c.sgraph.customs[0][1].grid for c in found}
     assert all(agrees(program, c.sgraph, 1, dict.fromkeys(c.sgraph.parameters, 2), 0) for c in found)
+
+
+@pytest.mark.parametrize("program", [attention(), rmsnorm_linear(), row_dot(), chain(), scaled_prefixes()])
+def test_the_choices_of_a_loop_are_those_of_every_set_of_axes(program):
+    from prism_explore.instantiate.constraints import LoopChoices, Violation, loop_choices, loop_violation
+    from prism_explore.instantiate.solve import typed_blocks
+
+    for typed in (typed for family in families(program) for typed in typed_blocks(family)):
+        legal: list[frozenset[str]] = []
+        broken: dict[Violation, tuple[str, ...]] = {}
+        for looped in (c for n in range(len(typed.names) + 1) for c in combinations(typed.names, n)):
+            if (violation := loop_violation(typed, frozenset(looped))) is None:
+                legal.append(frozenset(looped))
+            else:
+                broken.setdefault(violation, looped)
+
+        assert loop_choices(typed) == LoopChoices(tuple(legal), tuple(broken.items()))
+
+
+def test_the_choices_of_a_loop_are_found_among_many_axes():
+    """Of 40 axes there are 2^40 sets."""
+    from prism_explore.instantiate.constraints import TypedBlock, loop_choices, loop_violation
+
+    loads = tuple(Node(Load(n)) for n in range(40))
+    products = tuple(Node(MatMul(), (n and 39 + n, n + 1)) for n in range(39))
+    axes = [(f"a{n}", f"a{n + 1}") for n in range(40)]
+    behind = [("a0", f"a{n + 2}") for n in range(39)]
+    block = BlockGraph((), None, (*loads, *products, Node(Store(), (78,))))
+    typed = TypedBlock(block, (*axes, *behind, ("a0", "a40")))
+    found = loop_choices(typed)
+
+    assert found.legal == (frozenset(),)
+    assert set(range(80)) == {violation.node for violation, _ in found.broken}
+    assert all(loop_violation(typed, frozenset(looped)) == violation for violation, looped in found.broken)
