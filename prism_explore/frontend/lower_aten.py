@@ -359,7 +359,9 @@ class Translation:
             if bounds is None or not low <= bounds[0] <= bounds[1] <= high:
                 raise self.unsupported(f"positions of {kind}, which may wrap around", "take int64")
         if isinstance(found, MaskedConstant) and kind in INTEGER_RANGES:
-            return replace(found, if_true=_wrapped(found.if_true, kind), if_false=_wrapped(found.if_false, kind))
+            return replace(
+                found, if_true=wrapped_number(found.if_true, kind), if_false=wrapped_number(found.if_false, kind)
+            )
         if kind not in INTEGER_RANGES or not isinstance(found, int):
             return found
         (low, high), (least, most) = INTEGER_RANGES[kind], self.range_of(found)
@@ -1012,7 +1014,7 @@ class Translation:
         )
 
 
-def _wrapped(number: Number, kind: str) -> Number:
+def wrapped_number(number: Number, kind: str) -> Number:
     """The number of an integer dtype that torch has for a whole number."""
     low, high = INTEGER_RANGES[kind]
     return number if number is None else (number - low) % (high - low + 1) + low

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from prism_explore.frontend.aten.constants import Ramp
-from prism_explore.frontend.lower_aten import INTEGER_RANGES, Translation, Value
+from prism_explore.frontend.lower_aten import INTEGER_RANGES, LARGEST_EXACT, Translation, Value, wrapped_number
 from prism_explore.ir.dims import ONE
+from prism_explore.ir.ops import Scalar, Unary
 from prism_explore.ir.tensors import dtype_name
 
 CONVERTED = frozenset(
@@ -51,13 +52,61 @@ def check_numbers(t: Translation, name: str, args: Sequence[Any], kwargs: Mappin
         raise t.unsupported(f"{name} of {shown} and the number {beyond}, which is no {shown}", "convert to int32 first")
 
 
-def low_bits(t: Translation, x: Any, size: Fraction) -> Value:
-    """The integer from 0 to `size` - 1, a power of two, that differs from x by a multiple of it."""
-    tensor = t.tensor(x)
+def with_number(t: Translation, op: Literal["and", "or", "xor"], x: Any, y: Any) -> Value | None:
+    """A bitwise operator on integers and a number, in either order; None for others."""
+    kind = dtype_name(t.node.meta["val"].dtype)
+    if t.constant_of(y) is None:
+        x, y = y, x
+    uniform = t.constant_of(y)
+    if kind not in INTEGER_RANGES or uniform is None or t.constant_of(x) is not None:
+        return None
+    ones = wrapped_number(uniform.if_true, kind)
+    if ones is None:
+        return None
+    number, tensor = int(ones), t.tensor(x)
+    common = _bits(t, tensor, number)
+    if op == "and":
+        return t.broadcast_with(common, uniform.dims)
     least, most = t.range_of(tensor)
-    if 0 <= least <= most < size:
-        return tensor
-    return t.residue(tensor, size)
+    rest = t.build.binary("sub", tensor, common, t.line)
+    if op == "xor":  # a | b is a + b without what both have, and a ^ b is so twice
+        rest = t.build.binary("sub", rest, common, t.line)
+    found = t.build.scalar("add", rest, number, t.line)
+    if 0 <= least <= most <= LARGEST_EXACT and number >= 0:
+        t.known_ranges[found] = (0.0, float((1 << (int(most) | number).bit_length()) - 1))
+    return t.broadcast_with(found, uniform.dims)
+
+
+def _bits(t: Translation, tensor: int, number: int) -> int:
+    """The bits of an integer where a number has ones, in two's complement: a negative one has ones up to any height.
+
+    Each run of ones is a remainder by a power of two, without its own remainder by a smaller one.
+    """
+    parts, start, left = list[int](), 0, number
+    while left:
+        zeros = (left & -left).bit_length() - 1
+        start, left = start + zeros, left >> zeros
+        ones = None if left == -1 else (~left & (left + 1)).bit_length() - 1
+        part = tensor if ones is None else low_bits(t, tensor, Fraction(2 ** (start + ones)))
+        if start:
+            high = t.rounded_product("floor", part, Fraction(1, 2**start))
+            part = t.build.scalar("mul", high, Fraction(2**start), t.line)
+        parts.append(part)
+        start, left = (start, 0) if ones is None else (start + ones, left >> ones)
+    if not parts:
+        return t.build.scalar("mul", tensor, Fraction(0), t.line)
+    found = parts[0]
+    for part in parts[1:]:
+        found = t.build.binary("add", found, part, t.line)
+    if number > 0:
+        t.known_ranges.setdefault(found, (0.0, float(number)))
+    return found
+
+
+def low_bits(t: Translation, tensor: int, size: Fraction) -> int:
+    """The integer from 0 to `size` - 1, a power of two, that differs from another by a multiple of it."""
+    least, most = t.range_of(tensor)
+    return tensor if 0 <= least <= most < size else t.residue(tensor, size)
 
 
 def shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
@@ -69,12 +118,28 @@ def shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
     if count is None or count < 0:
         raise t.unsupported("a shift by a tensor", "shift by a number")
     factor = Fraction(2 ** int(count))
-    found = (
-        t.rounded_product("floor", t.tensor(x), 1 / factor)
-        if to_right
-        else t.build.scalar("mul", t.tensor(x), factor, t.line)
-    )
+    found = _shifted_right(t, t.tensor(x), factor) if to_right else t.build.scalar("mul", t.tensor(x), factor, t.line)
     return t.broadcast_with(found, t.dims(bits)) if hasattr(bits, "op") else found
+
+
+def _shifted_right(t: Translation, tensor: int, factor: Fraction) -> int:
+    """A whole number over a power of two, rounded down: of a multiple, as in `(x & 12) >> 2`, what it is a multiple of.
+
+    What is multiplied may be no whole number, so that only a rounded one counts.
+    """
+    node = t.build.nodes[tensor]
+    match node.op:
+        case Scalar("mul", multiple) if (multiple / factor).denominator == 1:
+            inner = t.build.nodes[node.args[0]].op
+            if inner == Unary("floor"):
+                return (
+                    t.build.scalar("mul", node.args[0], multiple / factor, t.line)
+                    if multiple != factor
+                    else node.args[0]
+                )
+        case _:
+            pass
+    return t.rounded_product("floor", tensor, 1 / factor)
 
 
 def _shifted_along(t: Translation, x: Any, amounts: Ramp, *, to_right: bool) -> Value | None:

@@ -16,7 +16,7 @@ from prism_explore.frontend.aten.complex_numbers import COMPLEX_ROWS, ON_COMPLEX
 from prism_explore.frontend.aten.constants import MaskedConstant, Ramp
 from prism_explore.frontend.aten.convolution import CONVOLUTION_ROWS
 from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
-from prism_explore.frontend.aten.integers import CONVERTED, check_numbers, low_bits, shifted
+from prism_explore.frontend.aten.integers import CONVERTED, check_numbers, shifted, with_number
 from prism_explore.frontend.aten.lookups import LOOKUP_ROWS
 from prism_explore.frontend.aten.norms import NORM_ROWS
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
@@ -470,20 +470,21 @@ def _holds(fn: str, a: Fraction, b: Fraction) -> bool:
 def _truth(t: Translation, x: Any) -> MaskedConstant:
     """An operand of a logical operator, or of a bitwise one on truth values."""
     if t.traced_dtype(t.node) != "bool":
-        raise t.unsupported("a bitwise operator on integers", "x & (2**k - 1), x >> k and x << k are supported")
+        raise t.unsupported("a bitwise operator on integers", "those of a tensor and a number are supported")
     return t.truth_of(x)
 
 
 def _and(t: Translation, x: Any, y: Any) -> Value:
-    ones = t.number(y)
-    if t.traced_dtype(t.node) != "bool" and ones is not None and ones > 0 and int(ones + 1).bit_count() == 1:
-        return low_bits(t, x, ones + 1)
+    if (of_integers := with_number(t, "and", x, y)) is not None:
+        return of_integers
     a, b = _truth(t, x), _truth(t, y)
     result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
     return result if result is not None else t.nonzero_mask(t.build.binary("mul", t.truth(a), t.truth(b), t.line))
 
 
 def _or(t: Translation, x: Any, y: Any) -> Value:
+    if (of_integers := with_number(t, "or", x, y)) is not None:
+        return of_integers
     a, b = _truth(t, x), _truth(t, y)
     result = constants.conjunction(constants.negated(a), constants.negated(b), broadcast(a.dims, b.dims, t.line))
     if result is None:
@@ -496,6 +497,8 @@ def _not(t: Translation, x: Any) -> Value:
 
 
 def _xor(t: Translation, x: Any, y: Any) -> Value:
+    if (of_integers := with_number(t, "xor", x, y)) is not None:
+        return of_integers
     difference = t.build.binary("sub", t.truth(_truth(t, x)), t.truth(_truth(t, y)), t.line)
     return t.nonzero_mask(difference)
 
@@ -591,6 +594,7 @@ _REAL_ROWS: tuple[Row, ...] = (
     Row("linear", "nn.functional.linear", _linear),
     Row("matmul", "matmul", _matmul),
     Row("mm", "mm", _matmul),
+    Row("_int_mm", "_int_mm", _matmul),
     Row("bmm", "bmm", _matmul),
     Row("mv", "mv", _matmul),
     Row("addmm", "addmm", _addmm),

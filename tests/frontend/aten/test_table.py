@@ -279,6 +279,20 @@ CASES = {
         ),
         ("f32 b 6 6", "i8 6 6"),
     ),
+    "the bits of integers": (
+        lambda x, q, z: (
+            x * torch.cat([q & 3, (q & 12) >> 2, (q & 240) >> 4, q & 0])
+            + torch.cat([z & -16, z | 5, z ^ -86, torch.tensor(97, dtype=torch.int8) & z])
+        ),
+        ("f32 24 6", "u8 6 6", "i8 6 6"),
+    ),
+    "the bits of positions": (lambda x: x * (torch.arange(x.shape[0])[:, None] & 5), ("f32 b 6",)),
+    "a product of integers of 8 bits": (
+        lambda x, q, z: (
+            torch._int_mm(torch.round(x * 9).clamp(-128, 127).to(torch.int8), q.T) * x + torch._int_mm(q, z)
+        ),
+        ("f32 8 8", "i8 8 8", "i8 8 8"),
+    ),
     "integers that wrap around": (
         lambda x, q, z: x * (q - 1) + (q << 4) + (z * z) + (z << 4 >> 4) + q.to(torch.int8) - (z + z).to(torch.uint8),
         ("f32 b 6 6", "u8 6 6", "i8 6 6"),
@@ -463,7 +477,11 @@ def test_every_row_is_met_by_a_case():
         (lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.1), ("b 2 4 8",), "dropout inside attention"),
         (lambda x: x.half() * 2, ("b 4",), "a cast to torch.float16"),
         (lambda x: x.long() * 2, ("b 4",), "a cast to torch.int64"),
-        (lambda x: x * (torch.arange(x.shape[0])[:, None] & 5), ("b 4",), "a bitwise operator on integers"),
+        (
+            lambda x: x * (torch.arange(x.shape[0])[:, None] & torch.arange(4)),
+            ("b 4",),
+            "a bitwise operator on integers",
+        ),
         (lambda x: x.to(torch.uint8).float(), ("4 4",), "clamp from 0 to 255 first"),
         (lambda x: x * (torch.arange(len(x), dtype=torch.uint8) * 2)[:, None], ("b 4",), "positions of uint8, which"),
         (lambda q, n: (q >> n).float(), ("i8 4 4", "i8 4 4"), "a shift by a tensor"),

@@ -30,9 +30,11 @@ def _wider(inner):
         st.tuples(inner, BITS).map(lambda x: "({} >> {})".format(*x)),
         st.tuples(inner, BITS).map(lambda x: "({} << {})".format(*x)),
         st.tuples(inner, BITS).map(lambda x: f"({x[0]} & {2 ** x[1] - 1})"),
+        st.tuples(inner, st.integers(-128, 255), BITS).map(lambda x: "(({} & {}) >> {})".format(*x)),
         *(
             st.tuples(inner, NUMBERS).map(lambda x, f=form: f.format(*x))
             for form in (
+                *("({0} & {1})", "({1} & {0})", "({0} | {1})", "({0} ^ {1})"),
                 *("({0} + {1})", "({1} - {0})", "({0} * {1})", "({0} // {1})", "({0} % {1})"),
                 *("torch.fmod({0}, {1})", "torch.div({0}, {1}, rounding_mode='trunc')"),
                 *("{0}.clamp(min={1})", "{0}.clamp(max={1})", "({0} > {1}).to(torch.int8)"),
