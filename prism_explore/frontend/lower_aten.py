@@ -69,6 +69,8 @@ INTEGER_RANGES: Mapping[str, tuple[int, int]] = {
 """The smallest and the largest number of torch's integer dtypes."""
 NOT_FINITE = frozenset({"exp", "expm1", "recip"})
 """Functions that have all real numbers as arguments, and are infinite for some in floats."""
+VANISHING = frozenset({"relu", "sigmoid"})
+"""Functions that make 0 of minus infinity, without the exponential, which stays beside the mask as kernels know it."""
 LARGEST_EXACT = 2**24
 """Up to here, whole numbers are exact in float32."""
 LARGEST: Mapping[DType, float] = {
@@ -922,11 +924,23 @@ class Translation:
             keep = self._complement(keep)
         if value is None:
             return self.build.binary("mask", x, keep, self.line)
-        kept = self.build.binary("keep" if self._may_be_infinite(x) else "mul", x, keep, self.line)
+        kept = self._kept(x, keep)
         if not value:
             return kept
         rest = self.build.scalar("mul", self._complement(keep), value, self.line)
         return self.build.binary("add", kept, rest, self.line)
+
+    def _kept(self, x: int, keep: int) -> int:
+        """x, but 0 where a tensor of 0 and 1 is 0."""
+        return self.build.binary("keep" if self._may_be_infinite(x) else "mul", x, keep, self.line)
+
+    def unary(self, fn: UnaryFn, x: int) -> int:
+        """A function of a tensor. Where it makes 0 of minus infinity, a mask is applied to what it makes."""
+        node = self.build.nodes[x]
+        if node.op == Binary("mask") and fn in VANISHING:
+            inner, keep = node.args
+            return self._kept(self.build.unary(fn, inner, self.line), keep)
+        return self.build.unary(fn, x, self.line)
 
     def _may_be_infinite(self, tensor: int) -> bool:
         """Whether elements may be infinite, or no number: 0 times such an element is not 0.

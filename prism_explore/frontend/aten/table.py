@@ -44,7 +44,7 @@ from prism_explore.ir.tensors import DType, broadcast, dtype_name
 # ---------------------------------------------------------------- elementwise
 def _unary(fn: UnaryFn) -> Callable[..., Value]:
     def lower(t: Translation, x: Any) -> Value:
-        return t.build.unary(fn, t.tensor(x), t.line)
+        return t.unary(fn, t.tensor(x))
 
     return lower
 

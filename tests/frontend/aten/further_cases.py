@@ -422,6 +422,13 @@ FURTHER_CASES = {
         lambda x: x.diagonal(0, 1, 2) + x.diagonal(2, -2, -1) + x.diagonal(-1, -1, 1)[:, :1] + torch.trace(x[0]),
         X,
     ),
+    "minus infinity where a function makes 0 of it": (
+        lambda x: (
+            torch.relu(x.masked_fill(x.new_ones(4, 6).triu(1).bool(), float("-inf")))
+            + torch.sigmoid(x.masked_fill(x > 1, float("-inf"))).sum(-1, keepdim=True)
+        ),
+        X,
+    ),
     "diagonals of a mask": (
         lambda x: (
             x[0, 0, :4] * torch.ones(4, 4).triu(1).diagonal()
