@@ -131,7 +131,7 @@ class Equivalence:
     trials: int = 0
     """How many random trials of the two sides were run, beside those of the prover."""
     floats: tuple[FloatComparison, ...] = ()
-    """How far floats differ; empty for refuted sides and for graphs."""
+    """How far floats differ; empty for refuted sides, graphs, and results without floats."""
     notes: tuple[str, ...] = ()
     """What else is to be known, such as how arguments were matched."""
 

@@ -17,7 +17,7 @@ from prism_explore.entry.equivalence.shrink import zero_elements
 from prism_explore.entry.equivalence.sides import Code, Graph, Side, Sides
 from prism_explore.errors import ShapeError
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.tensors import INTEGERS, NAMES, DType
+from prism_explore.ir.tensors import FLOATS, INTEGERS, NAMES, DType
 
 CLEAR_DIFFERENCE = 1e-6
 """Relative to the largest value; in float64 rounding explains less."""
@@ -321,11 +321,12 @@ class Trials:
 
     # ------------------------------------------------------------ floats
     def measure_floats(self) -> tuple[FloatComparison, ...]:
-        """How far both sides differ in the declared dtype; empty for graphs, which run in float64 only."""
+        """How far both sides differ in the declared dtype; empty for graphs, run in float64, and for whole numbers."""
         if not isinstance(self.sides.left, Code) or not isinstance(self.sides.right, Code) or not self.log.works_at:
             return ()
         sizes = max(self.log.works_at, key=_total)
-        found = (self._measure(sizes, how) for how in (NORMAL, WIDE))
+        floats = [d for d in self._own.values() if d in FLOATS]
+        found = (self._measure(sizes, how) for how in ((NORMAL, WIDE) if floats else (NORMAL,)))
         return tuple(f for f in found if f is not None)
 
     def _measure(self, sizes: Mapping[str, int], how: Draw) -> FloatComparison | None:
@@ -348,9 +349,14 @@ class Trials:
             sum(int((np.isfinite(x64) & ~np.isfinite(x)).sum()) for x, x64 in zip(low, high, strict=True))
             for low, high in ((a, a64), (b, b64))
         )
+        computed = [d for d in dict.fromkeys(dtypes[0].split(", ")) if "float" in d]
+        if not computed:
+            return None
+        given = list(dict.fromkeys(NAMES[d] for d in self._own.values() if d != "bool"))
+        has_floats = not FLOATS.isdisjoint(self._own.values())
         return FloatComparison(
-            ", ".join(dict.fromkeys(NAMES[d] for d in self._own.values() if d != "bool")),
-            how.name,
+            ", ".join(given if has_floats else computed),
+            how.name if has_floats else "drawn arguments, none of which is a float",
             tuple(sizes.items()),
             _finite_difference(a, b),
             (_finite_difference(a, a64), _finite_difference(b, b64)),

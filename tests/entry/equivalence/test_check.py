@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 
 import prism_explore as px
+from prism_explore.entry.equivalence import decide
+from prism_explore.entry.equivalence.constants import NearlyEqual
 from prism_explore.entry.equivalence.parting import BOX
 
 X = px.T("b", 64)
@@ -291,6 +293,33 @@ def test_formulas_that_differ_in_rounded_constants_are_equal_up_to_them_and_not_
     assert found.witness is None
     with pytest.raises(AssertionError, match="only if nearly equal constants are read as equal"):
         px.assert_equivalent(f, g, x=X)
+
+
+def test_constants_that_agree_in_all_digits_computed_are_not_said_to_differ(monkeypatch):
+    f, g, _ = NEARLY["under a root and in a divisor"]
+    monkeypatch.setattr(decide, "compare_constants", lambda *_: NearlyEqual(0.0, ((), ())))
+
+    reason = px.check(f, g, x=X).results[0].reason
+
+    assert "40 digits of their constants agree" in reason and "no proof" in reason and "differ" not in reason
+
+
+def test_floats_are_compared_where_there_are_some():
+    masks = {"m": px.T(8, 8, dtype="bool")}
+    (counted,) = px.check(lambda m: m.float().sum(), lambda m: m.sum().float(), **masks).floats
+
+    assert (counted.dtype, counted.drawn) == ("float32", "drawn arguments, none of which is a float")
+    assert px.check(lambda m: ~m, lambda m: m.logical_not(), **masks).floats == ()
+
+
+def test_a_mask_before_a_function_that_makes_0_of_minus_infinity_is_one_of_zeros():
+    def masked(function):
+        return lambda a, v: function(a.masked_fill(torch.ones(6, 6, dtype=torch.bool).triu(1), float("-inf"))) @ v
+
+    given = {"a": px.T(6, 6), "v": px.T(6, 4)}
+    for function in (torch.relu, torch.sigmoid):
+        assert px.check(masked(function), lambda a, v, f=function: f(a).tril() @ v, **given).outcome == "proved"
+    assert px.check(masked(torch.relu), lambda a, v: torch.relu(a).tril(-1) @ v, **given).outcome == "refuted"
 
 
 @pytest.mark.parametrize(
