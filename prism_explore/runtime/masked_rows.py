@@ -44,6 +44,11 @@ class MaskedRows:
         return tuple(dict.fromkeys(found))
 
     @property
+    def has_maxima(self) -> bool:
+        """Whether the program has a maximum over masked elements, so that calls must be looked at."""
+        return bool(self._maxima)
+
+    @property
     def has_arguments(self) -> bool:
         """Whether a mask depends on an argument, so that a call may have a row of which nothing is kept."""
         return any(m.inputs for _, masks in self._maxima for m in masks)
@@ -59,7 +64,7 @@ class MaskedRows:
         Raises:
             ShapeError: the kernel does not take these inputs.
         """
-        if not self._maxima:
+        if not self.has_maxima:
             return False
         kernel.check(*inputs)
         return self.has_empty_row(inputs, sizes)

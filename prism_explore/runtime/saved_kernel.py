@@ -10,6 +10,7 @@ are not saved; pass them again, or a module that has them.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +20,8 @@ from typing import Any, cast
 import numpy as np
 
 from prism_explore.codegen import emit_cpu
+from prism_explore.codegen.cpu.load import LoadedKernel
+from prism_explore.codegen.cpu.plain_call import PlainCall
 from prism_explore.codegen.load import Loaded, load
 from prism_explore.codegen.preconditions import unmet_precondition
 from prism_explore.errors import JournalVersionError, ParseError, PositionError, ShapeError, TargetUnavailable
@@ -97,6 +100,9 @@ class SavedKernel:
             ShapeError: an argument is missing, a dim, dtype or stride differs from those of the tuned kernel, or an
                 input requires a gradient or the proof excludes the call, and the kernel has no torch code.
         """
+        plain = None if kwargs or "torch" not in sys.modules else self._plain_call
+        if plain is not None and (found := plain(args)) is not None:
+            return found
         inputs = bind_inputs(self.signature, args, kwargs, self.parameters)
         try:
             if self.masked_rows.are_excluded(self.compiled, inputs, dict(self.kernel.shapes)):
@@ -106,6 +112,18 @@ class SavedKernel:
         except PositionError as error:
             computed = call_torch(self.program.name, self.reference, inputs, str(error), str(error))
         return with_structure(self.signature, computed, args, kwargs, self.parameters)
+
+    @cached_property
+    def _plain_call(self) -> PlainCall | None:
+        """What runs calls with plain tensors; None where an argument must be looked at first."""
+        compiled, signature = self.compiled, self.signature
+        if not isinstance(compiled, LoadedKernel) or any(e.bounds is not None for e in compiled.inputs):
+            return None
+        if signature is None or signature.call is not None or signature.form is not None or self.masked_rows.has_maxima:
+            return None
+        place = {name: n for n, name in enumerate(signature.arguments)}
+        sources = [(place.get(b.source, b.source), b.permute) for b in signature.bindings]
+        return PlainCall(compiled, len(place), sources, self.parameters)
 
     @cached_property
     def masked_rows(self) -> MaskedRows:

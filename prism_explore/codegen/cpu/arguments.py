@@ -67,10 +67,13 @@ class ExpectedArgument:
         if isinstance(x, np.ndarray):
             if (array.shape, array.strides, array.dtype) == (b.shape, self.strides_bytes, self.dtype):
                 return data_address(x)
-        elif getattr(x, "is_cpu", False):
-            found = (array.shape, array.stride(), dtype_name(array.dtype))
-            if found == (b.shape, b.strides, NAMES[b.dtype]):
-                return array.data_ptr()
+        elif (
+            getattr(x, "is_cpu", False)
+            and array.shape == b.shape
+            and array.stride() == b.strides
+            and dtype_name(array.dtype) == NAMES[b.dtype]
+        ):
+            return array.data_ptr()
         return self._diagnosed_address(x)
 
     def allocate_like(self, x: Array) -> tuple[Array, int]:

@@ -65,10 +65,11 @@ class LoadedKernel:
         self._compiled = compiled
         self._team = team
         limits = positions_of(kernel_plan.loops)
-        self._inputs = tuple(ExpectedArgument.for_buffer(b, limits.get(b.name)) for b in kernel_plan.loops.inputs)
+        self.inputs = tuple(ExpectedArgument.for_buffer(b, limits.get(b.name)) for b in kernel_plan.loops.inputs)
+        """What each input must be."""
         self._outputs = tuple(ExpectedArgument.for_buffer(b) for b in kernel_plan.loops.outputs)
         first = 1 + len(compiled.entries)
-        self._input_slots = slice(first, first + len(self._inputs))
+        self._input_slots = slice(first, first + len(self.inputs))
         """Where a call frame has the addresses of the inputs."""
         self._output_slots = slice(-1 - len(self._outputs), -1)
         """Where it has the addresses of the results."""
@@ -105,9 +106,25 @@ class LoadedKernel:
         """
         pointers = self._pointers(inputs)
         if out is None:
-            results, targets = zip(*(allocate(e, inputs[0]) for e in self._outputs), strict=True)
-        else:
-            results, targets = (out,), (self._checked_out(out, pointers),)
+            return self.at_addresses(pointers, inputs[0], allocate)
+        self._run(pointers, (self._checked_out(out, pointers),))
+        return out
+
+    def at_addresses(
+        self, pointers: Sequence[int], like: Array, allocate: Allocate = ExpectedArgument.allocate_like
+    ) -> Array:
+        """The result for inputs at these addresses, which the caller has compared with `inputs`.
+
+        Args:
+            pointers: addresses of the inputs in order.
+            like: an array or a tensor of the library that makes the results.
+            allocate: makes a new result, and its address.
+        """
+        results, targets = zip(*(allocate(e, like) for e in self._outputs), strict=True)
+        self._run(pointers, targets)
+        return results[0] if len(results) == 1 else results
+
+    def _run(self, pointers: Sequence[int], targets: Sequence[int]) -> None:
         try:
             call = self._idle.pop()
         except IndexError:
@@ -116,7 +133,6 @@ class LoadedKernel:
         call.frame[self._output_slots] = targets
         self._team(call.frame, self.threads)
         self._idle.append(call)
-        return results[0] if len(results) == 1 else results
 
     def _checked_out(self, out: Array, pointers: Sequence[int]) -> int:
         """The address of the caller's memory for the result."""
@@ -126,7 +142,7 @@ class LoadedKernel:
         target = output.checked_address(out)
         if isinstance(out, np.ndarray) and not out.flags.writeable:
             raise ShapeError("out is a read-only array; give it memory that may be written")
-        for e, start in zip(self._inputs, pointers, strict=True):
+        for e, start in zip(self.inputs, pointers, strict=True):
             if start < target + output.buffer.bytes and target < start + e.buffer.bytes:
                 raise ShapeError(f"out shares memory with input {e.buffer.name!r}; give it memory of its own")
         return target
@@ -146,7 +162,7 @@ class LoadedKernel:
         memory = self._new_memory(self._layout.size, self.plan.host.line_bytes)
         self._layout.set_canaries(memory)
         base = data_address(memory)
-        entries, inputs = self._compiled.entries, [0] * len(self._inputs)
+        entries, inputs = self._compiled.entries, [0] * len(self.inputs)
         frame = (
             len(entries),
             *entries,
@@ -162,10 +178,10 @@ class LoadedKernel:
         self._pointers(inputs)
 
     def _pointers(self, inputs: Sequence[Array]) -> list[int]:
-        if len(inputs) != len(self._inputs):
-            names = ", ".join(e.buffer.name for e in self._inputs)
-            raise ShapeError(f"this kernel takes {len(self._inputs)} inputs ({names}), found {len(inputs)}")
-        return [e.checked_address(x) for e, x in zip(self._inputs, inputs, strict=True)]
+        if len(inputs) != len(self.inputs):
+            names = ", ".join(e.buffer.name for e in self.inputs)
+            raise ShapeError(f"this kernel takes {len(self.inputs)} inputs ({names}), found {len(inputs)}")
+        return [e.checked_address(x) for e, x in zip(self.inputs, inputs, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
