@@ -24,7 +24,7 @@ from prism_explore.verify.certificate.derivation.term_graph import (
     Id,
     TermGraph,
 )
-from prism_explore.verify.certificate.expressions import Near, Within, indices_of
+from prism_explore.verify.certificate.expressions import Near, Within
 from prism_explore.verify.certificate.lemma import digit_sizes
 from prism_explore.verify.normal_form.forms import Atom, InBand, Interval
 from prism_explore.verify.normal_form.index import (
@@ -90,7 +90,7 @@ class Intervals:
                     borders = borders_of.setdefault(str(extent(i)), {str(d): d for d in (ZERO, extent(i))})
                     borders |= {str(d): d for d in (low, high)}
             elif self._cuts != "own" and node.op == "at":
-                for i in indices_of(self._graph.shell(e)):
+                for i in self._graph.indices(e):
                     if isinstance(i, Moved) and isinstance(i.base, Var):
                         ends = (i.by, i.by + i.base.extent)
                         if all(self._is_at_most(ZERO, end) and self._is_at_most(end, i.size) for end in ends):
@@ -364,7 +364,7 @@ class Intervals:
         size = self._graph.extents[axis]
         digits: dict[str, dict[str, Digit]] = {}
         for e in self._graph.indexed_terms(body):
-            for i in indices_of(self._graph.shell(e)):
+            for i in self._graph.indices(e):
                 collect_digits(i, digits)
         sizes = digit_sizes(digits[axis].values(), size) if axis in digits else None
         if sizes is None:
@@ -397,7 +397,7 @@ class Intervals:
             body = placed
         digits: dict[str, dict[str, Digit]] = {}
         for e in self._graph.indexed_terms(body):
-            for i in indices_of(self._graph.shell(e)):
+            for i in self._graph.indices(e):
                 collect_digits(i, digits)
         return None if new in digits else (new, body)
 
@@ -405,7 +405,7 @@ class Intervals:
         """The pairs of axes, this one and another, that are adjacent digits of an index."""
         found: set[tuple[str, str]] = set()
         for e in self._graph.indexed_terms(body):
-            for i in indices_of(self._graph.shell(e)):
+            for i in self._graph.indices(e):
                 parts = i.parts if isinstance(i, Radix) else ()
                 found |= {
                     (a.name, b.name) for a, b in pairwise(parts)

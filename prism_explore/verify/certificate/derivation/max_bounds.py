@@ -11,7 +11,6 @@ from prism_explore.verify.certificate.derivation.monomials import Monomial
 from prism_explore.verify.certificate.derivation.polynomials import ONE, Poly, Polynomials
 from prism_explore.verify.certificate.derivation.signs import Signs
 from prism_explore.verify.certificate.derivation.term_graph import MAXIMUM_AND_ENTRY, Id, TermGraph
-from prism_explore.verify.certificate.expressions import indices_of
 from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, extent
 
 Piece: TypeAlias = tuple[tuple[str, ...], Poly]
@@ -183,11 +182,11 @@ class MaxBounds:
         for e in sorted(self._graph.indexed_terms(body)):
             if axis not in self._graph.index_axes(e):
                 continue
-            own = indices_of(self._graph.shell(e))
+            own = self._graph.indices(e)
             for x in sorted(self._graph.indexed_terms(b)):
                 if self._graph.nodes[x].op != self._graph.nodes[e].op:
                     continue
-                for found in _parts(own, indices_of(self._graph.shell(x)), axis):
+                for found in _parts(own, self._graph.indices(x), axis):
                     if found.key not in seen:
                         seen.add(found.key)
                         yield found

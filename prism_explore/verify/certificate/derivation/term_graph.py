@@ -208,9 +208,7 @@ class TermGraph:
 
     def index_axes(self, e: Id) -> frozenset[str]:
         """The axes in the indices of a term itself, outside of its arguments."""
-        if e not in self._shells:
-            return frozenset()
-        return frozenset[str]().union(*(i.free for i in indices_of(self._shells[e])))
+        return frozenset[str]().union(*(i.free for i in self.indices(e)))
 
     def dependencies(self, e: Id) -> frozenset[str]:
         """The coordinates on which a term depends."""
@@ -289,6 +287,10 @@ class TermGraph:
     def shell(self, e: Id) -> Expr:
         """The outermost operator of a term that has indices, over placeholders."""
         return self._shells[e]
+
+    def indices(self, e: Id) -> tuple[Index, ...]:
+        """The indices of a term itself; an element of a tensor without dims has none."""
+        return tuple(indices_of(self._shells[e])) if e in self._shells else ()
 
     def _with_indices(self, e: Id, inside: Sequence[Id], f: Callable[[Index], Index]) -> Id:
         node = self.nodes[e]

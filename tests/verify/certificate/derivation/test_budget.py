@@ -28,3 +28,9 @@ def test_none_is_found_where_the_budget_ends(monkeypatch) -> None:
     monkeypatch.setattr(term_graph, "MAX_WORK", TERMS**2)
 
     assert derive(reversed_sum()) is None
+
+
+def test_a_statement_that_is_not_derived_may_read_a_tensor_without_dims() -> None:
+    x, scale = At("x", (Var("p0", dim("b")),)), At("scale", ())
+
+    assert derive(make_statement(Add(x, scale), scale)) is None  # all kinds of cuts are tried
