@@ -490,7 +490,7 @@ def _export(
         with tracing(strict=strict), transforms_ended():
             try:
                 exported = _export_alone(code, name, types, symbols, strict, in_parts, user_code)
-                _check_constants(exported)
+                _check_transforms(exported)
             except UnsupportedOperator:
                 raise
             except Exception as failure:
@@ -516,6 +516,10 @@ def _export(
             "; torch knows no structure for an object that it returns: return a tuple or a dict, or "
             "call torch.export.register_dataclass(...) with its class first"
         )
+    if symbols and any(_is_of_transform(f) for f in failures.values()):
+        message += (
+            f"; give numbers for {', '.join(symbols)}: at fixed sizes it is traced by the operators that torch runs"
+        )
     at = f"; used at {places[0]}" if places else ""
     raise UnsupportedOperator(f"torch.export could not trace {name}: {message}{at}") from failures[False]
 
@@ -538,21 +542,25 @@ def _of_operators(code: Callable[..., Any], types: Sequence[TensorType]) -> Any:
         return make_fx(code, tracing_mode="fake")(*_examples(types, {}, torch.device("cpu")))
 
 
+_OF_TANGENTS = ("aten._make_dual", "aten._unpack_dual")
+"""Operators by which torch writes and reads the tangent of a tensor."""
 _UNFOLLOWED = "torch.export does not follow a transform of torch.func in it"
 
 
-def _check_constants(exported: Any) -> None:
-    """Raise where torch.export took a tensor that the code computes for a constant, as it does with `torch.func.grad`.
+def _check_transforms(exported: Any) -> None:
+    """Raise where torch.export took part of a transform of torch.func for a constant or for an operator.
 
     Raises:
-        ValueError: a constant belongs to a transform that has ended, or has no elements.
+        ValueError: a constant belongs to a transform that has ended, or has no elements; or the graph has the tangents
+            of `torch.func.jvp`.
     """
     import torch
     from torch._C._functorch import is_functorch_wrapped_tensor
     from torch._subclasses.fake_tensor import FakeTensor
 
     constants = filter(torch.is_tensor, exported.constants.values())
-    if any(is_functorch_wrapped_tensor(c) or isinstance(c, FakeTensor) for c in constants):
+    has_constant = any(is_functorch_wrapped_tensor(c) or isinstance(c, FakeTensor) for c in constants)
+    if has_constant or any(str(node.target).startswith(_OF_TANGENTS) for node in exported.graph.nodes):
         raise ValueError(_UNFOLLOWED)
 
 

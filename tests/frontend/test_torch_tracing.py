@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -11,6 +12,7 @@ from torch import nn
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend import trace
 from prism_explore.frontend.torch_tracing import open_to_other_threads
+from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.tensors import tensor as T
 
 
@@ -130,3 +132,22 @@ def test_no_transform_stays_begun_where_one_cannot_be_traced():
     assert type(torch.ones(4)) is torch.Tensor
     assert not torch._C._functorch.is_functorch_wrapped_tensor(torch.ones(4))
     torch.testing.assert_close(torch.func.hessian(lambda v: (v**3).sum())(torch.ones(4)), expected)
+
+
+def _tangent(x, v, w):
+    return torch.func.jvp(lambda u: torch.tanh(u @ w), (x,), (v,))
+
+
+def test_a_tangent_is_traced_by_its_operators():
+    made = trace(_tangent, {"x": T(2, 3), "v": T(2, 3), "w": T(3, 4)})
+    given = [torch.randn(2, 3), torch.randn(2, 3), torch.randn(3, 4)]
+
+    found = evaluate_results(made.program, {b.name: x.numpy() for b, x in zip(made.bindings, given, strict=True)})
+
+    for expected, result in zip(_tangent(*given), found, strict=True):
+        np.testing.assert_allclose(expected.numpy(), result, rtol=1e-5, atol=1e-6)
+
+
+def test_a_tangent_of_a_symbolic_size_says_what_to_do():
+    with pytest.raises(UnsupportedOperator, match="give numbers for b: at fixed sizes it is traced"):
+        trace(_tangent, {"x": T("b", 3), "v": T("b", 3), "w": T(3, 4)})
