@@ -646,18 +646,21 @@ def _of_graph(cut: Partition, rows: Sequence[RegionOutcome]) -> GraphOutcome:
     return GraphOutcome(tuple(rows), tuple(left.values()), len(cut.computing), covered, WholeRace(EAGER, {}), 0.0)
 
 
+_OF_A_MODULE = "_dynamo_static_input_type"
+"""An attribute that torch.compile gives to the tensors of a module, which it reads as arguments of the graph."""
+
+
 def _weights(module: Any, examples: Sequence[Any]) -> list[tuple[int, int]]:
-    """Address and bytes of each parameter on the CPU that a graph reads."""
+    """Address and bytes of each tensor of a module on the CPU that a graph reads; weights of few bits are buffers."""
     import torch
     from torch._subclasses.fake_tensor import FakeTensor
 
     own = (getattr(module, n.target, None) for n in module.graph.nodes if n.op == "get_attr" and "." not in n.target)
+    given = (x for x in examples if isinstance(x, torch.nn.Parameter) or hasattr(x, _OF_A_MODULE))
     storages = {
         x.untyped_storage().data_ptr(): x.untyped_storage().nbytes()
-        for x in (*examples, *own)
-        if isinstance(x, torch.nn.Parameter)
-        and not (isinstance(x, FakeTensor) or is_wrapper(x))
-        and x.device.type == "cpu"
+        for x in (*given, *own)
+        if torch.is_tensor(x) and not (isinstance(x, FakeTensor) or is_wrapper(x)) and x.device.type == "cpu"
     }
     return list(storages.items())
 

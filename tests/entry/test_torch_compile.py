@@ -742,8 +742,20 @@ def test_a_region_without_a_program_for_all_sizes_has_a_kernel_for_those_of_the_
     assert 1 == len([w for w in said if "runs in torch" in str(w.message)])
 
 
-def test_the_weights_that_are_moved_to_huge_pages_are_the_parameters_that_the_graph_reads():
-    module, seen = Gated().eval(), []
+class Unpacked(Gated):
+    """With a weight of 8 bits in a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("packed", torch.ones(D, D, dtype=torch.int8))
+
+    def forward(self, x):
+        return super().forward(x @ self.packed.float())
+
+
+@pytest.mark.parametrize("made", [Gated, Unpacked])
+def test_the_weights_that_are_moved_to_huge_pages_are_the_tensors_of_the_module_that_the_graph_reads(made):
+    module, seen = made().eval(), []
 
     def backend(graph, examples):
         seen.extend(torch_compile._weights(graph, examples))
@@ -752,7 +764,8 @@ def test_the_weights_that_are_moved_to_huge_pages_are_the_parameters_that_the_gr
     with torch.no_grad():
         compiled(module, backend)(torch.randn(3, D))
 
-    assert {(p.data_ptr(), p.numel() * 4) for p in module.parameters()} == set(seen)
+    held = (*module.parameters(), *module.buffers())
+    assert {(p.data_ptr(), p.numel() * p.element_size()) for p in held} == set(seen)
 
 
 def test_torch_may_trace_again_where_its_compiler_does_not_take_a_number_as_a_symbol(monkeypatch):
