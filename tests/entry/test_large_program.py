@@ -6,10 +6,15 @@ import pytest
 import prism_explore as px
 from prism_explore.entry.large_program import fits
 from prism_explore.errors import ShapeError
-from prism_explore.generate.abstract_expr.size_estimate import LARGEST_EXPRESSION, expression_size
+from prism_explore.generate.abstract_expr.size_estimate import (
+    DEEPEST_EXPRESSION,
+    LARGEST_EXPRESSION,
+    expression_depth,
+    expression_size,
+)
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.ops import Input
-from prism_explore.ir.program import ProgramBuilder
+from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.transforms.partition import assemble, partition
 from tests.strategies import random_inputs
 
@@ -115,6 +120,26 @@ def test_a_program_whose_expression_is_too_large_is_refused_as_a_whole_with_the_
         match=r"deep: 40 operators make one expression of .* px\.WholeProgram\(.* px\.LargeProgram",
     ):
         px.Session(deep.build(h), target="h100")
+
+
+def clamped(times: int) -> TensorProgram:
+    b = ProgramBuilder("clamped")
+    value = b.input("x", "b", 4)
+    for _ in range(times):
+        value = b.scalar("mul", b.scalar("max", b.scalar("min", value, 1), -1), 2)
+    return b.build(value)
+
+
+def test_the_deepest_program_is_searched_and_a_deeper_one_is_refused_with_the_way_on():
+    assert DEEPEST_EXPRESSION == expression_depth(clamped(DEEPEST_EXPRESSION // 2))
+    with px.Session(clamped(DEEPEST_EXPRESSION // 2), target="h100") as sess:
+        sess.run()
+        assert "finished" == sess.state
+
+    with pytest.raises(
+        ShapeError, match=r"of 82 functions of one another; a search takes 80 at most\. px\.WholeProgram"
+    ):
+        px.Session(clamped(DEEPEST_EXPRESSION // 2 + 1), target="h100")
 
 
 def test_an_expression_of_uncounted_size_is_too_large():

@@ -76,6 +76,25 @@ def _product(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
     return a[0] * b[0], a[1] * b[0] + b[1] * a[0]
 
 
+DEEPEST_EXPRESSION = 80
+"""The most functions of functions of a tensor. From 90 on, operations on the expression may nest too many calls."""
+
+
+def expression_depth(program: TensorProgram) -> int:
+    """How many functions are applied to one another in a program; sums and products count as none."""
+    depths: list[int] = []
+    for node in program.graph.nodes:
+        match node.op:
+            case Unary("square") | Scalar("add" | "mul", _) | Binary("add" | "sub" | "mul") | Reduce("sum" | "mean", _):
+                nested = 0
+            case Unary() | Scalar() | Binary() | Reduce() | Scan():
+                nested = 1
+            case _:
+                nested = 0
+        depths.append(nested + max((depths[a] for a in node.args), default=0))
+    return max(depths)
+
+
 LARGEST_RANK = 6
 """The grid or the loop may partition each dim: there are about 600 choices of maps with 6 dims, 30,000 with 9."""
 
@@ -89,14 +108,17 @@ def why_no_search(program: TensorProgram) -> str:
             f"{program.name}: %{worst} has {types[worst].rank} dims, {types[worst]}; a search takes {LARGEST_RANK} at "
             "most. Merge dims that are always used together with a reshape"
         )
-    if (size := expression_size(program)) > LARGEST_EXPRESSION:
-        count = sum(bool(n.args) for n in program.graph.nodes)
+    count, size, found = sum(bool(n.args) for n in program.graph.nodes), expression_size(program), ""
+    if size > LARGEST_EXPRESSION:
         factors = f"up to {size:.1e} factors" if size < _UNCOUNTED else f"perhaps more than {size:.0e} factors"
+        found = f"one expression of {factors}; a search takes {LARGEST_EXPRESSION:,} at most"
+    elif (depth := expression_depth(program)) > DEEPEST_EXPRESSION:
+        found = f"one expression of {depth:,} functions of one another; a search takes {DEEPEST_EXPRESSION} at most"
+    if found:
         return (
-            f"{program.name}: {count} operators make one expression of {factors}; a search takes "
-            f"{LARGEST_EXPRESSION:,} at most. px.WholeProgram(...) of torch code, with the same arguments, searches it "
-            "in parts, of a loop each different step once; so does px.LargeProgram(...) of a tensor program, without "
-            "regard to loops"
+            f"{program.name}: {count} operators make {found}. px.WholeProgram(...) of torch code, with the same "
+            "arguments, searches it in parts, of a loop each different step once; so does px.LargeProgram(...) of a "
+            "tensor program, without regard to loops"
         )
     nodes = program.graph.nodes
     permuted = (integer_input(nodes, p) for p, n in enumerate(nodes) if isinstance(n.op, Permute))
