@@ -127,19 +127,15 @@ def _shifted_right(t: Translation, tensor: int, factor: Fraction) -> int:
 
     What is multiplied may be no whole number, so that only a rounded one counts.
     """
-    node = t.build.nodes[tensor]
+    nodes, node = t.build.nodes, t.build.nodes[tensor]
     match node.op:
-        case Scalar("mul", multiple) if (multiple / factor).denominator == 1:
-            inner = t.build.nodes[node.args[0]].op
-            if inner == Unary("floor"):
-                return (
-                    t.build.scalar("mul", node.args[0], multiple / factor, t.line)
-                    if multiple != factor
-                    else node.args[0]
-                )
+        case Scalar("mul", multiple) if (multiple / factor).denominator == 1 and nodes[node.args[0]].op == Unary(
+            "floor"
+        ):
+            whole = node.args[0]
+            return whole if multiple == factor else t.build.scalar("mul", whole, multiple / factor, t.line)
         case _:
-            pass
-    return t.rounded_product("floor", tensor, 1 / factor)
+            return t.rounded_product("floor", tensor, 1 / factor)
 
 
 def _shifted_along(t: Translation, x: Any, amounts: Ramp, *, to_right: bool) -> Value | None:

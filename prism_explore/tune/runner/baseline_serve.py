@@ -29,7 +29,6 @@ FROZEN_COLD_SHARE = 0.5
 """Least size of all frozen copies, as a share of `Target.cold_bytes`; with fewer bytes they would be warm."""
 
 
-# ---------------------------------------------------------------- baselines
 def prepare_baseline(bench: LocalBench, request: Mapping[str, Any]) -> CheckPassed | Failure:
     """Load an exported function, prepare it for the baseline named by `key`, compare its result, and keep it."""
     import torch

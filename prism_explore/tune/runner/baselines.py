@@ -29,7 +29,7 @@ from prism_explore.tune.runner.baseline_rows import baseline_row, comparison_row
 from prism_explore.tune.runner.baseline_table import BASELINES, DEFAULT_BASELINES, LIBRARY_CALL, Baseline
 from prism_explore.tune.runner.baseline_worker import BaselineWorker, Code
 from prism_explore.tune.runner.bench import Ceilings, Failure, Samples, no_samples
-from prism_explore.tune.runner.measured_limit import multiplies_16_bits, without_slower
+from prism_explore.tune.runner.measured_limit import fastest_reader, multiplies_16_bits
 from prism_explore.tune.runner.stopping_rule import FIRST_ROUNDS, interval
 from prism_explore.tune.runner.timing import counted_rounds, ratios
 from prism_explore.tune.runner.worker import Worker
@@ -98,8 +98,7 @@ def compare_with_baselines(
         samples = Failure("tune.wrong", failures.get(OURS, ""))
         if OURS in keys:
             rivals = [] if details else [key for key in ready if key != OURS]
-            readers = ceilings.readers if ceilings is not None else ()
-            samples = _time(prepared.worker, keys, rounds, readers, rivals)
+            samples = _time(prepared.worker, keys, rounds, ceilings, rivals)
     notes = {b.name: b.description for b in more} | ({LIBRARY: library.call_text} if library is not None else {})
     rows = comparison_rows(samples, [OURS, *(b.name for b in codes)], failures, notes, ceilings, bound)
     for row in rows:
@@ -208,19 +207,21 @@ def _select_code(reference: Code | None, baselines: Sequence[str], library: Libr
 
 
 def _time(
-    worker: Worker, keys: Sequence[str], rounds: int, readers: Sequence[str] = (), rivals: Sequence[str] = ()
+    worker: Worker, keys: Sequence[str], rounds: int, ceilings: Ceilings | None = None, rivals: Sequence[str] = ()
 ) -> Samples | Failure:
-    """Time these keys; of the `readers` among them, only the fastest of the first request is timed to the end.
+    """Time these keys; of the loops that read, only the fastest of the first request is timed to the end.
 
     Where there are `rivals`, it ends once it is clear of each of them whether it is faster than the kernel.
     """
     samples = no_samples(keys)
-    most = FIRST_ROUNDS if readers else ROUNDS_PER_REQUEST
+    most = FIRST_ROUNDS if ceilings is not None else ROUNDS_PER_REQUEST
     while len(samples.waits) < rounds:
         found = worker.time(keys, min(most, rounds - len(samples.waits)))
         if isinstance(found, Failure):
             return found
-        keys = keys if samples.waits else without_slower(readers, keys, found)
+        if ceilings is not None and not samples.waits:
+            slower = {*ceilings.readers} - {fastest_reader(found.times_s, ceilings)}
+            keys = [key for key in keys if key not in slower]
         samples, most = samples.extended(found), ROUNDS_PER_REQUEST
         if rivals and _is_decided(samples, rivals):
             break

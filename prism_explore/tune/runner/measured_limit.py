@@ -30,12 +30,6 @@ def multiplies_16_bits(program: TensorProgram, target: Target) -> bool:
     return all(i.type.dtype in paired for i in program.inputs if i.type.dtype not in WHOLE_NUMBERS)
 
 
-def without_slower(readers: Sequence[str], keys: Sequence[str], found: Samples) -> list[str]:
-    """The keys without all but the fastest of the `readers`."""
-    fastest = min(readers, key=lambda key: median(found.times_s[key]), default="")
-    return [key for key in keys if key == fastest or key not in readers]
-
-
 def limits_s(times_s: Mapping[str, Sequence[float]], ceilings: Ceilings) -> list[float]:
     """Per round, the limit in seconds: the longer of reading, by the fastest pattern, and of arithmetic.
 

@@ -23,7 +23,7 @@ from prism_explore.tune.runner import baseline_serve, baselines
 from prism_explore.tune.runner.baseline_serve import prepare_baseline
 from prism_explore.tune.runner.baseline_table import AUTOTUNED, BASELINES, Baseline
 from prism_explore.tune.runner.baselines import compare_with_baselines, why_not_equal
-from prism_explore.tune.runner.bench import CheckPassed, Failure, Samples
+from prism_explore.tune.runner.bench import Ceilings, CheckPassed, Failure, Samples
 from prism_explore.tune.runner.inputs import random_inputs
 from prism_explore.tune.runner.local_bench import LocalBench
 from prism_explore.tune.runner.torch_code import compiled_for_this_cpu, on_program_inputs, set_up_compiler
@@ -85,7 +85,7 @@ def test_only_the_fastest_pattern_of_reading_is_timed_to_the_end() -> None:
             return Samples({key: (takes_s[key],) * rounds for key in keys}, (0.0,) * rounds)
 
     worker = Timed(KERNEL.verified.candidate.family.program, {"b": 4}, HERE, LOADER)
-    samples = baselines._time(worker, tuple(takes_s), 20, ("wide", "narrow", "prefetched"))
+    samples = baselines._time(worker, tuple(takes_s), 20, Ceilings(("wide", "narrow", "prefetched"), ""))
 
     assert [(tuple(takes_s), 3), *[((OURS, "narrow"), n) for n in (8, 8, 1)]] == requests
     assert Samples({OURS: (4.0,) * 20, "narrow": (2.0,) * 20}, (0.0,) * 20) == samples
@@ -99,7 +99,7 @@ def test_a_race_may_end_when_it_is_clear_which_is_faster(rival_s: float, rounds:
             return Samples({key: (takes_s[key],) * rounds for key in keys}, (0.0,) * rounds)
 
     worker = Timed(KERNEL.verified.candidate.family.program, {"b": 4}, HERE, LOADER)
-    samples = baselines._time(worker, (OURS, EAGER, "wide"), 24, ("wide",), (EAGER,))
+    samples = baselines._time(worker, (OURS, EAGER, "wide"), 24, Ceilings(("wide",), ""), (EAGER,))
 
     assert isinstance(samples, Samples)
     assert rounds == len(samples.waits)
@@ -111,7 +111,7 @@ def test_a_disturbed_race_is_not_decided_early() -> None:
             return Samples({OURS: (4.0,) * rounds, EAGER: (2.0,) * rounds}, (0.5,) * rounds)
 
     worker = Timed(KERNEL.verified.candidate.family.program, {"b": 4}, HERE, LOADER)
-    samples = baselines._time(worker, (OURS, EAGER), 24, (), (EAGER,))
+    samples = baselines._time(worker, (OURS, EAGER), 24, None, (EAGER,))
 
     assert isinstance(samples, Samples)
     assert 24 == len(samples.waits)
