@@ -210,14 +210,14 @@ def _distinct_dims(dims: tuple[Dim, ...], strides: tuple[Dim, ...]) -> list[Dim]
 
 
 def tensor(
-    *dims: DimLike, dtype: DType = "f32", order: tuple[int, ...] = (), strides: Sequence[DimLike] = ()
+    *dims: DimLike, dtype: DType | Any = "f32", order: tuple[int, ...] = (), strides: Sequence[DimLike] = ()
 ) -> TensorType:
     """The type of a tensor, from integers, names and values of `Dim`: `tensor("b", 4096)`.
 
     Args:
         dims: sizes from the first dim to the last: positive integers, names of symbols, or values of `Dim`.
         dtype: `f64`, `f32`, `bf16`, `f16`, `bool` for masks, `i8` and `u8` for quantized numbers, or `i64` and `i32`
-            for indices.
+            for indices; or torch's or NumPy's dtype or its name, such as `torch.bfloat16` and `"bfloat16"`.
         order: the dims from slowest to fastest in memory; empty for row-major.
         strides: per dim, the distance of neighbours in elements, for a tensor that is not dense.
 
@@ -243,7 +243,26 @@ def tensor(
     for d in sizes:
         if d.constant == 0:
             raise ShapeError(f"a tensor dim of size 0 in ({', '.join(map(str, sizes))}); sizes start at 1")
-    return TensorType(sizes, dtype, order, tuple(map(dim, strides)))
+    return TensorType(sizes, dtype_of(dtype), order, tuple(map(dim, strides)))
+
+
+def dtype_of(given: object) -> DType:
+    """The dtype that a name of ours, or a dtype or name of torch's or NumPy's means.
+
+    A string is first read as ours: `i8` has 8 bits here and 8 bytes in NumPy.
+
+    Raises:
+        ShapeError: it is none of them.
+
+    >>> dtype_of("bf16"), dtype_of("bfloat16")
+    ('bf16', 'bf16')
+    """
+    name = given.__name__ if isinstance(given, type) else dtype_name(given)
+    if name in NAMES:
+        return name
+    if name not in DTYPE_OF_NAME:
+        raise ShapeError(f"unknown dtype {given!r}; known are {', '.join(DTYPES)}, and {', '.join(DTYPE_OF_NAME)}")
+    return DTYPE_OF_NAME[name]
 
 
 def dense_strides(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[int, ...]:

@@ -10,12 +10,12 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from prism_explore.entry.equivalence.check import check
 from prism_explore.entry.equivalence.outcome import Equivalence
-from prism_explore.errors import PrismError
-from prism_explore.ir.tensors import DTYPES, DType, TensorType, tensor
+from prism_explore.errors import PrismError, ShapeError
+from prism_explore.ir.tensors import TensorType, tensor
 
 _CODE = re.compile(r"(?P<file>.+\.py):(?P<name>[^:]+)")
 _INPUT = re.compile(r"(?P<name>\w+)=(?P<dims>[\w,]*)(?::(?P<dtype>\w+))?")
@@ -74,8 +74,8 @@ def _read_input(text: str) -> tuple[str, TensorType]:
     found = _INPUT.fullmatch(text)
     if found is None:
         raise PrismError(f"--input takes NAME=DIMS, as in --input x=b,64 or --input x=b,64:bf16; found {text!r}")
-    dtype = found["dtype"] or "f32"
-    if dtype not in DTYPES:
-        raise PrismError(f"--input {text}: unknown dtype {dtype!r}; known are {', '.join(DTYPES)}")
     dims = [int(d) if d.isdecimal() else d for d in found["dims"].split(",") if d]
-    return found["name"], tensor(*dims, dtype=cast(DType, dtype))
+    try:
+        return found["name"], tensor(*dims, dtype=found["dtype"] or "f32")
+    except ShapeError as error:
+        raise PrismError(f"--input {text}: {error}") from error
