@@ -47,7 +47,7 @@ class ParseError(PrismError):
 
 
 class UnsupportedOperator(PrismError):
-    """A torch operator is not supported; the message lists those that are.
+    """A torch operator is not supported; the message says where it is used, and what leaves it to torch.
 
     Example:
         >>> import torch

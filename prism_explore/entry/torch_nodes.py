@@ -269,7 +269,7 @@ def _translated(description: _Description) -> Translation:
 
 def reason_of(error: PrismError) -> str:
     """What an error says, without its advice: torch runs what is refused, and a node has no line of the user's code."""
-    return str(error).splitlines()[0].split("; used at ")[0].split(". Supported")[0]
+    return str(error).splitlines()[0].split("; used at ")[0]
 
 
 def _traced_alone(description: _Description, read: Sequence[Any]) -> tuple[Traced, bool]:

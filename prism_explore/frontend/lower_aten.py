@@ -1023,8 +1023,7 @@ class Translation:
         """The error for an operator that has no row, or a use of one that its row does not cover."""
         return UnsupportedOperator(
             f"{what} is not supported{f': {why}' if why else ''}; used at {self.line or 'an unknown line'}. "
-            f"{_WHO_LEAVES_IT[depends_on_data(self._made)]} leaves it to torch and searches the rest. "
-            f"Supported: {', '.join(sorted({r.torch for r in self._rows.values()}))}"
+            f"{_WHO_LEAVES_IT[depends_on_data(self._made)]} leaves it to torch and searches the rest"
         )
 
 

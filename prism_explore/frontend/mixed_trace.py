@@ -732,6 +732,6 @@ def _read_sizes_of_inputs(graph: Any, sources: Mapping[str, tuple[str, TensorTyp
 
 
 def short_reason(failure: PrismError) -> str:
-    """A refusal without the line, the way on, and the list of supported operators."""
-    text = re.sub(r"\s+", " ", str(failure).partition("; used at")[0].partition(". Supported")[0])
+    """A refusal without the line and the way on."""
+    text = re.sub(r"\s+", " ", str(failure).partition("; used at")[0])
     return re.sub(r"^operator (\S+) is not supported$", r"no row for \1", text)

@@ -65,7 +65,7 @@ def decide(
     left, right = programs.left, programs.right
     if isinstance(left, str) or isinstance(right, str):
         failures = [
-            f"{side.name} is not translated: {text.partition('. Supported: ')[0]}"
+            f"{side.name} is not translated: {text}"
             for side, text in ((sides.left, left), (sides.right, right))
             if isinstance(text, str)
         ]
