@@ -32,6 +32,7 @@ from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import CertificateReplayed
 from prism_explore.frontend.mirage.generalize import generalize
 from prism_explore.frontend.mirage.reader import read_mirage
+from prism_explore.ir.analysis.table_inputs import drawn_numbers
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.dims import ONE, Dim, dim
 from prism_explore.ir.graph import SGraph
@@ -312,7 +313,7 @@ def differs_at_own_sizes(program: TensorProgram, graph: SGraph, seed: int = 0) -
     inputs = {i.name: rng.uniform(-0.65, 0.75, [d.value({}) for d in i.type.dims]) for i in program.inputs}
     inputs |= {
         name: draw_for_trial(rng, inputs[name].shape, dtype)
-        for name, dtype in sorted(program.graph.whole_inputs.items())
+        for name, dtype in sorted(drawn_numbers(program.graph).items())
     }
     with np.errstate(all="ignore"):
         pairs = [*zip(evaluate_results(program, inputs), evaluate_results(graph, inputs), strict=True)]

@@ -25,6 +25,7 @@ from prism_explore.floats.hostile_inputs import ROWS, Case, cases, draw
 from prism_explore.floats.precision import MORE_ORDERS, ORDERS, Order, Precision, precision, run, run_exactly
 from prism_explore.floats.shapes import LONG, Planner
 from prism_explore.floats.static_rules import Concern, find_concerns, longest_rounding_chain
+from prism_explore.ir.analysis.table_inputs import drawn_numbers
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
@@ -276,7 +277,7 @@ def assess(
 def _agree(instance: Instance, working: Precision, seed: int) -> bool:
     """Whether the two are equal at these sizes; they may not be if a constant depends on the given extents."""
     case = next(cases(instance.program))
-    inputs = draw(instance.shapes, case, working, seed, instance.program.whole_inputs, dict(instance.limits))
+    inputs = draw(instance.shapes, case, working, seed, drawn_numbers(instance.program), dict(instance.limits))
     exact = run_exactly(instance.program, inputs, instance.symbols)
     found = run_exactly(instance.candidate, inputs, instance.symbols)
     here = np.isfinite(exact)
@@ -289,7 +290,7 @@ def _agree(instance: Instance, working: Precision, seed: int) -> bool:
 def _expect(
     instance: Instance, case: Case, working: Precision, seed: int, orders: Sequence[Order | None] = ORDERS
 ) -> _Expected:
-    inputs = draw(instance.shapes, case, working, seed, instance.program.whole_inputs, dict(instance.limits))
+    inputs = draw(instance.shapes, case, working, seed, drawn_numbers(instance.program), dict(instance.limits))
     exact = run_exactly(instance.program, inputs, instance.symbols)
     runs = [run(instance.program, inputs, instance.symbols, working, order=order) for order in orders]
     cautious = run(instance.program, inputs, instance.symbols, working, cautious=True)

@@ -15,8 +15,8 @@ import numpy as np
 from prism_explore.floats.precision import Precision, representable
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.interpreter.whole_numbers import draw_for_trial
-from prism_explore.ir.tensors import FLOATS, DType
+from prism_explore.ir.interpreter.whole_numbers import Drawn, draw_for_trial
+from prism_explore.ir.tensors import FLOATS
 from prism_explore.verify.counterexample.inputs import NO_LIMITS, NO_WHOLE
 
 Rng: TypeAlias = np.random.Generator
@@ -171,7 +171,7 @@ def draw(
     case: Case,
     working: Precision,
     seed: int,
-    whole: Mapping[str, DType] = NO_WHOLE,
+    whole: Mapping[str, Drawn] = NO_WHOLE,
     limits: Mapping[str, int] = NO_LIMITS,
 ) -> dict[str, Array]:
     """The inputs of a case.
@@ -181,7 +181,7 @@ def draw(
         case: the row and the hostile input.
         working: the working precision.
         seed: equal seeds give equal numbers.
-        whole: the dtypes of the inputs that are whole numbers, which are never hostile.
+        whole: how to draw the inputs that are whole numbers, which are never hostile.
         limits: per integer input, the number of its values, from 0 on; they are not hostile either.
 
     Returns:

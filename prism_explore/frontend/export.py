@@ -16,6 +16,7 @@ from typing import Any
 from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm, argument_form
 from prism_explore.frontend.aten.constants import known_constant
+from prism_explore.frontend.aten.small_tables import numbers_of_tensors
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import (
     decomposed,
@@ -35,10 +36,11 @@ from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
 from prism_explore.frontend.stateless_trace import stateless_trace
 from prism_explore.frontend.torch_tracing import import_tracer, tracing, transforms_ended
-from prism_explore.frontend.traced_program import Binding, Traced
+from prism_explore.frontend.traced_program import Binding, KnownTable, Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import Node
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tabulated import table_name
 from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, NAMES, TensorType, dtype_name, layout_of
 from prism_explore.support.gc_pause import full_collections_postponed
 
@@ -103,7 +105,9 @@ def traced(given: Exported) -> Traced:
     """The tensor program of torch's graph; errors are those of `trace`."""
     sources, held, fixed = _placeholders(given)
     own = {**given.parameters, **held}
-    program, translation = translate(given.name, given.graph, sources, fixed, set(own))
+    tensors = {p: own[source] for p, (source, _) in sources.items() if source in own}
+    program, translation = translate(given.name, given.graph, sources, fixed, set(own), tensors)
+    known = [(name, numbers) for name, numbers in translation.tables.items() if name not in held]
     form = None if given.structure.is_leaf() else ResultForm(translation.results, given.structure)
     return Traced(
         program,
@@ -115,6 +119,7 @@ def traced(given: Exported) -> Traced:
         given.operators,
         given.call,
         tuple(name for name in held if any(b.source == name for b in translation.bindings)),
+        tuple(KnownTable(name, table_name(numbers.reshape(-1))) for name, numbers in known),
     )
 
 
@@ -167,7 +172,12 @@ def _placeholders(
 
 
 def translate(
-    name: str, graph: Any, sources: Mapping[str, tuple[str, TensorType]], fixed: Mapping[str, Value], last: set[str]
+    name: str,
+    graph: Any,
+    sources: Mapping[str, tuple[str, TensorType]],
+    fixed: Mapping[str, Value],
+    last: set[str],
+    tensors: Mapping[str, Any],
 ) -> tuple[TensorProgram, Translation]:
     """The program of a graph of ATen operators, and its translation.
 
@@ -177,17 +187,19 @@ def translate(
         sources: per placeholder the name and the type of its tensor.
         fixed: the values of other placeholders.
         last: names of tensors that become the last inputs.
+        tensors: per placeholder the tensor that the code or its module holds, whose numbers the program may have.
 
     Raises:
         UnsupportedOperator: an operator has no row, or the result does not depend on an input.
         ShapeError: dims do not fit.
     """
     # A first pass finds which inputs are read and in which order of dims; the second declares them up front.
-    probe = Translation(name, sources, BY_NAME, fixed)
+    numbers = numbers_of_tensors(tensors)
+    probe = Translation(name, sources, BY_NAME, fixed, numbers=numbers)
     probe.run(graph)
     if not probe.bindings:
         raise UnsupportedOperator(f"{name} returns a constant; there is nothing to search")
-    translation = Translation(name, sources, BY_NAME, fixed, probe.views(last))
+    translation = Translation(name, sources, BY_NAME, fixed, probe.views(last), numbers=numbers)
     return translation.run(graph), translation
 
 

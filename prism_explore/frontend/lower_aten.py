@@ -15,6 +15,9 @@ from functools import reduce
 from math import isfinite, prod
 from typing import Any, TypeAlias, cast
 
+from numpy import float64
+from numpy.typing import NDArray
+
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, MaskedConstant, NonZero, Number, Ramp
@@ -188,13 +191,18 @@ class Translation:
         views: Sequence[View] | None = None,
         *,
         of_reals: bool = False,
+        numbers: Mapping[str, NDArray[float64]] | None = None,
     ) -> None:
         """`fixed`: values of placeholders that are no inputs.
 
         `views`: the inputs to declare up front, in order; None declares each where it is first read.
         `of_reals`: whether no kernel is made of the program, so that a cast to float64 may stand in it, too.
+        `numbers`: those of small tensors that the code or its module holds, by their placeholders.
         """
         self.of_reals = of_reals
+        self._numbers = numbers or {}
+        self.tables: dict[str, NDArray[float64]] = {}
+        """The tensors whose numbers the program has as constants, by the names of their sources."""
         self.build = ProgramBuilder(name)
         self.bindings: list[Binding] = []
         self.line = ""
@@ -210,7 +218,8 @@ class Translation:
         self._rows = rows
         self._fixed = fixed
         self._values: dict[Any, Value] = {}
-        self._inputs: dict[View, int] = {}
+        self.inputs: dict[View, int] = {}
+        """The inputs that are declared, with their positions."""
         for view in views or ():
             self._declare(view)
 
@@ -234,7 +243,7 @@ class Translation:
     def _built(self, results: Sequence[int]) -> TensorProgram:
         """The program of these results, without what a row computed and nothing reads, such as parts of a split."""
         kept, moved = self.build.needed_for(results)
-        self._inputs = {view: moved[at] for view, at in self._inputs.items() if at in moved}
+        self.inputs = {view: moved[at] for view, at in self.inputs.items() if at in moved}
         names = {n.op.name for n in kept.nodes if isinstance(n.op, Input)}
         self.bindings = [b for b in self.bindings if b.name in names]
         self.build = kept
@@ -274,7 +283,7 @@ class Translation:
         """Inputs that were read: arguments in the user's order, then those with a source in `last`."""
         order = list(self._sources)
         return sorted(
-            self._inputs,
+            self.inputs,
             key=lambda v: (self._sources[v.placeholder][0] in last, order.index(v.placeholder), v.order),
         )
 
@@ -283,7 +292,7 @@ class Translation:
         computed: list[int] = []
         for r in returned:
             value = self._values[r] if hasattr(r, "op") else None
-            unchanged = next((view for view, at in self._inputs.items() if at == value), value)
+            unchanged = next((view for view, at in self.inputs.items() if at == value), value)
             if isinstance(unchanged, View) and not self._is_of_dtype(r, unchanged):
                 unchanged = self.at(unchanged)
             match unchanged:
@@ -312,9 +321,9 @@ class Translation:
         name = next(n for n in (bare, f"{bare}_t", *(f"{bare}_t{k}" for k in range(2, 99))) if n not in taken)
         t = replace(t, dtype=READ_AS_NUMBERS[t.dtype]) if view.is_number else t
         seen = t.permuted(view.order)
-        self._inputs[view] = self.build.input(name, *seen.dims, dtype=t.dtype, order=seen.order, strides=seen.strides)
+        self.inputs[view] = self.build.input(name, *seen.dims, dtype=t.dtype, order=seen.order, strides=seen.strides)
         self.bindings.append(Binding(name, source, () if view.order == tuple(range(t.rank)) else view.order))
-        return self._inputs[view]
+        return self.inputs[view]
 
     def _call(self, node: Any) -> Value:
         return self._in_range(node, self._lowered(node))
@@ -443,6 +452,10 @@ class Translation:
         """The smallest and the largest number that a tensor of the program can have."""
         return value_ranges(*self._made_until(tensor), self.known_ranges)[tensor]
 
+    def is_whole(self, tensor: int) -> bool:
+        """Whether all numbers of a tensor of the program are whole ones."""
+        return are_whole(*self._made_until(tensor))[tensor]
+
     def _made_until(self, tensor: int) -> tuple[Sequence[Node], list[TensorType]]:
         """The operators up to a tensor of the program, and their types."""
         return self.build.nodes[: tensor + 1], [self.build.type_of(n) for n in range(tensor + 1)]
@@ -464,7 +477,7 @@ class Translation:
             if before in INTEGER_RANGES and (wrapped := self.wrapped_around(tensor, kind)) is not None:
                 return wrapped
             raise self.unsupported(f"a cast to torch.{kind}", f"clamp from {low} to {high} first, so that it fits")
-        if are_whole(*self._made_until(tensor))[tensor]:
+        if self.is_whole(tensor):
             return self.value(x)
         return self.build.unary("trunc", tensor, self.line)
 
@@ -535,6 +548,13 @@ class Translation:
         if isinstance(x, bool) or not isinstance(x, int | float) or x in (float("inf"), float("-inf")) or x != x:
             return None
         return Fraction(repr(x))
+
+    def known_numbers(self, placeholder: str) -> NDArray[float64] | None:
+        """The numbers of a small tensor that the code or its module holds, which become part of the program."""
+        found = self._numbers.get(placeholder)
+        if found is not None and placeholder in self._sources:
+            self.tables[self._sources[placeholder][0]] = found
+        return found
 
     def is_minus_infinity(self, x: Any, dtype: DType = "f64") -> bool:
         """Whether a Python number is used as minus infinity: -inf, or the dtype's most negative number."""
@@ -788,7 +808,7 @@ class Translation:
         return replace(x, groups=tuple(groups), dims=dims)
 
     def _position_of(self, view: View) -> int:
-        return self._inputs[view] if view in self._inputs else self._declare(view)
+        return self.inputs[view] if view in self.inputs else self._declare(view)
 
     def _size_tensor(self, size: Dim) -> int:
         """A size as a number: the sum of as many ones."""

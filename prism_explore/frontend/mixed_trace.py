@@ -23,6 +23,7 @@ from prism_explore.errors import PrismError, ShapeError, UnsupportedOperator
 from prism_explore.frontend.aten.complex_numbers import complex_of
 from prism_explore.frontend.aten.constants import MaskedConstant, is_minus_infinity
 from prism_explore.frontend.aten.lookups import LOOKUPS
+from prism_explore.frontend.aten.small_tables import numbers_of_tensors
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.export import Exported, exported, is_readable, translate, with_known_tensors
 from prism_explore.frontend.known_tensors import constant_of
@@ -183,7 +184,8 @@ class _Reader(Translation):
             else:
                 fixed[placeholder] = Unused(f"the constant {placeholder!r} of the code")
             self.own_tensors[placeholder] = tensor
-        super().__init__(given.name, sources, BY_NAME, fixed)
+        # Of the module's tensors, whose numbers may change, programs of parts have none.
+        super().__init__(given.name, sources, BY_NAME, fixed, numbers=numbers_of_tensors(given.constants))
         self.tensors, self.fixed = sources, fixed
         (self.output,) = (n for n in given.graph.nodes if n.op == "output")
         self.nodes = _read_nodes(given.graph)
@@ -687,7 +689,9 @@ def _translated(reader: _Reader, nodes: Sequence[Any], results: Sequence[Any], t
     graph.output(tuple(made[r] for r in results))
     _put_inputs_first(graph)
     name = f"{reader.given.name}_{results[-1].name}"
-    program, translation = translate(name, graph, sources, reader.fixed, set(reader.own_tensors))
+    program, translation = translate(
+        name, graph, sources, reader.fixed, set(reader.own_tensors), reader.given.constants
+    )
     _read_sizes_of_inputs(graph, sources, {b.source for b in translation.bindings})
     form = None
     if len(results) > 1:

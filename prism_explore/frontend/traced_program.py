@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from prism_explore.errors import ShapeError
 from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tabulated import entries_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,46 @@ class Binding:
     name: str
     source: str
     permute: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """A small tensor of a module whose numbers are part of the program: a codebook, or amounts of shifts."""
+
+    source: str
+    """Its dotted name."""
+    function: str
+    """The tabulated function (`ir.tabulated`) whose values are its numbers, in row-major order."""
+
+    def holds(self, tensor: Any) -> bool:
+        """Whether a tensor has the numbers; a NaN is one."""
+        import torch
+
+        numbers = _numbers_of(self.function)
+        found = tensor.detach().reshape(-1).double().cpu()
+        return found.shape == numbers.shape and torch.allclose(found, numbers, rtol=0.0, atol=0.0, equal_nan=True)
+
+    def check(self, tensor: Any, program: str) -> None:
+        """Check that a tensor still has the numbers.
+
+        Raises:
+            ShapeError: it has others.
+        """
+        if not self.holds(tensor):
+            raise ShapeError(
+                f"{self.source!r} has other numbers than when {program} was traced, and they are part of its kernels; "
+                "make a new px.Session of the module"
+            )
+
+
+@lru_cache(64)
+def _numbers_of(function: str) -> Any:
+    import torch
+
+    entries = entries_of(function)
+    if entries is None:
+        raise ShapeError(f"{function[:40]!r} is no table of numbers")
+    return torch.tensor(entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +77,15 @@ class Signature:
     """How the user calls the code; None where that is with the tensors `arguments` by position."""
     constants: tuple[str, ...] = ()
     """Of the further tensors, those that are written in the code."""
+    tables: tuple[KnownTable, ...] = ()
+    """Tensors of the module that the program does not read, because it has their numbers."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Dotted names of the module tensors that the program reads, each once."""
+        """Dotted names of the module tensors that the program reads or whose numbers it has, each once."""
         other = (*self.arguments, *self.constants)
-        return tuple(dict.fromkeys(b.source for b in self.bindings if b.source not in other))
+        read = (*(b.source for b in self.bindings), *(t.source for t in self.tables))
+        return tuple(dict.fromkeys(source for source in read if source not in other))
 
     def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The tensors among the user's arguments, however they were passed.
@@ -70,12 +115,36 @@ class Signature:
         """The program's inputs, in its order, as views of the user's tensors.
 
         Raises:
-            ShapeError: see `in_order`.
+            ShapeError: see `in_order`; or a table has other numbers.
         """
         given = self._given(args, kwargs)
+        for table in self.tables:
+            table.check(parameters[table.source], self.name)
         # A module may have thousands of parameters, so those are looked up one by one.
         sources = [given[b.source] if b.source in given else parameters[b.source] for b in self.bindings]
         return tuple([_permuted_tensor(x, b) if b.permute else x for x, b in zip(sources, self.bindings, strict=True)])
+
+    def watch_tables(self, parameters: Mapping[str, Any]) -> Callable[[], bool]:
+        """A function that says whether some table was written since a call of it found the numbers unchanged.
+
+        Args:
+            parameters: the module's tensors by their dotted names.
+        """
+        seen: dict[str, tuple[Any, int]] = {}
+
+        def changed() -> bool:
+            for table in self.tables:
+                x = parameters[table.source]
+                version = -1 if x.is_inference() else x._version
+                before, known = seen.get(table.source, (None, -1))
+                if before is x and known == version != -1:
+                    continue
+                if not table.holds(x):
+                    return True
+                seen[table.source] = (x, version)
+            return False
+
+        return changed
 
     def results(self, computed: Any, args: Sequence[Any], kwargs: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
         """What the torch code returns for these arguments.
@@ -136,11 +205,15 @@ class Traced:
     """How the user calls the code; None where that is with the tensors `arguments` by position."""
     constants: tuple[str, ...] = ()
     """Names of the `parameters` that are written in the code and are no module's."""
+    tables: tuple[KnownTable, ...] = ()
+    """Of the other `parameters`, those whose numbers are part of the program, which does not read them."""
 
     @property
     def signature(self) -> Signature:
         """The mapping from the user's arguments to the program's inputs."""
-        return Signature(self.program.name, self.arguments, self.bindings, self.form, self.call, self.constants)
+        return Signature(
+            self.program.name, self.arguments, self.bindings, self.form, self.call, self.constants, self.tables
+        )
 
     @property
     def transposed_inputs(self) -> dict[str, tuple[str, tuple[int, ...]]]:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache, partial
 from importlib import import_module
-from math import copysign, erf, erfc, inf, nan, pi, sqrt
+from math import copysign, erf, erfc, inf, isfinite, nan, pi, sqrt
 from math import exp as math_exp
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
@@ -21,9 +22,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from prism_explore.ir.formulas import Formula, evaluate, formula
+from prism_explore.ir.tabulated import entries_of, looked_up
 
 UnaryFn: TypeAlias = str
-"""The name of a row of `UNARY`."""
+"""The name of a row of `UNARY`, or of a tabulated function."""
 BinaryFn: TypeAlias = Literal["add", "sub", "mul", "div", "max", "min", "mask", "keep", "drop"]
 
 
@@ -97,6 +99,8 @@ class ElementwiseFunction:
     """Whether its values are integers, and constant between jumps."""
     derivative: str = ""
     """Its derivative as a formula in mpmath's functions; empty if it is not differentiable or not known."""
+    entries: tuple[float, ...] = ()
+    """Of a tabulated function (`ir.tabulated`): its values at 0, 1, 2, ..; its texts are then made from these."""
 
     @property
     def sign(self) -> Literal["", "nonnegative", "positive"]:
@@ -159,6 +163,9 @@ def high_precision(row: ElementwiseFunction, x: Any) -> Any:
 
     Source: mpmath, Johansson et al., https://mpmath.org.
     """
+    if row.entries:
+        mp: Any = import_module("mpmath").mp
+        return mp.mpf(row.entries[int(min(max(mp.nint(x), 0), len(row.entries) - 1))])
     return in_mpmath(row.high_precision, {"x": x})
 
 
@@ -391,8 +398,57 @@ def _nonzero(name: str, torch: str) -> ElementwiseFunction:
     )
 
 
-UNARY: dict[str, ElementwiseFunction] = {
-    row.name: row
+def _chosen(entries: tuple[float, ...], first: int = 0) -> str:
+    """The text in Triton of a table: comparisons that halve it."""
+    if len(entries) == 1:
+        return f'float("{entries[0]!r}")'
+    half = len(entries) // 2
+    below, above = _chosen(entries[:half], first), _chosen(entries[half:], first + half)
+    return f"tl.where({{0}} < {first + half - 0.5}, {below}, {above})"
+
+
+@lru_cache(512)
+def _tabulated(name: str) -> ElementwiseFunction | None:
+    """The row of a tabulated function, an uninterpreted one in proofs; None for a name of none."""
+    entries = entries_of(name)
+    if entries is None:
+        return None
+    numbers = tuple(map(float, entries))
+    listed = ", ".join(f'float("{value!r}")' for value in numbers)
+    is_bounded = all(map(isfinite, numbers))
+    return ElementwiseFunction(
+        name=name,
+        numpy=partial(looked_up, entries),
+        torch=f"torch.tensor([{listed}], dtype={{0}}.dtype, device={{0}}.device)"
+        f"[{{0}}.nan_to_num().round().clamp(0, {len(numbers) - 1}).long()]",
+        triton=_chosen(numbers),
+        llvm="x",
+        flops=1,
+        range=Interval(min(numbers), max(numbers), True, True) if is_bounded else REAL,
+        zero_at_zero=numbers[0] == 0,
+        entries=numbers,
+    )
+
+
+class _Functions(dict[str, ElementwiseFunction]):
+    """Rows by name. Those of tabulated functions, one for each table, are made when they are asked for, not listed."""
+
+    def __missing__(self, name: str) -> ElementwiseFunction:
+        row = _tabulated(name)
+        if row is None:
+            raise KeyError(name)
+        return row
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and _tabulated(name) is not None)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        row = super().get(name) or _tabulated(name)
+        return default if row is None else row
+
+
+UNARY: dict[str, ElementwiseFunction] = _Functions(
+    (row.name, row)
     for row in (
         ElementwiseFunction(
             name="exp",
@@ -890,8 +946,9 @@ UNARY: dict[str, ElementwiseFunction] = {
         _cast("to_i8", "int8"),
         _cast("to_u8", "uint8"),
     )
-}
-"""Every elementwise function of one number, by name, in the order in which stages list them."""
+)
+"""Every elementwise function of one number, by name, in the order in which stages list them; also by the names of
+tabulated functions, which are not listed."""
 
 BITS = frozenset(row.name for row in UNARY.values() if row.range == BIT)
 """Functions whose values are 0 and 1: what a comparison with 0 says."""

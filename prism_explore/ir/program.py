@@ -7,7 +7,7 @@ from. `ProgramBuilder` builds a program operator by operator; `frontend` traces 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeVar, cast, get_args
@@ -194,7 +194,7 @@ class ProgramBuilder:
         Raises:
             ShapeError: there is no such function.
         """
-        return self.add(Unary(_known(fn, tuple(UNARY))), x, line=line)
+        return self.add(Unary(_known(fn, UNARY)), x, line=line)
 
     def scalar(self, fn: str, x: int, value: Fraction | int | str, line: str = "") -> int:
         """`x + value`, `x * value` and so on, for each name in `ir.ops.SCALAR_FNS`.
@@ -462,7 +462,7 @@ class ProgramBuilder:
 _Fn = TypeVar("_Fn", bound=str)
 
 
-def _known(fn: _Fn, functions: tuple[str, ...]) -> _Fn:
+def _known(fn: _Fn, functions: Collection[str]) -> _Fn:
     if fn not in functions:
         raise ShapeError(f"no operator {fn!r}; there are {', '.join(functions)}")
     return fn

@@ -31,8 +31,10 @@ from prism_explore.events.journal import Journal
 from prism_explore.frontend import ArgumentForm, Binding, ResultForm, Signature, bind_inputs, with_structure
 from prism_explore.frontend.argument_form import constant_from_plain, constant_to_plain
 from prism_explore.frontend.autograd import call_with_gradient
+from prism_explore.frontend.traced_program import KnownTable
 from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tabulated import entries_of
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
 from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows, call_torch
 from prism_explore.support.terminal_text import terminal_text
@@ -123,7 +125,8 @@ class SavedKernel:
             return None
         place = {name: n for n, name in enumerate(signature.arguments)}
         sources = [(place.get(b.source, b.source), b.permute) for b in signature.bindings]
-        return PlainCall(compiled, len(place), sources, self.parameters)
+        changed = signature.watch_tables(self.parameters) if signature.tables else lambda: False
+        return PlainCall(compiled, len(place), sources, self.parameters, changed)
 
     @cached_property
     def masked_rows(self) -> MaskedRows:
@@ -188,6 +191,7 @@ class SavedKernel:
                 None if call.form is None else call.form.to_plain(),
                 None if call.call is None else call.call.to_plain(),
                 [constant_to_plain(name, self.parameters[name]) for name in call.constants],
+                [[t.source, t.function] for t in call.tables],
             ],
             "measured": dict(self.measured),
         }
@@ -315,6 +319,8 @@ def _check_signature(path: str | Path, signature: Signature | None, saved: Kerne
                     f"{path} is damaged: its signature reorders the dims of {binding.name} as {binding.permute}, which "
                     f"is no order of {given.type.rank} dims"
                 )
+        if any(entries_of(t.function) is None for t in signature.tables):
+            raise JournalVersionError(f"{path} is damaged: its signature has a table that is none")
     if saved.backend not in _BACKENDS:
         raise JournalVersionError(
             f"{path} has a kernel by the code generator {saved.backend!r}; there are {', '.join(_BACKENDS)}"
@@ -355,6 +361,7 @@ def _signature(plain: Any) -> Signature | None:
     if plain is None:
         return None
     name, arguments, bindings, form, call, constants, *_ = (*plain, None, None, None)
+    tables = plain[6] if len(plain) > 6 else ()
     return Signature(
         str(name),
         tuple(map(str, arguments)),
@@ -362,6 +369,7 @@ def _signature(plain: Any) -> Signature | None:
         None if form is None else ResultForm.from_plain(form),
         None if call is None else ArgumentForm.from_plain(call),
         tuple(str(row[0]) for row in constants or ()),
+        tuple(KnownTable(str(source), str(function)) for source, function in tables),
     )
 
 

@@ -9,7 +9,7 @@ is bound, checked and explained by `SavedKernel`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from prism_explore.codegen.cpu.arguments import NAMES
@@ -25,6 +25,7 @@ class PlainCall:
         arguments: int,
         sources: Sequence[tuple[int | str, Sequence[int]]],
         parameters: Mapping[str, Any],
+        changed: Callable[[], bool] = lambda: False,
     ) -> None:
         """Prepare the comparison.
 
@@ -34,12 +35,13 @@ class PlainCall:
             sources: per input of the kernel, the position of an argument or the name of a parameter, and the order in
                 which the kernel has its dims; empty where that is its own.
             parameters: tensors by name.
+            changed: whether other tensors have changed that the kernel depends on; such a call is not plain.
         """
         import torch
 
         self._torch, self._kernel, self._parameters = torch, kernel, parameters
         self._plain_types = (torch.Tensor, torch.nn.Parameter)
-        self._arguments = arguments
+        self._arguments, self._changed = arguments, changed
         self._inputs: tuple[tuple[Any, tuple[int, ...], tuple[int, ...], Any], ...] = tuple(
             (source, *_in_user_order(e.buffer.shape, e.buffer.strides, order), getattr(torch, NAMES[e.buffer.dtype]))
             for (source, order), e in zip(sources, kernel.inputs, strict=True)
@@ -48,7 +50,7 @@ class PlainCall:
 
     def __call__(self, args: Sequence[Any]) -> Any:
         """The result, or None for a call that is not plain."""
-        if len(args) != self._arguments:
+        if len(args) != self._arguments or self._changed():
             return None
         records, addresses = self._torch.is_grad_enabled(), []
         for source, shape, strides, dtype in self._inputs:

@@ -25,6 +25,7 @@ from prism_explore.entry.equivalence.sides import Graph, Sides
 from prism_explore.entry.equivalence.trials import Difference, largest_difference
 from prism_explore.errors import ShapeError
 from prism_explore.frontend.opaque import assumption
+from prism_explore.ir.analysis.table_inputs import drawn_numbers
 from prism_explore.ir.axes import axes_of
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.ops import Input
@@ -249,7 +250,7 @@ def _witness_of(program: TensorProgram, found: Counterexample, flipped: bool) ->
         found.seed,
         found.input_range,
         masks_of(program.graph),
-        program.graph.whole_inputs,
+        drawn_numbers(program.graph),
         compared_inputs(program.graph),
     )
     values = (found.found, found.expected) if flipped else (found.expected, found.found)

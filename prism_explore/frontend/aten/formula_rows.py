@@ -62,7 +62,6 @@ FORMULAS: tuple[FormulaRow, ...] = (
     ),
     FormulaRow("logaddexp", f"max(x, y) + softplus(-{GAP})", ("x", "y")),
     FormulaRow("logaddexp2", f"max(x, y) + softplus(-{GAP} * {LOG2}) / {LOG2}", ("x", "y")),
-    FormulaRow("exp2", f"exp(x * {LOG2})"),
     FormulaRow("log2", f"log(x) / {LOG2}"),
     FormulaRow("log10", "log(x) / 2.3025850929940456840179914546843642076"),
     FormulaRow("tan", "sin(x) / cos(x)"),
@@ -84,7 +83,6 @@ FORMULAS: tuple[FormulaRow, ...] = (
     FormulaRow("xlogy", "keep(x * log(y), x)", ("x", "y")),
     FormulaRow("special_xlog1py", "keep(x * log1p(y), x)", ("x", "y"), torch="special.xlog1py"),
     FormulaRow("special_entr", "keep(-x * log(max(x, 0)), x)", torch="special.entr"),
-    FormulaRow("ldexp", f"x * exp(y * {LOG2})", ("x", "y")),
 )
 
 

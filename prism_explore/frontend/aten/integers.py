@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
-from prism_explore.frontend.aten.constants import Ramp
+from numpy import float64
+from numpy.typing import NDArray
+
+from prism_explore.frontend.aten.small_tables import numbers_of
 from prism_explore.frontend.lower_aten import INTEGER_RANGES, LARGEST_EXACT, Translation, Value, wrapped_number
 from prism_explore.ir.dims import ONE
 from prism_explore.ir.ops import Scalar, Unary
@@ -110,13 +113,15 @@ def low_bits(t: Translation, tensor: int, size: Fraction) -> int:
 
 
 def shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
-    """An integer times a power of two, rounded down; one of each amount where these are evenly spaced along a dim."""
-    amounts, uniform = t.value(bits), t.constant_of(bits)
+    """An integer times a power of two, rounded down; one of each amount where these change along a dim."""
+    uniform = t.constant_of(bits)
     count = None if uniform is None else uniform.if_true
-    if isinstance(amounts, Ramp) and (found := _shifted_along(t, x, amounts, to_right=to_right)) is not None:
-        return found
+    if count is None and hasattr(bits, "op") and (amounts := numbers_of(t, t.value(bits))) is not None:
+        found = _shifted_along(t, x, amounts, to_right=to_right)
+        if found is not None:
+            return found
     if count is None or count < 0:
-        raise t.unsupported("a shift by a tensor", "shift by a number")
+        raise t.unsupported("a shift by a tensor", "shift by a number, or by constants that change along one dim")
     factor = Fraction(2 ** int(count))
     found = _shifted_right(t, t.tensor(x), factor) if to_right else t.build.scalar("mul", t.tensor(x), factor, t.line)
     return t.broadcast_with(found, t.dims(bits)) if hasattr(bits, "op") else found
@@ -138,17 +143,14 @@ def _shifted_right(t: Translation, tensor: int, factor: Fraction) -> int:
             return t.rounded_product("floor", tensor, 1 / factor)
 
 
-def _shifted_along(t: Translation, x: Any, amounts: Ramp, *, to_right: bool) -> Value | None:
+def _shifted_along(t: Translation, x: Any, amounts: NDArray[float64], *, to_right: bool) -> Value | None:
     """Shifts by numbers that change along one dim, in which x does not; None for all else."""
-    changing = [d for d, step in enumerate(amounts.steps) if step]
-    dims, first = t.dims(x), amounts.offset.constant
-    if len(changing) != 1 or first is None or any(e != ONE for d, e in enumerate(amounts.dims) if d not in changing):
+    changing = [d for d, size in enumerate(amounts.shape) if size > 1]
+    dims = t.dims(x)
+    if len(changing) > 1 or amounts.min() < 0:
         return None
-    (d,) = changing
-    count, along = amounts.dims[d].constant, len(dims) - len(amounts.dims) + d
-    if count is None or along < 0 or dims[along] != ONE:
+    (d,) = changing or (amounts.ndim - 1,)
+    along = len(dims) - amounts.ndim + d
+    if along < 0 or dims[along] != ONE:
         return None
-    numbers = [first + amounts.steps[d] * i for i in range(count)]
-    if min(numbers) < 0:
-        return None
-    return t.concatenated([t.at(shifted(t, x, n, to_right=to_right)) for n in numbers], along)
+    return t.concatenated([t.at(shifted(t, x, int(n), to_right=to_right)) for n in amounts.reshape(-1)], along)

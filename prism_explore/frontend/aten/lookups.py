@@ -12,8 +12,9 @@ from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import MaskedConstant, Ramp
 from prism_explore.frontend.aten.rearrange import MOST_PIECES, flipped, is_at_most, stepped
+from prism_explore.frontend.aten.small_tables import looked_up, numbers_of
 from prism_explore.frontend.aten.views import drop_dims
-from prism_explore.frontend.lower_aten import Integers, Row, Translation, Unused, Value
+from prism_explore.frontend.lower_aten import Integers, Row, Translation, Unused, Value, View
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.ops import Band, ReduceFn
 from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, broadcast, dtype_name
@@ -42,7 +43,8 @@ def _integers(t: Translation, index: Any) -> Integers:
 
 def _computed(t: Translation) -> UnsupportedOperator:
     return t.unsupported(
-        "a lookup at positions that are computed", "an integer argument and evenly spaced numbers are supported"
+        "a lookup at positions that are computed",
+        "an integer argument and evenly spaced numbers are supported, and any in a constant table of up to 256 numbers",
     )
 
 
@@ -96,16 +98,23 @@ def _at_positions(t: Translation, x: Any, along: int, index: Any) -> Value:
     sizes, positions = t.dims(x), t.value(index)
     own = tuple(("i", d) for d in range(len(t.dims_of(positions))))
     names = tuple(range(len(sizes)))
-    found = _part(t, _Named(t.value(x), names), along, positions, own)
+    found = _part(t, _Named(t.value(x), names), along, positions, own, from_end=False)
     wanted = (*names[:along], *own, *names[along + 1 :])
     return _in_order(t, found, wanted, (*sizes[:along], *t.dims_of(positions), *sizes[along + 1 :]))
 
 
-def _part(t: Translation, x: _Named, along: Name, positions: Value, names: Sequence[Name]) -> _Named:
-    """The parts of one dim at positions; dims along which these do not change have size 1."""
+def _part(
+    t: Translation, x: _Named, along: Name, positions: Value, names: Sequence[Name], *, from_end: bool = True
+) -> _Named:
+    """The parts of one dim at positions; dims along which these do not change have size 1.
+
+    With `from_end`, negative positions that are computed count from the end.
+    """
     integers = t.integers(positions)
     if integers is not None:
         return _looked_up(t, x, along, integers, names)
+    if isinstance(positions, int | View):
+        return _tabulated(t, x, along, positions, names, from_end=from_end)
     match positions:
         case Ramp(dims, steps, offset):
             pass
@@ -132,6 +141,19 @@ def _part(t: Translation, x: _Named, along: Name, positions: Value, names: Seque
     found = (*x.names[:at], *(names[d] for d in moving), *ones, *x.names[at + 1 :])
     shape = (*sizes[:at], *([count] if moving else []), *(ONE for _ in ones), *sizes[at + 1 :])
     return _Named(t.reshaped(rows, shape), found)
+
+
+def _tabulated(
+    t: Translation, x: _Named, along: Name, positions: int | View, names: Sequence[Name], *, from_end: bool
+) -> _Named:
+    """The numbers of a small constant table at positions that are computed."""
+    numbers = numbers_of(t, x.value)
+    if numbers is None or numbers.size != numbers.shape[x.names.index(along)] or set(names) & set(x.names):
+        raise _computed(t)
+    others = [n for n in x.names if n != along]
+    found = looked_up(t, numbers.reshape(-1), positions, from_end=from_end)
+    dims = (*t.dims_of(found), *(ONE for _ in others))
+    return _Named(t.reshaped(found, dims), (*names, *others))
 
 
 def _in_directions(t: Translation, x: _Named, along: Name, positions: Value, names: Sequence[Name], d: int) -> _Named:

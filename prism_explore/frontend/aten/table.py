@@ -24,6 +24,7 @@ from prism_explore.frontend.aten.quantized import QUANTIZED_ROWS
 from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS, steps_in
 from prism_explore.frontend.aten.reductions import REDUCTION_ROWS, minimum, reduced, reduction
 from prism_explore.frontend.aten.resample import RESAMPLE_ROWS
+from prism_explore.frontend.aten.small_tables import power_of_two
 from prism_explore.frontend.aten.views import VIEW_ROWS, drop_dims, transpose_last_two
 from prism_explore.frontend.lower_aten import (
     INTEGER_RANGES,
@@ -260,12 +261,21 @@ def _pow(t: Translation, x: Any, exponent: Any) -> Value:
     }
     number, base = t.number(exponent), t.number(x)
     if base is not None:
-        return _power_of_number(t, base, t.tensor(exponent))
+        found = power_of_two(t, t.tensor(exponent)) if base == 2 else None
+        return found if found is not None else _power_of_number(t, base, t.tensor(exponent))
     if number is None:
         return expressed(t, POWER, {"x": t.tensor(x), "y": t.tensor(exponent)})
     if number in unary_powers:
         return t.build.unary(unary_powers[number], t.tensor(x), t.line)
     return t.build.scalar("pow", t.tensor(x), number, t.line)
+
+
+def _exp2(t: Translation, x: Any) -> Value:
+    return _pow(t, 2, x)
+
+
+def _ldexp(t: Translation, x: Any, exponent: Any) -> Value:
+    return t.build.binary("mul", t.tensor(x), t.at(_exp2(t, exponent)), t.line)
 
 
 def _power_of_number(t: Translation, base: Fraction, exponent: int) -> Value:
@@ -610,6 +620,8 @@ _REAL_ROWS: tuple[Row, ...] = (
     Row("clamp_min", "clamp_min", _clamp),
     Row("clamp_max", "clamp_max", _clamp_max),
     Row("pow", "pow", _pow),
+    Row("exp2", "exp2", _exp2),
+    Row("ldexp", "ldexp", _ldexp),
     *FORMULA_ROWS,
     # a function of the table of elementwise functions replaces its formula
     *(Row(aten, row.torch_name, _unary(row.name)) for row in UNARY.values() for aten in row.aten),

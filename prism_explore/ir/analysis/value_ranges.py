@@ -7,7 +7,7 @@ here, and refuses what may.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
+from math import inf, isfinite
 from typing import TypeAlias
 
 from prism_explore.ir.elementwise import BITS, CASTS, UNARY
@@ -69,6 +69,8 @@ def _range(node: Node, of: Sequence[Range], operands: Sequence[TensorType], own:
             return of[0]
         case Unary(fn) if fn in BITS:
             return (0.0, 1.0)
+        case Unary(fn) if UNARY[fn].entries and all(map(isfinite, UNARY[fn].entries)):
+            return UNARY[fn].range.low, UNARY[fn].range.high
         case Unary("neg"):
             return -of[0][1], -of[0][0]
         case Unary("relu"):
@@ -137,7 +139,9 @@ def are_whole(nodes: Sequence[Node], types: Sequence[TensorType]) -> list[bool]:
             case Unary(fn) if fn in _ROUNDING or fn in BITS:
                 found = True
             case Unary(fn):
-                found = (fn in CASTS or fn in ("neg", "abs")) and whole[node.args[0]]
+                entries = UNARY[fn].entries
+                is_kept = (fn in CASTS or fn in ("neg", "abs")) and whole[node.args[0]]
+                found = all(map(float.is_integer, entries)) if entries else is_kept
             case Scalar("add" | "mul" | "max" | "min", value):
                 found = value.denominator == 1 and whole[node.args[0]]
             case (

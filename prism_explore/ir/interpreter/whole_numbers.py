@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,20 @@ _SMALL = 3
 _SHARE_OF_SMALL = 0.75
 _SHARE_OF_ENDS = 0.125
 """Of the elements of a trial: the smallest or the largest number of the dtype, where integers wrap around."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableBytes:
+    """The numbers to draw for an input that a table is read with; see `ir.analysis.table_inputs`."""
+
+    dtype: DType
+    moderate: tuple[int, ...]
+    """Those for which the table has numbers of moderate size."""
+    finite: tuple[int, ...]
+
+
+Drawn: TypeAlias = DType | TableBytes
+"""How to draw an input: any number of the dtype, or some of them."""
 
 
 def draw_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
@@ -26,7 +41,7 @@ def draw_bits(rng: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[n
     return bits
 
 
-def draw_whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> npt.NDArray[Any]:
+def draw_whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: Drawn) -> npt.NDArray[Any]:
     """Random numbers of a dtype, all equally likely; truth values as `draw_bits` gives them.
 
     Those of 32 and 64 bits are positions, classes and flags in models, and small here.
@@ -34,25 +49,30 @@ def draw_whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: 
     Args:
         rng: the source of randomness.
         shape: of the result.
-        dtype: one of `WHOLE_NUMBERS`.
+        dtype: one of `WHOLE_NUMBERS`, or the numbers to choose from.
 
     Returns:
         An array of that dtype.
     """
+    if isinstance(dtype, TableBytes):
+        return rng.choice(np.array(dtype.moderate, numpy_dtype(dtype.dtype)), shape)
     if dtype == "bool":
         return draw_bits(rng, shape)
     low, high = (0, _SMALL) if dtype in INTEGER_NUMBERS else WHOLE_NUMBERS[dtype]
     return rng.integers(low, high, shape, numpy_dtype(dtype), endpoint=True)
 
 
-def draw_for_trial(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> npt.NDArray[np.float64]:
+def draw_for_trial(rng: np.random.Generator, shape: tuple[int, ...], dtype: Drawn) -> npt.NDArray[np.float64]:
     """The same for comparisons of programs: mostly of small magnitude, so that exponentials of sums are finite.
 
     Args:
         rng: the source of randomness.
         shape: of the result.
-        dtype: one of `WHOLE_NUMBERS`.
+        dtype: one of `WHOLE_NUMBERS`, or the numbers to choose from.
     """
+    if isinstance(dtype, TableBytes):
+        chosen = dtype.moderate if rng.random() < _SHARE_OF_SMALL else dtype.finite
+        return rng.choice(np.array(chosen, np.float64), shape)
     if dtype != "bool" and rng.random() < _SHARE_OF_SMALL:
         low, high = WHOLE_NUMBERS[dtype]
         return rng.integers(max(low, -_SMALL), min(high, _SMALL), shape, endpoint=True).astype(np.float64)

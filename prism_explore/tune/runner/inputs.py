@@ -16,6 +16,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided
 
 from prism_explore.codegen.cpu.call_memory import CANARY
+from prism_explore.ir.analysis.table_inputs import drawn_numbers
 from prism_explore.ir.dims import ONE, Dim
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.interpreter.whole_numbers import draw_whole_numbers
@@ -300,6 +301,7 @@ def random_inputs(
     """
     rng = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}
+    whole = drawn_numbers(program.graph)
     for i in program.inputs:
         shape = i.type.shape_at(shapes)
         place = None if into is None else into[i.name]
@@ -310,7 +312,7 @@ def random_inputs(
             below = min(d.value(shapes) for d in limits)
             drawn = np.asarray(rng.integers(below, size=shape)).astype(numpy_dtype(i.type.dtype), copy=False)
         elif i.type.dtype in WHOLE_NUMBERS:
-            drawn = draw_whole_numbers(rng, shape, i.type.dtype)
+            drawn = draw_whole_numbers(rng, shape, whole[i.name])
         else:
             drawn = _normal(rng, shape, i.type.storage_order, place).astype(numpy_dtype(i.type.dtype), copy=False)
         if place is not None and drawn is not place:

@@ -10,9 +10,8 @@ import numpy as np
 from prism_explore.ir.elementwise import BITS
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
-from prism_explore.ir.interpreter.whole_numbers import draw_bits, draw_for_trial
+from prism_explore.ir.interpreter.whole_numbers import Drawn, draw_bits, draw_for_trial
 from prism_explore.ir.ops import Binary, Expand, Input, Permute, Reshape, Slice, Unary
-from prism_explore.ir.tensors import DType
 from prism_explore.verify.counterexample.float_errors import contains, is_step
 
 RANGE = (-0.65, 0.75)
@@ -32,7 +31,7 @@ in high precision, which takes a thousand times as long.
 
 
 NO_LIMITS: Mapping[str, int] = MappingProxyType({})
-NO_WHOLE: Mapping[str, DType] = MappingProxyType({})
+NO_WHOLE: Mapping[str, Drawn] = MappingProxyType({})
 
 
 def ranges_of(*graphs: SGraph) -> tuple[tuple[float, float], ...]:
@@ -46,7 +45,7 @@ def draw_inputs(
     seed: int,
     between: tuple[float, float] = RANGE,
     masks: frozenset[str] = frozenset(),
-    whole: Mapping[str, DType] = NO_WHOLE,
+    whole: Mapping[str, Drawn] = NO_WHOLE,
     compared: frozenset[str] = frozenset(),
     limits: Mapping[str, int] = NO_LIMITS,
 ) -> dict[str, Array]:

@@ -24,6 +24,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from prism_explore.errors import ShapeError
+from prism_explore.ir.analysis.table_inputs import drawn_numbers
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.reference import Array
 from prism_explore.ir.program import TensorProgram
@@ -119,7 +120,7 @@ class Refuter:
         self.program = program
         self._extents = Extents(program)
         graph = program.graph
-        self._drawn = masks_of(graph), graph.whole_inputs, compared_inputs(graph)
+        self._drawn = masks_of(graph), drawn_numbers(graph), compared_inputs(graph)
         """The inputs that are masks, whole numbers, and compared with 0."""
         self._ranges = ranges_of(graph)
         """The ranges of inputs at shared sizes, in the order of trial."""

@@ -18,7 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from hashlib import blake2b
 
+import numpy as np
 from llvmlite import ir
 
 from prism_explore.codegen.cpu.llvm.jit import default_triple
@@ -293,6 +295,36 @@ class FunctionBuilder:
         """Per lane of `index` the entry whose number its lowest bits are; a full vector of entries."""
         kind = ir.FunctionType(entries.type, [entries.type, index.type])
         return self.llvm.call(self._declare(dict(self.cpu.table_lookups)[self.lanes], kind), [entries, index])
+
+    def entry_nearest(self, entries: tuple[float, ...], x):
+        """Per lane the entry whose position is nearest; the first one for NaN."""
+        c, lanes = (lambda value: self.constant(value, lane_count(x))), lane_count(x)
+        x = self.llvm.select(self.llvm.fcmp_ordered(">", x, c(0.0)), x, c(0.0))
+        x = self.llvm.select(self.llvm.fcmp_ordered("<", x, c(len(entries) - 1.0)), x, c(len(entries) - 1.0))
+        x = self.intrinsic("llvm.rint", x)
+        return self.entry_at(entries, self.llvm.fptosi(x, ir.VectorType(I32, lanes) if lanes else I32))
+
+    def entry_at(self, entries: tuple[float, ...], index):
+        """Per lane the entry at a position, an integer of 32 bits that is in range."""
+        kind = ir.ArrayType(F32, len(entries))
+        with np.errstate(over="ignore"):
+            values = [float(value) for value in np.array(entries).astype(np.float32)]
+        name = f"table_{blake2b(np.array(entries).tobytes(), digest_size=12).hexdigest()}"
+        table = self.module.globals.get(name)
+        if table is None:
+            table = ir.GlobalVariable(self.module, kind, name)
+            table.linkage, table.global_constant, table.initializer = "internal", True, ir.Constant(kind, values)
+            table.align = 64
+        place = self.llvm.gep(table, [I32(0), index], inbounds=True, source_etype=kind)
+        if not isinstance(index.type, ir.VectorType):
+            return self.llvm.load(place, typ=F32, align=4)
+        lanes = index.type.count
+        # llvmlite does not know that positions in vectors make a vector of addresses.
+        place.type = ir.VectorType(POINTER, lanes)
+        result, bits = vector_type(lanes), ir.VectorType(ir.IntType(1), lanes)
+        args = [place, I32(4), ir.Constant(bits, [1] * lanes), ir.Constant(result, ir.Undefined)]
+        kind = ir.FunctionType(result, [a.type for a in args])
+        return self.llvm.call(self._declare(f"llvm.masked.gather.v{lanes}f32.v{lanes}p0", kind), args)
 
     def store(self, value, memory: Memory, offset, stride: int = 1) -> None:
         """Store a scalar or a vector, its lanes `stride` elements apart; rounded to nearest, ties to even."""

@@ -54,10 +54,12 @@ _ERF_NEAR = (
 
 def apply(builder: FunctionBuilder, fn: str, args: list):
     """A row of `ir.elementwise.UNARY` or `BINARY` applied to values."""
-    row = UNARY.get(fn)
-    if row is None:
+    if fn not in UNARY:
         return OPERATIONS[fn](builder, *args)
+    row = UNARY[fn]
     (x,) = args
+    if row.entries:
+        return builder.entry_nearest(row.entries, x)
     constants = _constants(builder, x)
 
     def operation(name: str, operands: tuple):
