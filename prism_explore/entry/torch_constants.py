@@ -28,7 +28,8 @@ from prism_explore.entry.torch_nodes import (
     has_side_effect,
     value_of,
 )
-from prism_explore.entry.torch_shifts import MOST_AMOUNTS, is_amount, write_numbers
+from prism_explore.entry.torch_shifts import MOST_AMOUNTS, is_amount, is_code, write_numbers
+from prism_explore.ir.tabulated import MOST_ENTRIES
 from prism_explore.ir.tensors import dtype_name
 
 _MADE = CONSTANTS | {"tensor", "scalar_tensor", "arange", "linspace", "logspace", "eye", "tril_indices", "triu_indices"}
@@ -176,8 +177,10 @@ def _origins(node: Any) -> Iterator[str]:
 
 
 def _are_amounts(node: Any, values: Mapping[Any, Any]) -> bool:
-    """Whether only shifts read a small table of integers, as their amounts."""
+    """Whether only shifts read a small table of integers, as their amounts, or only lookups a codebook."""
     readers = [u for u in node.users if u not in values]
+    if value_of(node).is_floating_point():
+        return elements_of(node) <= MOST_ENTRIES and all(is_code(node, u) for u in readers)
     is_whole = dtype_name(value_of(node).dtype) in WHOLE
     return is_whole and elements_of(node) <= MOST_AMOUNTS and all(is_amount(node, u) for u in readers)
 

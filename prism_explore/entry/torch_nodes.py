@@ -129,7 +129,7 @@ def _translation_with(source: Any, before: Sequence[Any]) -> Translation:
         if hasattr(value, "dtype"):
             if is_wrapper(value):
                 return Translation(f"it has a tensor of the class {type(value).__name__}")
-            kinds = WHOLE if of_bytes else FLOATS | {"bool"}
+            kinds = WHOLE if of_bytes and dtype in WHOLE else FLOATS | {"bool"}
             if given not in before and dtype_name(value.dtype) not in (kinds if given is source else READ):
                 return Translation(f"it has a tensor of {dtype_name(value.dtype)}")
             if None in sizes_of(given):
@@ -159,7 +159,8 @@ def unpacked_before(node: Any) -> tuple[Any, ...]:
     computed: set[Any] = set()
     left = [node]
     while left:
-        new = [n for n in left.pop().all_input_nodes if n not in computed and _computes_integers(n)]
+        read = [n for n in left.pop().all_input_nodes if n not in computed]
+        new = [n for n in read if _computes_integers(n) or _is_table_of_numbers(n)]
         computed.update(new)
         left += new
     known: dict[Any, tuple[Any, ...]] = {}
@@ -176,9 +177,11 @@ def unpacked_before(node: Any) -> tuple[Any, ...]:
 
 
 def _is_table_of_numbers(node: Any) -> bool:
-    """Whether a call makes integers of numbers, which a region makes anew."""
-    is_made = called_name(node) in CONSTANTS | {"tensor"} and not node.all_input_nodes
-    return is_made and _computes_integers(node) and value_of(node).device.type == "cpu"
+    """Whether a call makes integers or a codebook of numbers, which a region makes anew."""
+    name = called_name(node)
+    if name not in CONSTANTS | {"tensor"} or node.all_input_nodes or value_of(node).device.type != "cpu":
+        return False
+    return _computes_integers(node) or (name == "tensor" and is_float(node) and elements_of(node) > 1)
 
 
 def _all_before(node: Any, known: Mapping[Any, tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -233,3 +233,70 @@ def test_many_operators_that_only_unpack_are_in_one_region():
     assert LARGEST_OPS < fused_ops(backend._program(only).traced.program)
     read = {called_name(n): len(unpacked_before(n)) for n in only.nodes}
     assert [18, 0] == [read["to"], read["linear"]]
+
+
+class Coded(Quantized):
+    """4-bit codes of a table that the module holds."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.randn(16))
+
+    def weight(self, kind):
+        numbers = self.table.to(kind)[self.numbers().long()].reshape(N, -1, GROUP)
+        return (numbers * self.scales.to(kind)).reshape(N, -1)
+
+
+class CodedByExponents(Coded):
+    def weight(self, kind):
+        table = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0], dtype=kind)
+        numbers = table[(self.numbers() & 7).int()].reshape(N, -1, GROUP)
+        return torch.ldexp(numbers, self.zeros.int() - 8).reshape(N, -1)
+
+
+class CodedBytes(Coded):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.randn(256)
+
+    def numbers(self):
+        return torch.cat((self.codes, self.codes.flip(1)), 1)
+
+
+@pytest.mark.parametrize("layer", [Coded, CodedByExponents, CodedBytes])
+def test_a_codebook_is_in_the_kernel(layer):
+    test_kernels_unpack_what_torch_unpacks(layer)
+
+
+def test_another_codebook_runs_torch_s_code():
+    module, x = example(Coded)
+    backend = compiler()
+    fast = compiled(module, backend)
+    with torch.no_grad():
+        before = fast(x)
+        module.table.neg_()
+        torch.testing.assert_close(module(x), fast(x))
+        module.table.neg_()
+        torch.testing.assert_close(before, fast(x))
+    assert [True] == [row.replaced for row in backend.outcomes], backend.report()
+
+
+def test_a_codebook_that_something_else_reads_stays_a_tensor():
+    given = torch.ones(3).byte(), torch.randn(16), torch.randn(3)
+
+    for code in (
+        lambda q, t, x: t[(q & 15).long()] * x + t[:3],
+        lambda q, t, x: t[x.long()] * x + q,
+        lambda q, t, x: (t * x[0])[(q & 15).long()],
+    ):
+        assert () == name_amounts(graph_of(code, *given), given)
+    assert [1] == [k.position for k in name_amounts(graph_of(lambda q, t, x: t[(q & 15).long()] * x, *given), given)]
+
+
+def test_an_index_beyond_a_codebook_is_torch_s_error():
+    def code(q, t, x):
+        return t[q.long()] * x
+
+    given = torch.full((3,), 20, dtype=torch.uint8), torch.randn(16), torch.randn(3)
+    with torch.no_grad(), pytest.raises(IndexError):
+        compiled(code, compiler())(*given)

@@ -103,7 +103,7 @@ def reference_cases(
 
 
 def _scale_rows(out: Array, array: Array, rng: np.random.Generator) -> None:
-    if array.ndim < 2 or array.dtype.kind in "bi":
+    if array.ndim < 2 or array.dtype.kind in "biu":
         out[...] = array
         return
     powers = rng.uniform(-4, 3, size=(array.shape[0],) + (1,) * (array.ndim - 1))
