@@ -8,7 +8,7 @@ pseudo-random function of its position, so inputs of any size need no memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
@@ -45,10 +45,15 @@ class Evaluation:
     """Lemmas by tensor."""
     inputs: Mapping[str, ops.Input]
     """Inputs by name."""
+    _extents: dict[Dim, int] = field(default_factory=dict[Dim, int], init=False, repr=False)
+    """What `extent` found."""
 
     def extent(self, size: Dim) -> int:
         """A size as a number."""
-        return size.value(self.sizes)
+        found = self._extents.get(size)
+        if found is None:
+            found = self._extents[size] = size.value(self.sizes)
+        return found
 
     def number(self, size: Dim) -> int:
         """A number that is computed from sizes: an integer, perhaps below 1."""
@@ -68,9 +73,10 @@ class Evaluation:
         _check_size(*index)
         state = np.full(1, self.seed * 7919 + sum(map(ord, given.name)) * 104729 + 1, dtype=np.uint64)
         for place, size in zip(index, given.type.dims, strict=True):
-            if not outside_allowed and (place.min() < 0 or place.max() >= self.extent(size)):
+            unsigned = place.astype(np.uint64)  # where an index is below 0, it is the largest
+            if not outside_allowed and unsigned.max() >= self.extent(size):
                 raise CertificateError(f"{given.name} is read outside of its dims")
-            state = (state ^ (place.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (unsigned + np.uint64(0x9E3779B97F4A7C15))) * np.uint64(0xBF58476D1CE4E5B9)
             state ^= state >> np.uint64(29)
         state *= np.uint64(0x94D049BB133111EB)
         state ^= state >> np.uint64(32)
@@ -223,8 +229,9 @@ class Evaluation:
 
 
 def _check_size(*parts: Numbers) -> None:
-    """Check the size of a broadcast before it is allocated."""
-    if prod(np.broadcast_shapes(*(p.shape for p in parts))) > MAX_NUMBERS:
+    """Check the size of a broadcast before it is allocated; it is at most the product of the sizes of its parts."""
+    is_small = prod(p.size for p in parts) <= MAX_NUMBERS
+    if not is_small and prod(np.broadcast_shapes(*(p.shape for p in parts))) > MAX_NUMBERS:
         raise CertificateError(TOO_LARGE)
 
 

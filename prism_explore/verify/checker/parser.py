@@ -21,40 +21,36 @@ class CertificateError(Exception):
     """A lemma is wrong or cannot be parsed; `check` reports it."""
 
 
-_TOKEN = re.compile(r'\s*([()]|"[^"]*"|[^\s()"]+)')
+_TOKEN = re.compile(r'[()]|"[^"]*"|[^\s()"]+|"')
+"""A bracket, a quoted text, a word, or a quote that is not closed."""
 
 
 def parse(text: str) -> Tree:
     """Parse a parenthesized text; quotes stay on the words that they enclose."""
-    tokens: list[str] = []
-    position, end = 0, len(text.rstrip())
-    while position < end:
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise CertificateError(f"cannot read {text[position : position + 20]!r}")
-        tokens.append(match.group(1))
-        position = match.end()
-
-    tokens.reverse()
-
-    def tree() -> Tree:
-        if not tokens:
+    opened: list[list[Tree]] = [[]]
+    """What was read of the text, and of each bracket that is open."""
+    for token in _TOKEN.findall(text):
+        if token == "(":
+            opened.append([])
+        elif token != ")":
+            opened[-1].append(token)
+        elif len(opened) == 1:
+            raise CertificateError("a bracket is closed that was not opened")
+        else:
+            items = tuple(opened.pop())
+            opened[-1].append(items)
+    if text.count('"') % 2:
+        last = text.rindex('"')
+        raise CertificateError(f"a quote is not closed: {text[last : last + 20]}")
+    if len(opened) > 1:
+        raise CertificateError("a bracket is not closed")
+    match opened[0]:
+        case [tree]:
+            return tree
+        case []:
             raise CertificateError("the text ends too early")
-        token = tokens.pop()
-        if token != "(":
-            return token
-        items: list[Tree] = []
-        while tokens and tokens[-1] != ")":
-            items.append(tree())
-        if not tokens:
-            raise CertificateError("a bracket is not closed")
-        tokens.pop()
-        return tuple(items)
-
-    result = tree()
-    if tokens:
-        raise CertificateError("something follows the lemma")
-    return result
+        case _:
+            raise CertificateError("something follows the lemma")
 
 
 @dataclass(frozen=True, slots=True)

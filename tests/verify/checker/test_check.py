@@ -219,6 +219,8 @@ DAMAGED = {
     "": "the text ends too early",
     "(lemma": "a bracket is not closed",
     "(lemma) x": "something follows the lemma",
+    "(lemma))": "a bracket is closed that was not opened",
+    '(lemma (axis k "n)': 'a quote is not closed: "n)',
     "x": "the text is no lemma",
     '(lemma (axis k "n"))': "a lemma has a left and a right side",
     lemma("(hint (at x z))"): "axis z is not declared",
