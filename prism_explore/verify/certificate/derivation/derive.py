@@ -16,33 +16,42 @@ import contextlib
 from collections.abc import Iterator
 from itertools import product
 
+from prism_explore.support.caches import memoize
+from prism_explore.verify.certificate.derivation.choices import EXPANSIONS, FEW_CUTS, MANY_CUTS, Choices
 from prism_explore.verify.certificate.derivation.congruence import needed_steps
-from prism_explore.verify.certificate.derivation.functions import EXPANSIONS, Expansion
-from prism_explore.verify.certificate.derivation.intervals import FEW_CUTS, MANY_CUTS, Cuts
 from prism_explore.verify.certificate.derivation.minimize import minimize_axioms
 from prism_explore.verify.certificate.derivation.normalize import Normalizer
 from prism_explore.verify.certificate.derivation.polynomials import DerivationFailed
 from prism_explore.verify.certificate.derivation.term_graph import Derivation, Id, Step
 from prism_explore.verify.certificate.lemma import CannotState, Statement
 
+MAX_READ = 50_000
+"""The most steps that are read to leave out one axiom after another, about two seconds."""
 
+
+@memoize(1_024)
 def derive(statement: Statement, *, minimal: bool = True) -> Derivation | None:
     """Steps from the left side to the right side; None where none were found.
 
     Attempts, in order: functions are first symbols, then replaced by their definitions; from one kind of cuts to the
     next, more is split. Where two forms differ, denominators are cleared. If all attempts fail, they are repeated for
-    the next merge order of digits (`Statement.next_variant`); then all of these with cuts between any two values.
+    the next merge order of digits (`Statement.next_variant`); then all of these with cuts between any two values. An
+    attempt that would be like one that failed is left out.
 
     Args:
         statement: to derive.
         minimal: whether to minimize the set of axioms, which takes most of the time.
     """
-    variants = list(_variants(statement))
+    attempts = [(variant, list[Choices]()) for variant in _variants(statement)]
     for cuts in (FEW_CUTS, MANY_CUTS):
-        for variant, expansion, cut in product(variants, EXPANSIONS, cuts):
-            found = _derived(variant, expansion, cut, minimal)
+        for (variant, tried), expansion, cut in product(attempts, EXPANSIONS, cuts):
+            choices = Choices(expansion, cut)
+            if any(map(choices.would_answer_like, tried)):
+                continue
+            found = _derived(variant, choices, minimal)
             if found is not None:
                 return found
+            tried.append(choices)
     return None
 
 
@@ -56,13 +65,13 @@ def _variants(statement: Statement) -> Iterator[Statement]:
             statement = statement.next_variant()
 
 
-def _derived(statement: Statement, expansion: Expansion, cuts: Cuts, minimal: bool) -> Derivation | None:
+def _derived(statement: Statement, choices: Choices, minimal: bool) -> Derivation | None:
     """A derivation by one attempt."""
-    normalizer = Normalizer(statement.axes, statement.integers, expansion=expansion, cuts=cuts)
+    normalizer = Normalizer(statement.axes, statement.integers, choices)
     graph = normalizer.graph
     with contextlib.suppress(DerivationFailed, ValueError, RecursionError):
         left, right = graph.intern(statement.left), graph.intern(statement.right)
-        if not normalizer.collect_borders() and cuts != "own":
+        if not normalizer.collect_borders() and not choices.is_any("own"):
             return None
         if normalizer.normal(left) == normalizer.normal(right) or normalizer.clear_denominators(left, right):
             return _extract(normalizer, left, right, minimal)
@@ -75,7 +84,11 @@ def _extract(normalizer: Normalizer, left: Id, right: Id, minimal: bool) -> Deri
     steps = needed_steps(graph.nodes, [Step(axiom, a, b) for (a, b), axiom in graph.steps.items()], left, right)
     if steps is None:
         return None
+    read = 0
     for axiom in dict.fromkeys(s.axiom for s in steps):
+        read += len(steps)
+        if read > MAX_READ:
+            break
         steps = needed_steps(graph.nodes, [s for s in steps if s.axiom != axiom], left, right) or steps
     if not minimal:
         return graph.extract(left, right, steps, len({s.axiom for s in steps}) < 2)

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Literal, TypeAlias
 
 from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.formulas import evaluate, formula, without_quotients
+from prism_explore.verify.certificate.derivation.choices import Choices
 from prism_explore.verify.certificate.derivation.intervals import Intervals
 from prism_explore.verify.certificate.derivation.max_bounds import MaxBounds, Piece
 from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials, Power
 from prism_explore.verify.certificate.derivation.polynomials import HALF, ONE, DerivationFailed, Poly, Polynomials
 from prism_explore.verify.certificate.derivation.signs import Signs
 from prism_explore.verify.certificate.derivation.term_graph import Id, TermGraph
-
-Expansion: TypeAlias = Literal["", "functions", "order", "root"]
-"""The functions that are replaced by their definitions: none; all with a definition, and the absolute value by a root;
-the same, with the absolute value by a maximum; the same as the second, and also max(a, b) by a root."""
-EXPANSIONS: tuple[Expansion, ...] = ("", "functions", "order", "root")
-"""All of them, in the order of trial."""
 
 
 class Functions:
@@ -34,7 +28,7 @@ class Functions:
         intervals: Intervals,
         bounds: MaxBounds,
         maximum: Callable[[Sequence[Piece]], Poly],
-        expansion: Expansion,
+        choices: Choices,
     ) -> None:
         """Store the parts that compute the results.
 
@@ -46,7 +40,7 @@ class Functions:
             intervals: splits functions into cases.
             bounds: proves that terms are at least others.
             maximum: the polynomial of a maximum.
-            expansion: which functions are replaced by their definitions.
+            choices: which functions are replaced by their definitions.
         """
         self._graph = graph
         self._signs = signs
@@ -55,7 +49,7 @@ class Functions:
         self._intervals = intervals
         self._bounds = bounds
         self._maximum = maximum
-        self._expansion = expansion
+        self._choices = choices
 
     def exp(self, p: Poly) -> Poly:
         """The exponential of a sum is a product of powers."""
@@ -115,9 +109,9 @@ class Functions:
     def _apply(self, fn: str, p: Poly) -> Poly:
         a = self._polynomials.to_term(p)
         call = self._graph.make("call", a, label=fn)
-        if fn == "abs" and self._expansion == "order":
+        if fn == "abs" and self._choices.is_any("order"):
             return self._abs_by_relu(p, call)
-        by = self._definition(fn, a) if self._expansion else None
+        by = self._definition(fn, a)
         if by is not None:
             self._graph.record_step("abs by a root" if fn == "abs" else fn, call, by)
             return self._polynomials.normal(by)
@@ -163,12 +157,12 @@ class Functions:
         return None
 
     def _definition(self, fn: str, a: Id) -> Id | None:
-        """The definition of a function, applied to a term; None where it has none."""
+        """The definition of a function, applied to a term; None where it has none or keeps its name."""
         graph, row = self._graph, UNARY[fn]
+        if fn == "relu" or not (fn == "abs" or row.definition) or not self._choices.expands():
+            return None
         if fn == "abs":
             return graph.make("sqrt", graph.mul(a, a))
-        if fn == "relu" or not row.definition:
-            return None
 
         def operation(name: str, args: tuple[Id, ...]) -> Id:
             match name, args:
@@ -197,7 +191,7 @@ class Functions:
         if self._bounds.is_at_least(a, self._graph.zero):
             self._graph.record_step("relu", call, self._graph.greater(a, self._graph.zero))
             return p
-        if self._expansion == "root" and not any(self._bounds.is_bottom(m) for m, _ in p):
+        if self._choices.is_any("root") and not any(self._bounds.is_bottom(m) for m, _ in p):
             return self._relu_by_root(p, call)
         if (
             len(p) == 1
@@ -207,7 +201,7 @@ class Functions:
         ):
             self._graph.record_step("relu", call, self._graph.greater(a, self._graph.zero))
             return self._maximum([((), p), ((), ())])
-        if self._expansion and len(p) > 1 and p[0][1] < 0:
+        if len(p) > 1 and p[0][1] < 0 and self._choices.expands():
             return self._relu_of_opposite(p, call)
         return self._homogeneous("relu", p)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cmp_to_key, reduce
 from itertools import pairwise
-from typing import Literal, TypeAlias
 
 from prism_explore.ir.dims import ONE as ONE_DIM
 from prism_explore.ir.dims import ZERO, Dim, dim
 from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
+from prism_explore.verify.certificate.derivation.choices import MANY_CUTS, Choices
 from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials, Power
 from prism_explore.verify.certificate.derivation.polynomials import ONE, DerivationFailed, Poly, Polynomials
 from prism_explore.verify.certificate.derivation.term_graph import (
@@ -42,14 +42,6 @@ from prism_explore.verify.normal_form.index import (
 from prism_explore.verify.normal_form.indicators import band, digits_fixed_by, interval, pin_bands
 from prism_explore.verify.normal_form.size_facts import at_most, is_count
 
-Cuts: TypeAlias = Literal["own", "all", "joined", "values", "bands"]
-"""What is split: sums and maxima at the borders of their own intervals; at those of all intervals of dims of the same
-size; there, but of digits only the least significant, and axes that are only used as digits of one number are joined;
-at those of all and, over at most `FEW_VALUES` values, between any two; or the same and also bands, into diagonals,
-while an index is replaced by its value where an interval leaves it one."""
-FEW_CUTS: tuple[Cuts, ...] = ("own", "all", "joined")
-MANY_CUTS: tuple[Cuts, ...] = ("values", "bands")
-"""Those that take long where dims are small."""
 FEW_VALUES = 16
 
 
@@ -62,7 +54,7 @@ class Intervals:
         monomials: Monomials,
         polynomials: Polynomials,
         axes: BoundAxes,
-        cuts: Cuts,
+        choices: Choices,
     ) -> None:
         """Begin with no borders.
 
@@ -71,13 +63,13 @@ class Intervals:
             monomials: their products.
             polynomials: their sums.
             axes: the bound ones.
-            cuts: what is split.
+            choices: what is split.
         """
         self._graph = graph
         self._monomials = monomials
         self._polynomials = polynomials
         self._axes = axes
-        self._cuts: Cuts = cuts
+        self._choices = choices
         self._borders: dict[str, list[Dim]] = {}
 
     def collect_borders(self) -> bool:
@@ -89,22 +81,22 @@ class Intervals:
                 for i, low, high in digits_fixed_by(*found) or [found]:
                     borders = borders_of.setdefault(str(extent(i)), {str(d): d for d in (ZERO, extent(i))})
                     borders |= {str(d): d for d in (low, high)}
-            elif self._cuts != "own" and node.op == "at":
+            elif node.op == "at":
                 for i in self._graph.indices(e):
-                    if isinstance(i, Moved) and isinstance(i.base, Var):
+                    if isinstance(i, Moved) and isinstance(i.base, Var) and not self._choices.is_any("own"):
                         ends = (i.by, i.by + i.base.extent)
                         if all(self._is_at_most(ZERO, end) and self._is_at_most(end, i.size) for end in ends):
                             borders = borders_of.setdefault(str(i.size), {str(d): d for d in (ZERO, i.size)})
                             borders |= {str(end): end for end in ends}
         few = {d.constant for d in self._graph.extents.values() if d.constant is not None and d.constant <= FEW_VALUES}
-        if self._cuts in ("values", "bands"):
+        if few and self._choices.is_any(*MANY_CUTS):
             borders_of |= {str(size): {str(n): dim(n) for n in range(size + 1)} for size in few}
         for size, borders in borders_of.items():
             chain = sorted(borders.values(), key=cmp_to_key(lambda a, b: -1 if self._is_at_most(a, b) else 1))
             if all(self._is_at_most(a, b) for a, b in pairwise(chain)):
                 self._borders[size] = chain
         has_band = any(node.op == "near" for node in self._graph.nodes)
-        return bool(self._borders) or (self._cuts == "bands" and has_band)
+        return bool(self._borders) or (has_band and self._choices.is_any("bands"))
 
     def _interval_of(self, e: Id) -> tuple[Index, Dim, Dim] | None:
         """The index and borders of an interval, also of a band with a constant index; None for any other term."""
@@ -112,9 +104,11 @@ class Intervals:
         match shell:
             case Within(i, low, high):
                 return i, low, high
-            case Near() if self._cuts == "bands":
+            case Near():
                 pinned = self._pinned(shell)
-                return (pinned.index, pinned.low, pinned.high) if isinstance(pinned, Interval) else None
+                if isinstance(pinned, Interval) and self._choices.is_any("bands"):
+                    return pinned.index, pinned.low, pinned.high
+                return None
             case _:
                 return None
 
@@ -176,7 +170,7 @@ class Intervals:
         shell = self._graph.shell(e)
         assert isinstance(shell, Near), "a band"
         low, high, row, column = shell.low, shell.high, shell.row, shell.column
-        if self._cuts != "bands":
+        if not self._choices.is_any("bands"):
             return self._polynomials.atom(e)
         pinned = self._pinned(shell)
         if pinned is not None:
@@ -221,13 +215,13 @@ class Intervals:
 
     def sum_over_diagonal(self, axis: str, m: Monomial) -> Poly | None:
         """A sum of a product with a diagonal, which has one term; None for any other sum."""
-        if self._cuts != "bands":
-            return None
         own, size = self._graph.coordinates(axis), self._graph.extents[axis]
         for factor in m:
             e, exponent = factor
             if self._graph.nodes[e].op != "near" or exponent != 1 or not self._is_diagonal(e, axis):
                 continue
+            if not self._choices.is_any("bands"):
+                return None
             shell = self._graph.shell(e)
             assert isinstance(shell, Near) and shell.low is not None, "a diagonal"
             is_column = isinstance(shell.column, Var) and shell.column.name == axis
@@ -256,8 +250,6 @@ class Intervals:
 
     def replace_by_value(self, m: Monomial) -> Poly | None:
         """A product with an interval of one value, in which the index is that value; None where there is none."""
-        if self._cuts != "bands":
-            return None
         for factor in m:
             e, exponent = factor
             shell = self._graph.shell(e) if self._graph.nodes[e].op == "within" else None
@@ -265,6 +257,8 @@ class Intervals:
                 continue
             if len(m) == 1 or not isinstance(shell.index, Var):
                 continue
+            if not self._choices.is_any("bands"):
+                return None
             rest = self._split_off(m, factor)
             value = moved(Zero(), shell.low, shell.index.extent)
             placed = self._graph.substitute(rest, shell.index.name, value)
@@ -338,11 +332,11 @@ class Intervals:
         """A body split at the first border of an axis: the new axes and bodies before and after it."""
         size = self._graph.extents[axis]
         chain = self._borders.get(str(size), [])
-        if len(chain) < 3 or not (self._cuts != "own" or self._has_interval(axis, body)):
+        if len(chain) < 3 or not (self._has_interval(axis, body) or not self._choices.is_any("own")):
             return None
-        if self._cuts == "bands" and any(self._is_diagonal(e, axis) for e in self._graph.indexed_terms(body)):
+        if any(self._is_diagonal(e, axis) for e in self._graph.indexed_terms(body)) and self._choices.is_any("bands"):
             return None
-        if self._cuts == "joined":
+        if self._choices.is_any("joined"):
             pairs = self._neighbours(axis, body)
             if any(outer == axis or self.join_axes((outer, axis), body) for outer, _ in pairs):
                 return None
@@ -383,7 +377,7 @@ class Intervals:
         Returns:
             None where the body also depends on one of the digits otherwise.
         """
-        if self._cuts != "joined":
+        if not self._choices.is_any("joined"):
             return None
         outer, inner = (self._graph.extents[name] for name in pair)
         if not self._neighbours(pair[0], body) >= {pair}:

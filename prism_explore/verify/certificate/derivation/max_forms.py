@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
-from prism_explore.verify.certificate.derivation.functions import Expansion, Functions
+from prism_explore.verify.certificate.derivation.choices import Choices
+from prism_explore.verify.certificate.derivation.functions import Functions
 from prism_explore.verify.certificate.derivation.intervals import Intervals
 from prism_explore.verify.certificate.derivation.max_bounds import MaxBounds, Piece
 from prism_explore.verify.certificate.derivation.monomials import Monomials
@@ -37,7 +38,7 @@ class MaxForms:
         intervals: Intervals,
         bounds: MaxBounds,
         functions: Functions,
-        expansion: Expansion,
+        choices: Choices,
     ) -> None:
         self._graph = graph
         self._signs = signs
@@ -47,7 +48,7 @@ class MaxForms:
         self._intervals = intervals
         self._bounds = bounds
         self._functions = functions
-        self._expansion = expansion
+        self._choices = choices
 
     def _piece_term(self, piece: Piece) -> Id:
         return self._axes.nest("most", piece[0], self._polynomials.to_term(piece[1]))
@@ -282,7 +283,7 @@ class MaxForms:
             return polys[0]
         masked = any(self._bounds.is_bottom(m) for p in polys for m, _ in p)
         if len(done) == 2 and (
-            all(plain.get(e) is not None for e in done) or (self._expansion == "root" and not masked)
+            all(plain.get(e) is not None for e in done) or (not masked and self._choices.is_any("root"))
         ):
             a, b = polys
             if not a or not b:
@@ -298,7 +299,7 @@ class MaxForms:
                 opposite = self._graph.greater(x, self._graph.mul(self._graph.number(-ONE), x))
                 self._graph.record_step("abs", self._graph.make("call", x, label="abs"), opposite)
                 return self._functions.apply("abs", a)
-            if self._expansion:
+            if self._choices.expands():
                 return self._by_relu(a, b)
         return self._polynomials.atom(self._chain(done))
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 from prism_explore.ir.dims import Dim
 from prism_explore.verify.certificate.derivation.bound_axes import BoundAxes
-from prism_explore.verify.certificate.derivation.functions import Expansion, Functions
-from prism_explore.verify.certificate.derivation.intervals import Cuts, Intervals
+from prism_explore.verify.certificate.derivation.choices import Choices
+from prism_explore.verify.certificate.derivation.functions import Functions
+from prism_explore.verify.certificate.derivation.intervals import Intervals
 from prism_explore.verify.certificate.derivation.max_bounds import MaxBounds, Piece
 from prism_explore.verify.certificate.derivation.max_forms import MaxForms
 from prism_explore.verify.certificate.derivation.monomials import Monomial, Monomials
@@ -33,25 +34,23 @@ class Normalizer:
         self,
         axes: Iterable[Axis],
         integers: Sequence[Dim] = (),
-        *,
-        expansion: Expansion = "",
-        cuts: Cuts = "own",
+        choices: Choices | None = None,
     ) -> None:
         """Begin with these axes.
 
         Args:
             axes: those of the statement.
             integers: sizes that are positive integers by the conditions of the proof.
-            expansion: which functions are replaced by their definitions.
-            cuts: what is split.
+            choices: what is replaced and split; without them, as little as possible.
         """
+        choices = choices or Choices("no functions", "own")
         self.graph = TermGraph(axes, integers)
         self.signs = Signs(self.graph)
         monomials = Monomials(self.graph, self.signs)
         self._polynomials = Polynomials(self.graph, self.signs, monomials, self._normalize, self._simplify_product)
         bound_axes = BoundAxes(self.graph, monomials, self._polynomials)
         self._weighted_sums = WeightedSums(self.graph, self.signs, monomials, self._polynomials, bound_axes)
-        self._intervals = Intervals(self.graph, monomials, self._polynomials, bound_axes, cuts)
+        self._intervals = Intervals(self.graph, monomials, self._polynomials, bound_axes, choices)
         bounds = MaxBounds(self.graph, self.signs, self._polynomials, bound_axes)
         self._functions = Functions(
             self.graph,
@@ -61,7 +60,7 @@ class Normalizer:
             self._intervals,
             bounds,
             self._maximum,
-            expansion,
+            choices,
         )
         self._maxima = MaxForms(
             self.graph,
@@ -72,7 +71,7 @@ class Normalizer:
             self._intervals,
             bounds,
             self._functions,
-            expansion,
+            choices,
         )
         self._running = RunningMax(
             self.graph, self.signs, monomials, self._polynomials, bound_axes, bounds, self._maxima

@@ -8,8 +8,8 @@ that it returns.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from itertools import combinations
 from math import floor, gcd, lcm
 from typing import TypeAlias
@@ -38,6 +38,27 @@ MAX_TERMS = 400
 """The largest number of terms of a product or a sum."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A polynomial, the terms of its summands, and those of its prefixes, as far as they were needed."""
+
+    polynomial: Poly
+    summands: list[Id]
+    sums: list[Id]
+    """The sum of no summand, of the first one, of the first two, and so on."""
+
+    def sum_of(self, length: int, graph: TermGraph) -> Id:
+        """The term of the first summands; each is added once, so a longer prefix costs what it has more."""
+        for n in range(len(self.sums), length + 1):
+            self.sums.append(graph.add(self.sums[-1], self.summands[n - 1]) if n > 1 else self.summands[0])
+        return self.sums[length]
+
+    def replaced(self, begin: int, end: int, by: Poly, terms: tuple[Id, ...]) -> _Chain:
+        """The chain with the summands from `begin` to `end` replaced by others."""
+        p, summands = self.polynomial, self.summands
+        return _Chain((*p[:begin], *by, *p[end:]), [*summands[:begin], *terms, *summands[end:]], self.sums[: begin + 1])
+
+
 class Polynomials:
     """Polynomials, their sums, products, inverses and roots."""
 
@@ -63,7 +84,8 @@ class Polynomials:
         self._monomials = monomials
         self._normalize = normalize
         self._simplify_product = simplify_product
-        self._terms: dict[Poly, Id] = {}
+        self._chains: dict[Poly, _Chain] = {}
+        self._prefixes: dict[Id, tuple[_Chain, int]] = {}
         self._normal_forms: dict[Id, Poly] = {}
         self._totals: dict[tuple[Poly, Poly], Poly] = {}
         self._products: dict[tuple[Poly, Poly], Poly] = {}
@@ -71,8 +93,16 @@ class Polynomials:
     def normal(self, e: Id) -> Poly:
         """The normal form of a term."""
         if e not in self._normal_forms:
-            self._normal_forms[e] = self._normalize(e)
+            self._normal_forms[e] = self._known_normal(e) or self._normalize(e)
         return self._normal_forms[e]
+
+    def _known_normal(self, e: Id) -> Poly | None:
+        """The polynomial of which a term was made, if it needs no expansion."""
+        if e not in self._prefixes:
+            return None
+        chain, length = self._prefixes[e]
+        p = chain.polynomial[:length]
+        return None if any(self._is_reducible(f) for m, _ in p for f in m) else p
 
     def summand(self, monomial: Monomial, coefficient: Fraction) -> Id:
         """The term of a monomial with its coefficient."""
@@ -80,14 +110,19 @@ class Polynomials:
 
     def to_term(self, p: Poly) -> Id:
         """The term of a polynomial."""
-        self._graph.spend(len(p))
-        if p not in self._terms:
-            terms = [self.summand(m, c) for m, c in p]
-            found = reduce(lambda a, b: self._graph.make("add", a, b), terms) if terms else self._graph.zero
-            self._terms[p] = found
-            if not any(self._is_reducible(f) for m, _ in p for f in m):
-                self._normal_forms.setdefault(found, p)
-        return self._terms[p]
+        return self._term_of_prefix(self._chain(p), len(p))
+
+    def _chain(self, p: Poly) -> _Chain:
+        """The terms of a polynomial's summands and of its prefixes."""
+        if p not in self._chains:
+            self._chains[p] = _Chain(p, [self.summand(m, c) for m, c in p], [self._graph.zero])
+        return self._chains[p]
+
+    def _term_of_prefix(self, chain: _Chain, length: int) -> Id:
+        """The term of the first summands of a chain, which is also found again by `normal`."""
+        found = chain.sum_of(length, self._graph)
+        self._prefixes.setdefault(found, (chain, length))
+        return found
 
     def atom(self, base: Id) -> Poly:
         """A term as a polynomial of one factor."""
@@ -100,23 +135,18 @@ class Polynomials:
     def add(self, p: Poly, q: Poly) -> Poly:
         """`p + q`."""
         if not q:
-            self._graph.record_step(
-                "add commutes",
-                self._graph.add(self.to_term(p), self._graph.zero),
-                self._graph.add(self._graph.zero, self.to_term(p)),
-            )
-            self._graph.record_step("add zero", self._graph.add(self._graph.zero, self.to_term(p)), self.to_term(p))
+            self._add_zero(self.to_term(p))
             return p
         if (p, q) not in self._totals:
             if len(p) + len(q) > MAX_TERMS:
                 raise DerivationFailed
-            total = p
-            if len(q) > 1:
-                self.regroup_sum(self.to_term(p), self.to_term(q[:-1]), self.summand(*q[-1]))
-                total = self.add(p, q[:-1])
-            for last in q[-1:]:
-                total = self._insert(total, last)
-            self._totals[p, q] = total
+            whole, parts = self.to_term(p), self._chain(q)
+            for n in range(len(q) - 1, 0, -1):
+                self.regroup_sum(whole, self._term_of_prefix(parts, n), parts.summands[n])
+            total = self._chain(p)
+            for n, (monomial, coefficient) in enumerate(q):
+                total = self._insert(total, monomial, coefficient, parts.summands[n])
+            self._totals[p, q] = self._chains.setdefault(total.polynomial, total).polynomial
         return self._totals[p, q]
 
     def regroup_sum(self, a: Id, b: Id, c: Id) -> None:
@@ -125,33 +155,45 @@ class Polynomials:
             "add associates", self._graph.add(a, self._graph.add(b, c)), self._graph.add(self._graph.add(a, b), c)
         )
 
-    def _insert(self, p: Poly, new: tuple[Monomial, Fraction]) -> Poly:
-        """`(.. a) + b` with b at its position."""
-        b = self.summand(*new)
-        if not p:
-            self._graph.record_step("add zero", self._graph.add(self._graph.zero, b), b)
-            return (new,)
-        last = p[-1]
-        if last[0] < new[0]:
-            return (*p, new)
-        a, rest = self.summand(*last), self.to_term(p[:-1])
-        if last[0] == new[0]:
-            total = last[1] + new[1]
-            self._monomials.collect(self._monomials.to_term(last[0]), last[1], new[1])
-            if len(p) > 1:
+    def _insert(self, chain: _Chain, monomial: Monomial, coefficient: Fraction, b: Id) -> _Chain:
+        """`(.. a) + b` with b, the term of this summand, at its position; a step for each summand that it passes."""
+        graph, p = self._graph, chain.polynomial
+        n = len(p)
+        while n and monomial < p[n - 1][0]:
+            a, rest = chain.summands[n - 1], self._term_of_prefix(chain, n - 1)
+            graph.record_step("add commutes", graph.add(a, b), graph.add(b, a))
+            if n > 1:
                 self.regroup_sum(rest, a, b)
-                if not total:
-                    self.add(p[:-1], ())
-            return (*p[:-1], (last[0], total)) if total else p[:-1]
-        self._graph.record_step("add commutes", self._graph.add(a, b), self._graph.add(b, a))
-        if len(p) == 1:
-            return (new, last)
-        self.regroup_sum(rest, a, b)
-        self.regroup_sum(rest, b, a)
-        inner = self._insert(p[:-1], new)
-        if not inner:
-            self._graph.record_step("add zero", self._graph.add(self._graph.zero, a), a)
-        return (*inner, last)
+                self.regroup_sum(rest, b, a)
+            n -= 1
+        if n and p[n - 1][0] == monomial:
+            return self._collect(chain, n, coefficient, b)
+        if not p:
+            graph.record_step("add zero", graph.add(graph.zero, b), b)
+        return chain.replaced(n, n, ((monomial, coefficient),), (b,))
+
+    def _collect(self, chain: _Chain, n: int, coefficient: Fraction, b: Id) -> _Chain:
+        """`((.. a) + b) ..` where the n-th summand a and b have the same monomial."""
+        graph, p = self._graph, chain.polynomial
+        monomial, had = p[n - 1]
+        a, rest = chain.summands[n - 1], self._term_of_prefix(chain, n - 1)
+        total = had + coefficient
+        self._monomials.collect(self._monomials.to_term(monomial), had, coefficient)
+        if n > 1:
+            self.regroup_sum(rest, a, b)
+            if not total:
+                self._add_zero(rest)
+        if total:
+            return chain.replaced(n - 1, n, ((monomial, total),), (self.summand(monomial, total),))
+        if n == 1 < len(p):
+            graph.record_step("add zero", graph.add(graph.zero, chain.summands[1]), chain.summands[1])
+        return chain.replaced(n - 1, n, (), ())
+
+    def _add_zero(self, a: Id) -> None:
+        """`a + 0 = 0 + a = a`."""
+        zero = self._graph.zero
+        self._graph.record_step("add commutes", self._graph.add(a, zero), self._graph.add(zero, a))
+        self._graph.record_step("add zero", self._graph.add(zero, a), a)
 
     def multiply(self, p: Poly, q: Poly) -> Poly:
         """`p q`, expanded."""

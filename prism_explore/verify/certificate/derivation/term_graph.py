@@ -47,8 +47,8 @@ Id: TypeAlias = int
 """The number of a term in its term graph."""
 
 
-MAX_WORK = 100_000
-"""The most work of one attempt: steps, and terms of sums that are ordered anew."""
+MAX_WORK = 50_000
+"""The most steps of one attempt, recorded again or not: about half a second."""
 
 
 class DerivationFailed(Exception):
@@ -134,7 +134,7 @@ class TermGraph:
         for a in axes:
             self.declare_axis(a)
         self.work = 0
-        self._ids: dict[Node, Id] = {}
+        self._ids: dict[tuple[str, str, tuple[Id, ...]], Id] = {}
         self._shells: dict[Id, Expr] = {}
         self._dependencies: dict[Id, frozenset[str]] = {}
         self._binder_depths: dict[Id, int] = {}
@@ -149,11 +149,11 @@ class TermGraph:
 
     def make(self, op: str, *inside: Id, label: str = "") -> Id:
         """The term with this operator."""
-        node = Node(op, label, inside)
-        known = self._ids.get(node)
+        key = (op, label, inside)
+        known = self._ids.get(key)
         if known is None:
-            known = self._ids[node] = len(self.nodes)
-            self.nodes.append(node)
+            known = self._ids[key] = len(self.nodes)
+            self.nodes.append(Node(op, label, inside))
         return known
 
     def mul(self, a: Id, b: Id) -> Id:
