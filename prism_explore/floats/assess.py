@@ -189,7 +189,7 @@ class Assessor:
                 runs += 1
                 evidence, error = _compare(instance, case, truth, working, self.seed)
                 if evidence is not None:
-                    truth = _expect(instance, case, working, self.seed, MORE_ORDERS)
+                    truth = self._expected(instance, case, working, MORE_ORDERS)
                     evidence, error = _compare(instance, case, truth, working, self.seed)
                 worst, program_worst = max(worst, error), max(program_worst, truth.error)
                 if evidence is not None:
@@ -248,12 +248,14 @@ class Assessor:
         truth = _expect(instance, evidence.case, working, evidence.seed, MORE_ORDERS)
         return _compare(instance, evidence.case, truth, working, evidence.seed)[0]
 
-    def _expected(self, instance: Instance, case: Case, working: Precision) -> _Expected:
-        key = (case, instance.key)
+    def _expected(
+        self, instance: Instance, case: Case, working: Precision, orders: Sequence[Order | None] = ORDERS
+    ) -> _Expected:
+        key = (case, instance.key, len(orders))
         if key in self._cache:
             self._cache.move_to_end(key)
         else:
-            self._cache[key] = _expect(instance, case, working, self.seed)
+            self._cache[key] = _expect(instance, case, working, self.seed, orders)
             while len(self._cache) > CACHED_RUNS:
                 self._cache.popitem(last=False)
         return self._cache[key]

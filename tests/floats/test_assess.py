@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -200,6 +201,18 @@ def test_what_the_program_gives_is_computed_once_for_many_candidates() -> None:
 
     assert kept == len(assessor._cache) > 0  # pyright: ignore[reportPrivateUsage]
     assert first == second
+
+
+def test_the_program_is_run_in_more_orders_once_for_many_unsafe_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    assessor = Assessor(softmax(True))
+    first = assessor.assess(proved(softmax(True), PLAIN_SOFTMAX))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("what the program gives is known")
+
+    monkeypatch.setattr(import_module("prism_explore.floats.assess"), "_expect", refuse)
+    assert isinstance(first, Unsafe)
+    assert first == assessor.assess(proved(softmax(True), PLAIN_SOFTMAX))
 
 
 # ---------------------------------------------------------------- what cannot be assessed
