@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +19,7 @@ from prism_explore.frontend.aten.constants import known_constant
 from prism_explore.frontend.aten.small_tables import numbers_of_tensors
 from prism_explore.frontend.aten.table import BY_NAME
 from prism_explore.frontend.decompose import (
+    RECURRENCES,
     decomposed,
     is_known,
     with_tensors_as_positions,
@@ -27,7 +28,7 @@ from prism_explore.frontend.decompose import (
     without_rewritten_tensors,
 )
 from prism_explore.frontend.known_tensors import constant_of, known_tensors
-from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, user_line, valid_name
+from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, operator_name, user_line, valid_name
 from prism_explore.frontend.masked_selections import without_masked_selections
 from prism_explore.frontend.outside_state import OutsideState, put_back
 from prism_explore.frontend.registered_dataclasses import register_dataclasses
@@ -426,7 +427,8 @@ def _graph_of_known(code: Callable[..., Any], types: Sequence[TensorType]) -> tu
     """The ATen operators of a graph without tensors of its own, and the structure of its results.
 
     It is the graph that torch.export makes, in a fifth of the time: torch.export solves for symbolic sizes, of which
-    there are none here.
+    there are none here. Operators that torch composes of others, such as `conv2d`, are those others unless they are
+    known.
 
     Returns:
         None where torch.export is needed: the code is no such graph, an operator is not known, or torch cannot run it.
@@ -444,10 +446,20 @@ def _graph_of_known(code: Callable[..., Any], types: Sequence[TensorType]) -> tu
         structures.append(structure)
         return results
 
+    names = {*BY_NAME, *GUARDS}
+    table: dict[Any, Any] = {}
+
+    def traced() -> Any:
+        trace_with = make_fx(flat, decomposition_table=table, tracing_mode="fake", pre_dispatch=True)
+        return trace_with(*_examples(types, {}, "cpu")).graph
+
     state = OutsideState(code, has_own_buffers=False)
     with tracing(strict=False), rewritten_functions():
         try:
-            found = make_fx(flat, tracing_mode="fake", pre_dispatch=True)(*_examples(types, {}, "cpu"))
+            graph = traced()
+            while composed := _composed(graph, names) - table.keys():
+                table |= {operator: operator.decompose for operator in composed}
+                graph = traced()
         except Exception:
             return None
         finally:
@@ -455,10 +467,27 @@ def _graph_of_known(code: Callable[..., Any], types: Sequence[TensorType]) -> tu
             put_back(changes)
     if changes:
         return None
-    graph, names = found.graph, {*BY_NAME, *GUARDS}
     if any(n.op == "get_attr" for n in graph.nodes) or not all(is_known(n, names) for n in graph.nodes):
         return None
     return graph, structures[-1]
+
+
+def _composed(graph: Any, names: Collection[str]) -> set[Any]:
+    """The operators of a graph that are not known and that torch composes of others; none where others are not known.
+
+    How many steps of a recurrent layer are unrolled, `decomposed` decides.
+
+    Args:
+        graph: torch's.
+        names: of the known ones.
+    """
+    unknown = {n.target for n in graph.nodes if not is_known(n, names)}
+    composed = {
+        operator
+        for operator in unknown
+        if hasattr(operator, "decompose") and operator._can_decompose() and operator_name(operator) not in RECURRENCES
+    }
+    return composed if composed == unknown else set()
 
 
 def _examples(types: Sequence[TensorType], symbols: Mapping[str, int], device: Any) -> tuple[Any, ...]:

@@ -259,6 +259,13 @@ def test_tensors_that_are_never_read_and_constants_in_the_code_are_no_inputs():
         (lambda x: torch.cat((-x[..., 4:], x[..., :4]), -1).float().pow(2).mean(-1), (T(2, 8, dtype="bf16"),), True),
         (lambda x: nn.functional.gelu(x.chunk(2, -1)[0], approximate="tanh"), (T(2, 8),), True),
         (lambda x, y: nn.functional.mse_loss(x, y.exp(), reduction="none") * 2, (T(2, 8), T(2, 8)), False),
+        (lambda x, w: nn.functional.conv2d(x, w, padding=1).relu(), (T(4, 6, 6), T(2, 4, 3, 3)), True),
+        (lambda x, w: nn.functional.conv1d(x, w, padding="same", groups=4), (T(1, 4, 6), T(4, 1, 3)), True),
+        (
+            lambda x, h, w, v: torch.lstm(x, (h, h), (w, v), False, 1, 0.0, False, False, False)[0],
+            (T(2, 2, 4), T(1, 2, 4), T(16, 4), T(16, 4)),
+            False,
+        ),
     ],
 )
 def test_a_graph_of_known_operators_has_the_program_that_torch_export_gives(monkeypatch, code, types, is_known):
