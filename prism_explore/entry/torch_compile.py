@@ -59,6 +59,7 @@ from prism_explore.entry.torch_default_compiler import (
     working,
 )
 from prism_explore.entry.torch_effort import Effort, efforts
+from prism_explore.entry.torch_float8 import read_as_bytes
 from prism_explore.entry.torch_layers import expand_layers
 from prism_explore.entry.torch_nodes import called_name, graph_text, is_wrapper, made_by, number_of, reason_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, partition
@@ -238,6 +239,7 @@ class TorchCompiler:
     def _compile(self, module: Any, original: Any, examples: Sequence[Any], start: float) -> Callable[..., Any]:
         clock = _Clock(start)
         known = name_amounts(module.graph, examples)
+        read_as_bytes(module.graph)
         expand_layers(module.graph)
         name_casts(module.graph)
         simplify(module.graph)

@@ -37,6 +37,7 @@ from prism_explore.ir.ops import (
     Slice,
     Unary,
 )
+from prism_explore.ir.tabulated import FLOAT8_FORMATS
 from prism_explore.ir.tensors import BYTE_INTEGERS, NAMES, dtype_name
 from prism_explore.pipeline.search_space import unpacking_nodes, why_no_single_kernel
 from prism_explore.support.caches import memoize
@@ -48,8 +49,8 @@ FLOATS = {"float32", "bfloat16", "float16"}
 """What kernels compute; `bool` is read as a mask, integers of 8 bits as numbers, and others as positions."""
 BYTES = frozenset(NAMES[dtype] for dtype in BYTE_INTEGERS)
 READ = FLOATS | BYTES | {"bool", "int64", "int32"}
-WHOLE = READ - FLOATS | {"int16"}
-"""What may be computed of bytes in a region that unpacks them."""
+WHOLE = READ - FLOATS | {"int16"} | FLOAT8_FORMATS
+"""What may be computed of bytes in a region that unpacks them; of 8-bit floats a region reads the bits."""
 
 
 CONSTANTS = frozenset({"full", "zeros", "ones"})

@@ -41,8 +41,17 @@ from prism_explore.frontend.traced_program import Binding, KnownTable, Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import Node
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tabulated import table_name
-from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, NAMES, TensorType, dtype_name, layout_of
+from prism_explore.ir.tabulated import FLOAT8_FORMATS, table_name
+from prism_explore.ir.tensors import (
+    DTYPE_OF_NAME,
+    INTEGER_NUMBERS,
+    INTEGERS,
+    LARGEST_READ,
+    NAMES,
+    TensorType,
+    dtype_name,
+    layout_of,
+)
 from prism_explore.support.gc_pause import full_collections_postponed
 
 EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
@@ -108,11 +117,12 @@ def traced(given: Exported) -> Traced:
     own = {**given.parameters, **held}
     tensors = {p: own[source] for p, (source, _) in sources.items() if source in own}
     program, translation = translate(given.name, given.graph, sources, fixed, set(own), tensors)
+    _check_own_numbers(program, translation.bindings, own)
     known = [(name, numbers) for name, numbers in translation.tables.items() if name not in held]
     form = None if given.structure.is_leaf() else ResultForm(translation.results, given.structure)
     return Traced(
         program,
-        tuple(translation.bindings),
+        tuple(_with_bits(b, own) for b in translation.bindings),
         given.code,
         given.arguments,
         own,
@@ -265,7 +275,10 @@ def exported(
                 raise ShapeError(
                     f"{program_name} has an argument and a tensor of its own named {target!r}; rename the argument"
                 )
-            if dtype_name(tensor.dtype) in DTYPE_OF_NAME:
+            if dtype_name(tensor.dtype) in FLOAT8_FORMATS:
+                parameters[target] = tensor
+                sources[placeholder] = (target, tensor_type(_as_bytes(tensor), target, may_be_empty=in_parts))
+            elif dtype_name(tensor.dtype) in DTYPE_OF_NAME:
                 parameters[target] = tensor
                 sources[placeholder] = (target, tensor_type(tensor, target, may_be_empty=in_parts))
             else:
@@ -294,6 +307,39 @@ def exported(
         None if form.is_plain else form,
         written,
     )
+
+
+def _check_own_numbers(program: TensorProgram, bindings: Sequence[Binding], own: Mapping[str, Any]) -> None:
+    """Check that kernels read the integers of the module that are numbers of the program.
+
+    Raises:
+        UnsupportedOperator: some are too large, such as words of several weights of few bits.
+    """
+    for given, binding in zip(program.inputs, bindings, strict=True):
+        tensor = own.get(binding.source)
+        if given.type.dtype not in INTEGER_NUMBERS or tensor is None or tensor.is_meta or not tensor.numel():
+            continue
+        if type(tensor).__name__ == "FakeTensor":
+            continue
+        if max(int(tensor.max()), -int(tensor.min())) > LARGEST_READ:
+            raise UnsupportedOperator(
+                f"{binding.source!r} has integers beyond {LARGEST_READ}, which {program.name} reads as numbers; of "
+                f"words that pack several weights read the bytes: {binding.source}.view(torch.uint8). "
+                "px.WholeProgram(...), with the same arguments, leaves it to torch"
+            )
+
+
+def _as_bytes(tensor: Any) -> Any:
+    """The memory of an 8-bit float tensor as bytes."""
+    import torch
+
+    return tensor.view(torch.uint8)
+
+
+def _with_bits(binding: Binding, own: Mapping[str, Any]) -> Binding:
+    """The binding of an input that has the bits of a tensor of 8-bit floats says of which format they are."""
+    kind = dtype_name(own[binding.source].dtype) if binding.source in own else ""
+    return replace(binding, bits=kind) if kind in FLOAT8_FORMATS else binding
 
 
 def _rewritten(graph: Any) -> Any:

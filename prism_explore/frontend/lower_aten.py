@@ -46,6 +46,7 @@ from prism_explore.ir.ops import (
     ViewOp,
 )
 from prism_explore.ir.program import ProgramBuilder, TensorProgram
+from prism_explore.ir.tabulated import FLOAT8_FORMATS
 from prism_explore.ir.tensors import (
     BYTE_INTEGERS,
     DTYPE_OF_NAME,
@@ -351,6 +352,8 @@ class Translation:
                     "leave out .item(); of an index i without dims, write x.index_select(0, i.reshape(1))",
                 )
             raise self.unsupported(f"operator {name}")
+        if name not in OF_BITS and any(_is_float8(n) for n in node.all_input_nodes):
+            raise self.unsupported(f"{name} of 8-bit floats", "views of them and casts to float32 are supported")
         try:
             inspect.signature(row.lower).bind(self, *node.args, **node.kwargs)
         except TypeError as mismatch:
@@ -1045,6 +1048,19 @@ class Translation:
             f"{what} is not supported{f': {why}' if why else ''}; used at {self.line or 'an unknown line'}. "
             f"{_WHO_LEAVES_IT[depends_on_data(self._made)]} leaves it to torch and searches the rest"
         )
+
+
+OF_BITS = frozenset(
+    {
+        *("to", "prims::convert_element_type", "view", "reshape", "_unsafe_view", "permute", "t", "transpose"),
+        *("numpy_T", "unsqueeze", "squeeze", "expand", "slice", "select", "clone", "contiguous", "alias", "detach"),
+    }
+)
+"""Operators that read 8-bit floats as what they are: casts and views."""
+
+
+def _is_float8(node: Any) -> bool:
+    return dtype_name(getattr(node.meta.get("val"), "dtype", "")) in FLOAT8_FORMATS
 
 
 def wrapped_number(number: Number, kind: str) -> Number:

@@ -54,6 +54,7 @@ from prism_explore.frontend.traced_program import Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import Expand, Permute, Reshape, Slice
 from prism_explore.ir.program import TensorProgram
+from prism_explore.ir.tabulated import FLOAT8_FORMATS
 from prism_explore.ir.tensors import DTYPE_OF_NAME, INTEGERS, TensorType, dtype_name
 from prism_explore.support.union_find import UnionFind
 
@@ -164,6 +165,9 @@ class _Reader(Translation):
         self.own_tensors = dict(given.parameters)
         sources = dict(given.sources)
         fixed: dict[str, Value] = {}
+        for placeholder, (name, _) in given.sources.items():  # torch computes what reads them
+            if name in given.parameters and dtype_name(given.parameters[name].dtype) in FLOAT8_FORMATS:
+                fixed[placeholder] = Unused(f"{name!r}, a tensor of 8-bit floats,")
         self._symbols = _symbols_of(given)
         infinite: set[str] = set()
         self._unread: set[str] = set()

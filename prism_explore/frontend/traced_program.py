@@ -12,6 +12,7 @@ from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tabulated import entries_of
+from prism_explore.ir.tensors import dtype_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,30 @@ class Binding:
     name: str
     source: str
     permute: tuple[int, ...] = ()
+    bits: str = ""
+    """The source's dtype, an 8-bit float format of torch whose bits the input has; empty for an input of its dtype."""
+
+    def view(self, x: Any) -> Any:
+        """The input, a view of its source.
+
+        Raises:
+            ShapeError: the source has another rank, or another format.
+        """
+        if self.bits and hasattr(x, "dtype") and dtype_name(x.dtype) != "uint8":
+            if dtype_name(x.dtype) != self.bits:
+                raise ShapeError(f"{self.source!r} must be {self.bits}, found {dtype_name(x.dtype)}")
+            import torch
+
+            x = x.view(torch.uint8)
+        return _permuted_tensor(x, self) if self.permute else x
+
+    def source_of(self, x: Any) -> Any:
+        """The source that a tensor of torch is the input of."""
+        if self.bits:
+            import torch
+
+            x = x.view(getattr(torch, self.bits))
+        return x.permute(tuple(map(self.permute.index, range(len(self.permute))))) if self.permute else x
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +147,7 @@ class Signature:
             table.check(parameters[table.source], self.name)
         # A module may have thousands of parameters, so those are looked up one by one.
         sources = [given[b.source] if b.source in given else parameters[b.source] for b in self.bindings]
-        return tuple([_permuted_tensor(x, b) if b.permute else x for x, b in zip(sources, self.bindings, strict=True)])
+        return tuple([b.view(x) if b.permute or b.bits else x for x, b in zip(sources, self.bindings, strict=True)])
 
     def watch_tables(self, parameters: Mapping[str, Any]) -> Callable[[], bool]:
         """A function that says whether some table was written since a call of it found the numbers unchanged.

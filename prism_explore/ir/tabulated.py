@@ -27,6 +27,8 @@ FLOAT8: dict[str, str] = {
     for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 }
 """Functions from the bits of an 8-bit float, as a whole number from 0 to 255, to the float: per name the format."""
+FLOAT8_FORMATS = frozenset(FLOAT8.values())
+"""Their names in torch."""
 _Width: TypeAlias = Literal[16, 32, 64]
 _WIDTHS: tuple[_Width, ...] = (16, 32, 64)
 _NAME = re.compile(r"table(16|32|64)_([0-9a-f]+)")

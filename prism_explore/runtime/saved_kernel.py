@@ -34,7 +34,7 @@ from prism_explore.frontend.autograd import call_with_gradient
 from prism_explore.frontend.traced_program import KnownTable
 from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tabulated import entries_of
+from prism_explore.ir.tabulated import FLOAT8_FORMATS, entries_of
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
 from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows, call_torch
 from prism_explore.support.terminal_text import terminal_text
@@ -124,7 +124,7 @@ class SavedKernel:
         if signature is None or signature.call is not None or signature.form is not None or self.masked_rows.has_maxima:
             return None
         place = {name: n for n, name in enumerate(signature.arguments)}
-        sources = [(place.get(b.source, b.source), b.permute) for b in signature.bindings]
+        sources = [(place.get(b.source, b.source), b.permute, b.bits) for b in signature.bindings]
         changed = signature.watch_tables(self.parameters) if signature.tables else lambda: False
         return PlainCall(compiled, len(place), sources, self.parameters, changed)
 
@@ -187,7 +187,7 @@ class SavedKernel:
             else [
                 call.name,
                 call.arguments,
-                [[b.name, b.source, b.permute] for b in call.bindings],
+                [[b.name, b.source, b.permute, *([b.bits] if b.bits else [])] for b in call.bindings],
                 None if call.form is None else call.form.to_plain(),
                 None if call.call is None else call.call.to_plain(),
                 [constant_to_plain(name, self.parameters[name]) for name in call.constants],
@@ -314,6 +314,8 @@ def _check_signature(path: str | Path, signature: Signature | None, saved: Kerne
                 "once"
             )
         for binding, given in zip(signature.bindings, inputs, strict=True):
+            if binding.bits and binding.bits not in FLOAT8_FORMATS:
+                raise JournalVersionError(f"{path} is damaged: {binding.name} has the bits of an unknown dtype")
             if binding.permute and sorted(binding.permute) != list(range(given.type.rank)):
                 raise JournalVersionError(
                     f"{path} is damaged: its signature reorders the dims of {binding.name} as {binding.permute}, which "
@@ -365,7 +367,10 @@ def _signature(plain: Any) -> Signature | None:
     return Signature(
         str(name),
         tuple(map(str, arguments)),
-        tuple(Binding(str(n), str(source), tuple(int(d) for d in permute)) for n, source, permute in bindings),
+        tuple(
+            Binding(str(n), str(source), tuple(int(d) for d in permute), *map(str, bits))
+            for n, source, permute, *bits in bindings
+        ),
         None if form is None else ResultForm.from_plain(form),
         None if call is None else ArgumentForm.from_plain(call),
         tuple(str(row[0]) for row in constants or ()),

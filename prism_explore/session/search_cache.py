@@ -251,7 +251,8 @@ def question_digest(task: Task) -> str:
     identity = {
         "task": plain,
         "torch": [
-            [c.operators, c.arguments, [[b.name, b.source, b.permute] for b in c.bindings]] for c in _codes(task)
+            [c.operators, c.arguments, [[b.name, b.source, b.permute, b.bits] for b in c.bindings]]
+            for c in _codes(task)
         ],
         "threads": dict(AT_IMPORT),
         "code": code_digest(),

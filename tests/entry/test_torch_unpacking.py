@@ -263,7 +263,16 @@ class CodedBytes(Coded):
         return torch.cat((self.codes, self.codes.flip(1)), 1)
 
 
-@pytest.mark.parametrize("layer", [Coded, CodedByExponents, CodedBytes])
+class Float8(Quantized):
+    def __init__(self):
+        super().__init__()
+        self.codes = torch.randn(N, K).to(torch.float8_e4m3fn)
+
+    def weight(self, kind):
+        return self.codes.to(kind) * self.scales[:, 0].to(kind)
+
+
+@pytest.mark.parametrize("layer", [Coded, CodedByExponents, CodedBytes, Float8])
 def test_a_codebook_is_in_the_kernel(layer):
     test_kernels_unpack_what_torch_unpacks(layer)
 

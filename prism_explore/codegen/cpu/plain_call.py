@@ -23,7 +23,7 @@ class PlainCall:
         self,
         kernel: LoadedKernel,
         arguments: int,
-        sources: Sequence[tuple[int | str, Sequence[int]]],
+        sources: Sequence[tuple[int | str, Sequence[int], str]],
         parameters: Mapping[str, Any],
         changed: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -32,8 +32,9 @@ class PlainCall:
         Args:
             kernel: whose inputs have no bounds.
             arguments: their number.
-            sources: per input of the kernel, the position of an argument or the name of a parameter, and the order in
-                which the kernel has its dims; empty where that is its own.
+            sources: per input of the kernel, the position of an argument or the name of a parameter, the order in
+                which the kernel has its dims, empty where that is its own, and the dtype whose bits the kernel reads,
+                empty where it reads its own.
             parameters: tensors by name.
             changed: whether other tensors have changed that the kernel depends on; such a call is not plain.
         """
@@ -43,8 +44,12 @@ class PlainCall:
         self._plain_types = (torch.Tensor, torch.nn.Parameter)
         self._arguments, self._changed = arguments, changed
         self._inputs: tuple[tuple[Any, tuple[int, ...], tuple[int, ...], Any], ...] = tuple(
-            (source, *_in_user_order(e.buffer.shape, e.buffer.strides, order), getattr(torch, NAMES[e.buffer.dtype]))
-            for (source, order), e in zip(sources, kernel.inputs, strict=True)
+            (
+                source,
+                *_in_user_order(e.buffer.shape, e.buffer.strides, order),
+                getattr(torch, bits or NAMES[e.buffer.dtype]),
+            )
+            for (source, order, bits), e in zip(sources, kernel.inputs, strict=True)
         )
         """Per input of the kernel, its argument or parameter, its shape, strides and dtype."""
 

@@ -39,6 +39,7 @@ from prism_explore.frontend.lower_aten import (
 )
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.elementwise import UNARY, BinaryFn, UnaryFn
+from prism_explore.ir.tabulated import FLOAT8_FORMATS
 from prism_explore.ir.tensors import DType, broadcast, dtype_name
 
 
@@ -559,6 +560,10 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
     if not named:
         return value
     kind = dtype_name(named[0])
+    if (own := _float8_of(x)) and kind != own:
+        if kind not in ("float32", "bfloat16", "float16"):
+            raise t.unsupported(f"a cast of {own} to {named[0]}", "cast to torch.float32 first")
+        return t.build.unary(f"from_{own}", t.at(value), t.line)
     match value:
         case MaskedConstant(dims, truth, yes, no):
             return MaskedConstant(dims, truth, yes, no, is_boolean=kind == "bool")
@@ -575,6 +580,12 @@ def _to(t: Translation, x: Any, *args: Any, dtype: Any = None, **_: Any) -> Valu
             return ComplexPair(value, constants.constant((), Fraction(0)))
         case _:
             raise t.unsupported(f"a cast to {named[0]}")
+
+
+def _float8_of(x: Any) -> str:
+    """The format of a traced tensor of 8-bit floats; empty for any other."""
+    kind = dtype_name(getattr(getattr(x, "meta", {}).get("val"), "dtype", ""))
+    return kind if kind in FLOAT8_FORMATS else ""
 
 
 def _like(t: Translation, x: Any, *_: Any, **__: Any) -> Value:

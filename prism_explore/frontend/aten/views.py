@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from prism_explore.frontend.lower_aten import Row, Translation, Value, infer_size
 from prism_explore.ir.dims import ONE, ZERO, Dim
+from prism_explore.ir.tabulated import FLOAT8_FORMATS
 from prism_explore.ir.tensors import dtype_name
 
 END = 2**62
@@ -53,7 +54,7 @@ def _view(t: Translation, x: Any, sizes: Any, *_: Any) -> Value:
 def _bits_read_as(t: Translation, x: Any, kind: str) -> Value:
     """The memory of a tensor read as another dtype: of bytes, whether the highest bit is a sign."""
     own = dtype_name(x.meta["val"].dtype)
-    if own == kind:
+    if own == kind or {own, kind} <= FLOAT8_FORMATS | {"uint8"}:
         return t.value(x)
     found = t.wrapped_around(t.tensor(x), kind) if {own, kind} == {"int8", "uint8"} else None
     if found is None:

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from prism_explore.errors import ShapeError
 from prism_explore.frontend import Traced
 from prism_explore.frontend.torch_tracing import tracing
@@ -116,8 +114,7 @@ def on_program_inputs(traced: Traced) -> Callable[..., Any]:
     def call(*inputs: Any) -> Any:
         found: dict[str, Any] = {}
         for binding, tensor in zip(traced.bindings, inputs, strict=True):
-            inverse = [int(d) for d in np.argsort(binding.permute)] if binding.permute else None
-            found.setdefault(binding.source, tensor.permute(inverse) if inverse else tensor)
+            found.setdefault(binding.source, binding.source_of(tensor))
         missing = [a for a in traced.arguments if a not in found]
         if missing:
             raise ShapeError(f"{traced.program.name} does not use its argument {missing[0]!r}; it cannot be timed")

@@ -203,3 +203,114 @@ def _rewrite(path, to, old, new):
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(to, "w") as target:
         for member in source.namelist():
             target.writestr(member, source.read(member).replace(old.encode(), new.encode()))
+
+
+FLOAT8 = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
+
+
+class OfFloat8(nn.Module):
+    """A linear layer of 8-bit floats, transposed where `order` says so."""
+
+    def __init__(self, kind, order=(0, 1)):
+        super().__init__()
+        weight = (torch.randn(32, 16, generator=GENERATOR) * 20).to(getattr(torch, kind))
+        self.weight = nn.Parameter(weight.permute(order), requires_grad=False)
+        self.scale = nn.Parameter(torch.rand(32, generator=GENERATOR))
+        self.is_turned = order != (0, 1)
+
+    def forward(self, x):
+        weight = self.weight.t() if self.is_turned else self.weight
+        return F.linear(x, weight.to(x.dtype) * self.scale[:, None])
+
+
+@pytest.mark.parametrize("kind", FLOAT8)
+def test_all_8_bit_floats_are_read(kind):
+    class Plain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("w", torch.arange(256).to(torch.uint8).view(getattr(torch, kind)))
+
+        def forward(self, x):
+            return self.w.to(x.dtype) * x
+
+    module, x = Plain(), torch.full((256,), 0.5)
+    traced = trace(module, {"x": x})
+    inputs = traced.bind(x)
+    made = plan(traced.program.graph, Parameters(()), {})
+
+    assert {b.source: b.bits for b in traced.bindings} == {"x": "", "w": kind}
+    assert not isinstance(made, str)
+    np.testing.assert_array_equal(load_plan(made)(*inputs), module(x))
+    torch.testing.assert_close(
+        traced.call_with(
+            {b.source: b.source_of(i) for b, i in zip(traced.bindings, inputs, strict=True) if b.bits}, [x]
+        ),
+        module(x),
+        equal_nan=True,
+    )
+    with pytest.raises(ShapeError, match=f"must be {kind}, found"):
+        other = next(k for k in FLOAT8 if k != kind)
+        traced.signature.bind((x,), {}, {"w": module.w.view(torch.uint8).view(getattr(torch, other))})
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_layer_of_8_bit_floats_is_proved_saved_and_loaded(order, tmp_path):
+    module, x = OfFloat8("float8_e4m3fn", order), drawn(16).reshape(1, 16)
+    budget = px.Budget(trials=2, seconds=2.0)
+    with torch.no_grad():
+        session = px.Session(trace(module, {"x": x}), target="cpu", budget=budget, cache=False)
+        kernel = session.best().kernel
+        torch.testing.assert_close(kernel(x), module(x))
+        path = kernel.save(tmp_path / "float8.kernel")
+        torch.testing.assert_close(px.load_kernel(path, module)(x), module(x))
+        with pytest.raises(ShapeError, match="must be float8_e4m3fn, found float8_e5m2"):
+            px.load_kernel(path, OfFloat8("float8_e5m2", order))(x)
+    _rewrite(path, tmp_path / "damaged.kernel", "float8_e4m3fn", "float8_e4m4fn")
+    with pytest.raises(JournalVersionError, match="damaged"):
+        px.load_kernel(tmp_path / "damaged.kernel", module)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda m, x: m.weight.to(torch.int32) * x[0, 0],
+        lambda m, x: (m.weight == m.weight).to(x.dtype) * x[0, 0],
+        lambda m, x: x.to(torch.float8_e4m3fn).to(torch.float32) * 2,
+    ],
+)
+def test_what_else_reads_or_makes_8_bit_floats_is_refused(code):
+    class Other(OfFloat8):
+        def forward(self, x):
+            return code(self, x)
+
+    with pytest.raises(UnsupportedOperator):
+        trace(Other("float8_e4m3fn"), {"x": drawn(16).reshape(1, 16)})
+
+
+class Words(nn.Module):
+    """Eight numbers of 4 bits in each word, at places that the module holds."""
+
+    def __init__(self, largest):
+        super().__init__()
+        self.register_buffer("words", torch.randint(0, largest, (4, 8), generator=GENERATOR).to(torch.int32))
+        self.register_buffer("places", torch.tensor([0, 16, 4, 8], dtype=torch.int32))
+
+    def numbers(self):
+        return (self.words[:, None, :] >> self.places[None, :, None]) & 15
+
+    def forward(self, x):
+        return x @ self.numbers().reshape(16, 8).to(x.dtype)
+
+
+def test_amounts_of_shifts_that_a_module_holds_are_numbers_of_the_program():
+    module, x = Words(2**20), drawn(16).reshape(1, 16)
+    traced = trace(module, {"x": x})
+
+    assert [t.source for t in traced.tables] == ["places"]
+    found = evaluate(traced.program.graph, {"x": x.double().numpy(), "words": module.words.numpy()})
+    np.testing.assert_allclose(np.asarray(found).reshape(1, 8), module(x), rtol=1e-5)
+
+
+def test_words_beyond_what_kernels_read_are_refused():
+    with pytest.raises(UnsupportedOperator, match=r"'words' has integers beyond 1048576.*view\(torch.uint8\)"):
+        trace(Words(2**31), {"x": drawn(16).reshape(1, 16)})
