@@ -451,10 +451,20 @@ def features(p: Poly) -> frozenset[str]:
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+MAX_TEXT = 20_000
+"""The most characters that are shown of a part of an expression. A shared part is written as often as it is used: the
+text of 200 operators may have half a billion."""
+
+
 @memoize(65536)
 def show(p: Poly) -> str:
-    """The expression on one line, such as `Σd g·w·x/√(μd x² + 1/1000000)`."""
-    return " + ".join((f"{n}·" if n > 1 else "") + _show(m) for m, n in p) or "0"
+    """The expression on one line, such as `Σd g·w·x/√(μd x² + 1/1000000)`; each part is cut after `MAX_TEXT`."""
+    return _show_sum(p, {})
+
+
+def _show_sum(p: Poly, known: dict[Mono, str]) -> str:
+    """The same; `known` has the texts of the monomials so far, each of which occurs in many others."""
+    return _clipped(" + ".join((f"{n}·" if n > 1 else "") + _show(m, known) for m, n in p) or "0")
 
 
 class _Factor(NamedTuple):
@@ -466,15 +476,27 @@ class _Factor(NamedTuple):
     """Of an input or constant."""
 
 
-def _show(m: Mono) -> str:
+def _show(m: Mono, known: dict[Mono, str]) -> str:
+    if m not in known:
+        known[m] = _clipped(_write(m, known))
+    return known[m]
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
+
+
+def _write(m: Mono, known: dict[Mono, str]) -> str:
     factors = [
-        _Factor(a.name, n, _bound_axes(a), a.name) if isinstance(a, Leaf) else _Factor(_show_call(a), n, _bound_axes(a))
+        _Factor(a.name, n, _bound_axes(a), a.name)
+        if isinstance(a, Leaf)
+        else _Factor(_show_call(a, known), n, _bound_axes(a))
         for a, n in m.atoms
         if not (isinstance(a, Leaf) and a.name[0] in _FUNCTION_OF)
     ]
-    for text, inner in ((f"exp({show(m.power)})", m.power), (f"√({show(m.root)})", m.root)):
+    for name, inner in (("exp", m.power), ("√", m.root)):
         if inner:
-            factors.append(_Factor(text, 1, _bound_in(inner)))
+            factors.append(_Factor(f"{name}({_show_sum(inner, known)})", 1, _bound_in(inner)))
     labels: dict[str, int] = {}
     for s, n in m.sums:
         if s.label[0] in _FUNCTION_OF:
@@ -485,7 +507,7 @@ def _show(m: Mono) -> str:
     sums = "".join(_power_text(label, n) + " " for label, n in labels.items())
     if not m.den:
         return f"{sums}{above}"
-    below = show(m.den)
+    below = _show_sum(m.den, known)
     simple = (len(m.den) == 1 and m.den[0][1] == 1 and not any(c in below for c in " ·/")) or _is_root(m.den)
     return f"{sums}{above}/{below if simple else f'({below})'}"
 
@@ -510,13 +532,13 @@ def _bound_in(p: Poly) -> frozenset[str]:
     return frozenset[str]().union(*own, *(_bound_in(q) for m, _ in p for q in (m.power, m.root, m.den) if q))
 
 
-def _show_call(a: Call) -> str:
+def _show_call(a: Call, known: dict[Mono, str]) -> str:
     if not a.fn.strip("'"):
-        return show(a.argument)
+        return _show_sum(a.argument, known)
     if not a.fn.endswith(","):
-        return f"{a.fn}({show(a.argument)})"
+        return f"{a.fn}({_show_sum(a.argument, known)})"
     order = sorted(a.argument, key=lambda part: [c.fn for c, _ in part[0].atoms if isinstance(c, Call)])
-    return f"{a.fn[:-1]}({', '.join(_show(m) for m, n in order for _ in range(n))})"
+    return f"{a.fn[:-1]}({', '.join(_show(m, known) for m, n in order for _ in range(n))})"
 
 
 def _is_root(p: Poly) -> bool:
