@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from prism_explore.errors import UnsupportedOperator
 from prism_explore.frontend.aten import constants
 from prism_explore.frontend.aten.constants import ConstantTensor, DiagonalBand, MaskedConstant, NonZero, Number, Ramp
+from prism_explore.frontend.opaque import why_not_opaque
 from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returned, is_compared
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.analysis.masked_entries import masked_entries
@@ -207,10 +208,8 @@ class Translation:
         self.build = ProgramBuilder(name)
         self.bindings: list[Binding] = []
         self.line = ""
-        self._made: Any = None
-        """Example results of the node that is translated."""
         self.node: Any = None
-        """The traced node whose row runs."""
+        """The traced node that is lowered."""
         self.known_ranges: dict[int, tuple[float, float]] = {}
         """Ranges of tensors of the program that their operators do not show."""
         self.results: tuple[Leaf, ...] = ()
@@ -331,7 +330,7 @@ class Translation:
 
     def _lowered(self, node: Any) -> Value:
         self.line = user_line(node) or self.line
-        self._made = node.meta.get("val")
+        self.node = node
         name = operator_name(node.target)
         if name in GUARDS:
             return Unused("a check")
@@ -358,7 +357,6 @@ class Translation:
             inspect.signature(row.lower).bind(self, *node.args, **node.kwargs)
         except TypeError as mismatch:
             raise self.unsupported(f"operator {name} with these arguments", str(mismatch)) from None
-        self.node = node
         return row.lower(self, *node.args, **node.kwargs)
 
     def lowered_by(self, name: str, *args: Any, **kwargs: Any) -> Value:
@@ -1042,11 +1040,21 @@ class Translation:
         return self.build.scalar("add", minus, 1, self.line)
 
     # ------------------------------------------------------------ errors
+    @property
+    def _who_leaves_it(self) -> str:
+        """What accepts the operator that is translated, if no row does."""
+        call = self.node
+        if call is not None and (
+            depends_on_data(call.meta.get("val")) or why_not_opaque(call.target, call.args, call.kwargs)
+        ):
+            return 'torch.compile(.., backend="prism")'
+        return "px.WholeProgram(...), with the same arguments,"
+
     def unsupported(self, what: str, why: str = "") -> UnsupportedOperator:
         """The error for an operator that has no row, or a use of one that its row does not cover."""
         return UnsupportedOperator(
             f"{what} is not supported{f': {why}' if why else ''}; used at {self.line or 'an unknown line'}. "
-            f"{_WHO_LEAVES_IT[depends_on_data(self._made)]} leaves it to torch and searches the rest"
+            f"{self._who_leaves_it} leaves it to torch and searches the rest"
         )
 
 
@@ -1067,10 +1075,6 @@ def wrapped_number(number: Number, kind: str) -> Number:
     """The number of an integer dtype that torch has for a whole number."""
     low, high = INTEGER_RANGES[kind]
     return number if number is None else (number - low) % (high - low + 1) + low
-
-
-_WHO_LEAVES_IT = {False: "px.WholeProgram(...), with the same arguments,", True: 'torch.compile(.., backend="prism")'}
-"""What accepts an operator without a row, by whether the sizes of its results depend on data."""
 
 
 def depends_on_data(results: Any) -> bool:

@@ -12,6 +12,7 @@ from torch import nn
 
 from prism_explore.errors import ShapeError, UnsupportedOperator
 from prism_explore.frontend import data_sizes, export, trace
+from prism_explore.frontend.mixed_trace import trace_mixed
 from prism_explore.frontend.torch_tracing import tracing
 from prism_explore.ir.interpreter.reference import evaluate
 from prism_explore.ir.tensors import tensor as T
@@ -342,8 +343,21 @@ def test_decompositions_of_torch_warn_of_nothing(recwarn):
     assert [] == [str(w.message) for w in recwarn]
 
 
-def test_what_has_a_size_that_depends_on_data_is_not_sent_to_a_whole_program():
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda x: x.nonzero() * 2.0,
+        lambda x: nn.functional.dropout(x, training=True) * 2.0,
+        lambda x: x + torch.randn_like(x),
+    ],
+)
+def test_what_a_whole_program_refuses_is_not_sent_to_one(code):
     with pytest.raises(UnsupportedOperator, match=r'torch.compile\(.., backend="prism"\) leaves it to torch'):
-        trace(lambda x: x.nonzero() * 2.0, {"x": T(4, 8)})
+        trace(code, {"x": T(4, 8)})
+    with pytest.raises(UnsupportedOperator):
+        trace_mixed(code, {"x": T(4, 8)})
+
+
+def test_what_a_whole_program_takes_is_sent_to_one():
     with pytest.raises(UnsupportedOperator, match=r"px.WholeProgram\(...\), with the same arguments, leaves it"):
         trace(lambda x: torch.sort(x)[0] * 2.0, {"x": T(4, 8)})

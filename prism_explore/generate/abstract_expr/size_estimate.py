@@ -106,7 +106,8 @@ def why_no_search(program: TensorProgram) -> str:
     if types[worst].rank > LARGEST_RANK:
         return (
             f"{program.name}: %{worst} has {types[worst].rank} dims, {types[worst]}; a search takes {LARGEST_RANK} at "
-            "most. Merge dims that are always used together with a reshape"
+            "most. Merge dims that are always used together with a reshape; px.WholeProgram(...) of torch code "
+            "searches the parts that have fewer dims, and leaves the others to torch"
         )
     count, size, found = sum(bool(n.args) for n in program.graph.nodes), expression_size(program), ""
     if size > LARGEST_EXPRESSION:
