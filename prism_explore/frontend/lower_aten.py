@@ -34,7 +34,6 @@ from prism_explore.ir.ops import (
     Concat,
     Expand,
     Input,
-    KernelOp,
     MatMul,
     Node,
     Permute,
@@ -183,6 +182,8 @@ class Translation:
 
     may_leave = False
     """Whether torch may compute an operator, so that a row need not be read where torch is faster."""
+    repeats = False
+    """Whether an operator that is called twice on the same tensors is computed twice."""
 
     def __init__(
         self,
@@ -205,7 +206,7 @@ class Translation:
         self._numbers = numbers or {}
         self.tables: dict[str, NDArray[float64]] = {}
         """The tensors whose numbers the program has as constants, by the names of their sources."""
-        self.build = ProgramBuilder(name)
+        self.build = ProgramBuilder(name, repeats=self.repeats)
         self.bindings: list[Binding] = []
         self.line = ""
         self.node: Any = None
@@ -419,7 +420,7 @@ class Translation:
 
     def rounded_product(self, rounding: UnaryFn, tensor: int, factor: Fraction) -> int:
         """A product with a power of two, rounded; the high and the low bits of an integer share it."""
-        return self.existing_or_new(Unary(rounding), self.existing_or_new(Scalar("mul", factor), tensor))
+        return self.build.unary(rounding, self.build.scalar("mul", tensor, factor, self.line), self.line)
 
     def _is_exact(self, tensor: int) -> bool:
         """Whether float32 has what is computed from integers; True for what reads none of them.
@@ -901,7 +902,7 @@ class Translation:
                 return self._nonzero(tensor) if holds else self.build.unary("is_zero", tensor, self.line)
             case DiagonalBand(low, high):
                 rows, columns = mask.dims[-2:]
-                band = self.existing_or_new(Band(rows, columns, low, high, "bool"))
+                band = self.build.add(Band(rows, columns, low, high, "bool"), line=self.line)
                 return band if holds else self.build.unary("is_zero", band, self.line)
 
     def scaled_indicator(self, mask: MaskedConstant, if_true: Fraction, if_false: Fraction) -> int:
@@ -1027,13 +1028,7 @@ class Translation:
 
     def _band(self, x: int, mask: MaskedConstant, within: DiagonalBand) -> int:
         rows, columns = mask.dims[-2:]
-        return self.existing_or_new(Band(rows, columns, within.low, within.high, self.build.type_of(x).dtype))
-
-    def existing_or_new(self, op: KernelOp, *args: int) -> int:
-        """The position of an operator on these operands; a new one if there is none."""
-        existing = (n for n, node in enumerate(self.build.nodes) if (node.op, node.args) == (op, args))
-        found = next(existing, None)
-        return self.build.add(op, *args, line=self.line) if found is None else found
+        return self.build.add(Band(rows, columns, within.low, within.high, self.build.type_of(x).dtype), line=self.line)
 
     def _complement(self, keep: int) -> int:
         minus = self.build.unary("neg", keep, self.line)

@@ -159,6 +159,7 @@ class _Reader(Translation):
     """The value of every node of a graph, where opaque calls are further inputs."""
 
     may_leave = True
+    repeats = True  # a part computes again what another one has computed, too
 
     def __init__(self, given: Exported, left: Mapping[Any, str], *, in_parts: bool) -> None:
         self.given = given

@@ -99,6 +99,7 @@ class ProgramBuilder:
 
     Args:
         name: letters, digits and `_`.
+        repeats: whether an operator on the same operands is a new tensor each time; otherwise it is the existing one.
 
     Raises:
         ShapeError: the name is not of this form.
@@ -111,15 +112,17 @@ class ProgramBuilder:
         'row_sums'
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, repeats: bool = True) -> None:
         _check_program_name(name)
         self.name = name
+        self._repeats = repeats
+        self._positions: dict[Node, int] = {}
         self._nodes: list[Node] = []
         self._lines: list[str] = []
         self._types: list[TensorType] = []
 
     def add(self, op: KernelOp, *args: int, line: str = "") -> int:
-        """Append an operator and type-check it.
+        """Append an operator and type-check it, or find it where it is not to be repeated.
 
         Args:
             op: the operator.
@@ -127,15 +130,18 @@ class ProgramBuilder:
             line: the line of the user's code that it comes from; empty if unknown.
 
         Returns:
-            The position of the new tensor.
+            The position of the tensor.
 
         Raises:
             ShapeError: the operands do not fit.
         """
         node = Node(op, args)
+        if not self._repeats and node in self._positions:
+            return self._positions[node]
         if isinstance(op, Input):
             check_input_names([*(n.op.name for n in self._nodes if isinstance(n.op, Input)), op.name])
         self._types.append(next_type(self._nodes, self._types, node))
+        self._positions[node] = len(self._nodes)
         self._nodes.append(node)
         self._lines.append(line)
         return len(self._nodes) - 1

@@ -361,3 +361,20 @@ def test_what_a_whole_program_refuses_is_not_sent_to_one(code):
 def test_what_a_whole_program_takes_is_sent_to_one():
     with pytest.raises(UnsupportedOperator, match=r"px.WholeProgram\(...\), with the same arguments, leaves it"):
         trace(lambda x: torch.sort(x)[0] * 2.0, {"x": T(4, 8)})
+
+
+def test_what_code_computes_twice_is_computed_once():
+    def norm(x):
+        return nn.functional.layer_norm(x, (8,))
+
+    def attention(x, y):
+        return torch.softmax(y @ norm(x).mT, -1) @ norm(x)
+
+    inputs = {"x": T("b", 6, 8), "y": T("b", 5, 8)}
+    nodes = trace(attention, inputs).program.graph.nodes
+    assert len(nodes) == len(set(nodes))
+    check(trace(attention, inputs), torch.randn(2, 6, 8), torch.randn(2, 5, 8))
+
+    same = trace(lambda x: (x.exp() + 1, x.exp() + 1), {"x": T(4, 8)})
+    assert len(same.program.graph.outputs) == 1
+    assert same.form is not None and same.form.count == 1
