@@ -39,7 +39,6 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -66,7 +65,15 @@ from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_replacement import compiled_region, insert_module, replace_region
-from prism_explore.entry.torch_report import Calls, GraphOutcome, RegionOutcome, Report, WholeRace, graph_breaks
+from prism_explore.entry.torch_report import (
+    Calls,
+    GraphOutcome,
+    LeftToPython,
+    RegionOutcome,
+    Report,
+    WholeRace,
+    left_to_python,
+)
 from prism_explore.entry.torch_reuse import with_symbols
 from prism_explore.entry.torch_shifts import name_amounts, unless_changed
 from prism_explore.entry.torch_simplify import simplify
@@ -195,8 +202,8 @@ class TorchCompiler:
     wait: bool = False
     graphs: list[GraphOutcome] = field(default_factory=list[GraphOutcome])
     """One per graph that torch passed."""
-    _earlier_breaks: Counter[str] = field(default_factory=graph_breaks, repr=False)
-    """Those of torch.compile before."""
+    _earlier: LeftToPython = field(default_factory=left_to_python, repr=False)
+    """What torch.compile left to Python before."""
     _programs: dict[str, _Program | str] = field(default_factory=dict[str, "_Program | str"], repr=False)
     """By the text of a region: its program, or why it has none."""
     _found: dict[str, _Found] = field(default_factory=dict[str, _Found], repr=False)
@@ -336,7 +343,7 @@ class TorchCompiler:
         Returns:
             A table, as text when printed and as HTML in a notebook.
         """
-        return Report(tuple(self.graphs), tuple(graph_breaks() - self._earlier_breaks))
+        return Report(tuple(self.graphs), left_to_python().since(self._earlier))
 
     @property
     def _machine(self) -> Target:

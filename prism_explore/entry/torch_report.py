@@ -230,14 +230,34 @@ class Report:
         return "".join(parts) or f"<p>{escape(str(self))}</p>"
 
 
-def graph_breaks() -> Counter[str]:
-    """How often torch.compile left code of this process to Python so far, by what torch says of the reason.
+@dataclass(frozen=True, slots=True)
+class LeftToPython:
+    """What torch.compile left to Python in this process so far, by what torch says of the reason."""
 
-    That is a sentence and, where a setting of torch avoids it, torch's hint at the setting.
-    """
+    breaks: Counter[str]
+    """How often a graph ended there."""
+    unsupported: Counter[str]
+    """How often torch gave up tracing for another reason: that of a function left as a whole, or one that torch got
+    over."""
+    functions: int
+    """The number of functions left as a whole."""
+
+    def since(self, earlier: LeftToPython) -> tuple[str, ...]:
+        """The reasons since then: each a sentence and, where a setting of torch avoids it, torch's hint at it."""
+        found = self.breaks - earlier.breaks
+        if self.functions > earlier.functions:
+            found |= self.unsupported - earlier.unsupported
+        return tuple(dict.fromkeys(map(_in_short, found)))
+
+
+def left_to_python() -> LeftToPython:
+    """What torch.compile left to Python so far."""
     counted = sys.modules.get("torch._dynamo.utils")  # nothing was compiled before it is imported
-    reasons = Counter[str](counted.counters["graph_break"] if counted is not None else ())
-    return sum((Counter({_in_short(reason): count}) for reason, count in reasons.items()), Counter[str]())
+    if counted is None:
+        return LeftToPython(Counter(), Counter(), 0)
+    counters = counted.counters
+    functions = counters["frames"]["total"] - counters["frames"]["ok"]
+    return LeftToPython(Counter(counters["graph_break"]), Counter(counters["unimplemented"]), functions)
 
 
 def _in_short(reason: str) -> str:

@@ -173,6 +173,22 @@ def test_a_report_without_a_graph_says_why_torch_made_none():
     assert said in with_graph._repr_html_()
 
 
+def test_a_report_says_why_torch_left_a_whole_function_to_python():
+    class Last(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = torch.nn.RNN(4, 4)
+
+        def forward(self, x):
+            return self.rnn(x)[0][-1]
+
+    backend = compiler()
+    with torch.no_grad():
+        compiled(Last().eval(), backend)(torch.randn(3, 2, 4))
+
+    assert ["Dynamo does not support RNN, GRU, or LSTM"] == [b.partition(". Set")[0] for b in backend.report().breaks]
+
+
 def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(monkeypatch):
     race = CallRace
 
