@@ -613,9 +613,8 @@ def _export(
 
 def _is_of_transform(failure: Exception) -> bool:
     """Whether torch.export failed at a tensor that a transform of torch.func follows."""
-    return any(
-        text in str(failure) for text in (_UNFOLLOWED, "TensorWrapper", "'Tensor' object has no attribute 'constant'")
-    )
+    said = (_UNFOLLOWED, "TensorWrapper", "functorch tensor", "'Tensor' object has no attribute 'constant'")
+    return any(text in str(failure) for text in said)
 
 
 def _of_operators(code: Callable[..., Any], types: Sequence[TensorType]) -> Any:

@@ -138,6 +138,21 @@ def _tangent(x, v, w):
     return torch.func.jvp(lambda u: torch.tanh(u @ w), (x,), (v,))
 
 
+def test_a_gradient_of_a_gradient_is_traced_by_its_operators():
+    def penalty(x, w):
+        slope = torch.func.grad(lambda u: (u @ w).sin().sum())
+        return torch.func.grad(lambda u: slope(u).square().sum())(x)
+
+    made = trace(penalty, {"x": T(2, 3), "w": T(3, 4)})
+    given = [torch.randn(2, 3), torch.randn(3, 4)]
+
+    (found,) = evaluate_results(
+        made.program, {b.name: x.numpy() for b, x in zip(made.bindings, made.bind(*given), strict=True)}
+    )
+
+    np.testing.assert_allclose(penalty(*given).numpy(), found, rtol=1e-5, atol=1e-6)
+
+
 def test_a_tangent_is_traced_by_its_operators():
     made = trace(_tangent, {"x": T(2, 3), "v": T(2, 3), "w": T(3, 4)})
     given = [torch.randn(2, 3), torch.randn(2, 3), torch.randn(3, 4)]
