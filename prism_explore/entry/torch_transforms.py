@@ -11,11 +11,11 @@ associative scans, gradients per sample and Hessians are so written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from prism_explore.entry.torch_autocast import ENTER, is_casting
 from prism_explore.entry.torch_nodes import CALLS, call_again, called_name, value_of
+from prism_explore.frontend.derivative_formulas import torch_formulas
 from prism_explore.frontend.torch_tracing import transforms_ended
 
 _BEGIN, _END = "_increment_nesting", "_decrement_nesting"
@@ -102,7 +102,7 @@ def _expand(graph: Any, segment: Sequence[Any]) -> None:
     if mode is None:
         raise ValueError("it reads no tensor")
     with tracing(TracingContext(mode)), transforms_ended(), mode:
-        traced = make_fx(run, decomposition_table=_derivatives())(*values)
+        traced = make_fx(run, decomposition_table=torch_formulas())(*values)
     traced.graph.eliminate_dead_code()
     if any(n.op not in ("placeholder", "output", *CALLS) for n in traced.graph.nodes):
         raise ValueError("it makes a tensor of numbers")
@@ -117,11 +117,3 @@ def _expand(graph: Any, segment: Sequence[Any]) -> None:
         old.replace_all_uses_with(made[new])
     for node in reversed(segment):
         graph.erase_node(node)
-
-
-@cache
-def _derivatives() -> dict[Any, Any]:
-    """Torch's formulas for its operators that compute derivatives."""
-    from torch._decomp import core_aten_decompositions
-
-    return {op: formula for op, formula in core_aten_decompositions().items() if "backward" in op.name()}

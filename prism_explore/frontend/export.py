@@ -9,7 +9,7 @@ import inspect
 import logging
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from prism_explore.frontend.decompose import (
     without_empty_parts,
     without_rewritten_tensors,
 )
+from prism_explore.frontend.fake_examples import EXAMPLE_SIZES, examples_of, linear_in
 from prism_explore.frontend.known_tensors import constant_of, known_tensors
 from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, operator_name, user_line, valid_name
 from prism_explore.frontend.masked_selections import without_masked_selections
@@ -37,6 +38,7 @@ from prism_explore.frontend.rewritten_functions import rewritten_functions
 from prism_explore.frontend.source_lines import source_lines
 from prism_explore.frontend.stateless_trace import stateless_trace
 from prism_explore.frontend.torch_tracing import import_tracer, tracing, transforms_ended
+from prism_explore.frontend.trace_transforms import as_operators, check_transforms, is_of_transform
 from prism_explore.frontend.traced_program import Binding, KnownTable, Traced
 from prism_explore.ir.dims import Dim, dim
 from prism_explore.ir.ops import Node
@@ -47,15 +49,11 @@ from prism_explore.ir.tensors import (
     INTEGER_NUMBERS,
     INTEGERS,
     LARGEST_READ,
-    NAMES,
     TensorType,
     dtype_name,
     layout_of,
 )
 from prism_explore.support.gc_pause import full_collections_postponed
-
-EXAMPLE_SIZES = (7, 11, 13, 17, 19, 23, 29, 31)
-"""Sizes of symbols while tracing: different primes, so that torch does not identify two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +247,7 @@ def exported(
     for t in types.values():
         for d in t.dims:
             for s in d.symbols:
-                if _linear(d) is None:
+                if linear_in(d) is None:
                     raise ShapeError(f"an argument's dim must be a number or linear in one symbol, found {d}")
                 symbols.setdefault(s, EXAMPLE_SIZES[len(symbols) % len(EXAMPLE_SIZES)])
     if not symbols and form.is_plain and (known := _graph_of_known(code, list(types.values()))) is not None:
@@ -497,7 +495,7 @@ def _graph_of_known(code: Callable[..., Any], types: Sequence[TensorType]) -> tu
 
     def traced() -> Any:
         trace_with = make_fx(flat, decomposition_table=table, tracing_mode="fake", pre_dispatch=True)
-        return trace_with(*_examples(types, {}, "cpu")).graph
+        return trace_with(*examples_of(types, {}, "cpu")).graph
 
     state = OutsideState(code, has_own_buffers=False)
     with tracing(strict=False), rewritten_functions():
@@ -536,26 +534,6 @@ def _composed(graph: Any, names: Collection[str]) -> set[Any]:
     return composed if composed == unknown else set()
 
 
-def _examples(types: Sequence[TensorType], symbols: Mapping[str, int], device: Any) -> tuple[Any, ...]:
-    """Tensors without data.
-
-    Fake tensors take no memory; unlike meta tensors they can be combined with masks that the user makes on the CPU.
-    """
-    import torch
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        return tuple(
-            torch.empty_strided(
-                t.shape_at(symbols),
-                t.strides_at(symbols),
-                dtype=getattr(torch, NAMES[t.dtype]),
-                device=device,
-            )
-            for t in types
-        )
-
-
 def _export(
     code: Callable[..., Any],
     name: str,
@@ -577,17 +555,23 @@ def _export(
         with tracing(strict=strict), transforms_ended():
             try:
                 exported = _export_alone(code, name, types, symbols, strict, in_parts, user_code)
-                _check_transforms(exported)
+                check_transforms(exported)
             except UnsupportedOperator:
                 raise
             except Exception as failure:
                 failures[strict] = failure
             else:
                 return decomposed(exported, BY_NAME), str(exported.graph)
-    if not symbols and any(_is_of_transform(f) for f in failures.values()):
-        with suppress(Exception), transforms_ended():  # the failures above are reported
-            exported = _export_alone(_of_operators(code, types), name, types, symbols, False, in_parts, user_code)
-            return decomposed(exported, BY_NAME), str(exported.graph)
+    if any(is_of_transform(f) for f in failures.values()):
+        try:
+            with transforms_ended():
+                module = as_operators(code, name, types, symbols)
+                exported = _export_alone(module, name, types, symbols, False, in_parts, user_code)
+                return decomposed(exported, BY_NAME), str(exported.graph)
+        except UnsupportedOperator:
+            raise
+        except Exception:
+            pass  # the failures above are reported
     places = [place for failure in failures.values() if (place := _user_place(failure))]
     if any(type(f).__name__ == "GuardOnDataDependentSymNode" for f in failures.values()):
         raise UnsupportedOperator(
@@ -603,51 +587,8 @@ def _export(
             "; torch knows no structure for an object that it returns: return a tuple or a dict, or "
             "call torch.export.register_dataclass(...) with its class first"
         )
-    if symbols and any(_is_of_transform(f) for f in failures.values()):
-        message += (
-            f"; give numbers for {', '.join(symbols)}: at fixed sizes it is traced by the operators that torch runs"
-        )
     at = f"; used at {places[0]}" if places else ""
     raise UnsupportedOperator(f"torch.export could not trace {name}: {message}{at}") from failures[False]
-
-
-def _is_of_transform(failure: Exception) -> bool:
-    """Whether torch.export failed at a tensor that a transform of torch.func follows."""
-    said = (_UNFOLLOWED, "TensorWrapper", "functorch tensor", "'Tensor' object has no attribute 'constant'")
-    return any(text in str(failure) for text in said)
-
-
-def _of_operators(code: Callable[..., Any], types: Sequence[TensorType]) -> Any:
-    """A module of the operators that torch runs for code at fixed sizes, also below transforms of torch.func."""
-    import torch
-    from torch.fx.experimental.proxy_tensor import make_fx
-
-    if isinstance(code, torch.nn.Module):
-        raise ValueError("the tensors of a module would lose their names")
-    with torch.no_grad():
-        return make_fx(code, tracing_mode="fake")(*_examples(types, {}, torch.device("cpu")))
-
-
-_OF_TANGENTS = ("aten._make_dual", "aten._unpack_dual")
-"""Operators by which torch writes and reads the tangent of a tensor."""
-_UNFOLLOWED = "torch.export does not follow a transform of torch.func in it"
-
-
-def _check_transforms(exported: Any) -> None:
-    """Raise where torch.export took part of a transform of torch.func for a constant or for an operator.
-
-    Raises:
-        ValueError: a constant belongs to a transform that has ended, or has no elements; or the graph has the tangents
-            of `torch.func.jvp`.
-    """
-    import torch
-    from torch._C._functorch import is_functorch_wrapped_tensor
-    from torch._subclasses.fake_tensor import FakeTensor
-
-    constants = filter(torch.is_tensor, exported.constants.values())
-    has_constant = any(is_functorch_wrapped_tensor(c) or isinstance(c, FakeTensor) for c in constants)
-    if has_constant or any(str(node.target).startswith(_OF_TANGENTS) for node in exported.graph.nodes):
-        raise ValueError(_UNFOLLOWED)
 
 
 @full_collections_postponed()
@@ -668,11 +609,11 @@ def _export_alone(
             return code(*args)
 
     module = code if isinstance(code, torch.nn.Module) else Wrapped()
-    examples = _examples(types, symbols, _device(module))
+    examples = examples_of(types, symbols, _device(module))
     sizes = {s: torch.export.Dim(s, min=1) for s in symbols}
 
     def size(d: Dim) -> Any:
-        linear = _linear(d)
+        linear = linear_in(d)
         assert linear is not None, "refused before"
         symbol, factor, added = linear
         product = sizes[symbol] if factor == 1 else factor * sizes[symbol]
@@ -716,16 +657,6 @@ def _export_alone(
                 known.remove()
     finally:
         log.setLevel(level)
-
-
-def _linear(d: Dim) -> tuple[str, int, int] | None:
-    """The symbol of a size, by which positive integer it is multiplied, and what is added; None for other sizes."""
-    if len(d.symbols) != 1:
-        return None
-    numbers = dict(d.terms)
-    factor, added = numbers.pop(((d.symbols[0], 1),), 0), numbers.pop((), 0)
-    is_linear = not numbers and factor > 0 and int(factor) == factor and int(added) == added
-    return (d.symbols[0], int(factor), int(added)) if is_linear else None
 
 
 def _user_place(failure: Exception) -> str:

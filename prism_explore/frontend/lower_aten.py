@@ -26,8 +26,8 @@ from prism_explore.frontend.result_form import Computed, Constant, Leaf, Returne
 from prism_explore.frontend.traced_program import Binding
 from prism_explore.ir.analysis.masked_entries import masked_entries
 from prism_explore.ir.analysis.value_ranges import are_whole, value_ranges
-from prism_explore.ir.dims import ONE, ZERO, Dim, dim
-from prism_explore.ir.elementwise import BITS, CASTS, REAL, UNARY, UnaryFn
+from prism_explore.ir.dims import MOST_EXPONENT, ONE, ZERO, Dim, dim
+from prism_explore.ir.elementwise import BITS, CASTS, REAL, UNARY, BinaryFn, UnaryFn
 from prism_explore.ir.ops import (
     Band,
     Binary,
@@ -162,9 +162,9 @@ _SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
     "floordiv": lambda a, b: a / b,
-    "truediv": lambda a, b: a / b,
 }
-"""Python's operators on symbolic sizes; a quotient is exact by torch's guards."""
+"""Python's operators on symbolic sizes that give sizes; a quotient is exact by torch's guards."""
+OF_SIZES = frozenset({*_SIZES, "truediv", "pow", "sym_float"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,9 +337,8 @@ class Translation:
             return Unused("a check")
         if name == "getitem":
             return cast("tuple[Value, ...]", self.value(node.args[0]))[int(node.args[1])]
-        if name in _SIZES and not hasattr(node.target, "_schema"):
-            a, b = (self.size(x) for x in node.args)
-            return _SIZES[name](a, b)
+        if name in OF_SIZES and not hasattr(node.target, "_schema"):
+            return self.of_sizes(name, *node.args)
         if name == "sym_size":
             return self.dims(node.args[0])[int(node.args[1])]
         row = self._rows.get(name)
@@ -570,6 +569,50 @@ class Translation:
         if isinstance(value, int) and not isinstance(value, bool) and not hasattr(x, "op"):
             return constants.integer_dim(value)
         raise self.unsupported("a size that depends on data")
+
+    def of_sizes(self, name: str, x: Any, y: Any = 1) -> Dim | int:
+        """What Python computes from sizes and numbers: a size where it surely is one, else a tensor without dims.
+
+        Args:
+            name: of Python's operator, one of `OF_SIZES`.
+            x: a size, a number, or a traced one.
+            y: the second operand, if there is one.
+        """
+        a = self._size_or_tensor(x)
+        if name == "sym_float":
+            return a
+        if name == "pow":
+            return self._power_of_size(a, y)
+        b = self._size_or_tensor(y)
+        if name == "truediv":
+            return self.build.binary("div", self.tensor_of(a), self.tensor_of(b), self.line)
+        if isinstance(a, Dim) and isinstance(b, Dim):
+            return _SIZES[name](a, b)
+        functions: Mapping[str, BinaryFn] = {"add": "add", "sub": "sub", "mul": "mul"}
+        if name not in functions:
+            raise self.unsupported("a whole quotient of numbers that are not sizes")
+        return self.build.binary(functions[name], self.tensor_of(a), self.tensor_of(b), self.line)
+
+    def _size_or_tensor(self, x: Any) -> Dim | int:
+        """A size, or a tensor without dims that is computed from sizes or is a number with a fraction."""
+        if isinstance(x, Dim):
+            return x
+        if isinstance(x, int | float):
+            if x == int(x):
+                return constants.integer_dim(int(x))
+            return self._constant_tensor(constants.constant((), Fraction(x)))
+        value = self._values[x]
+        if not isinstance(value, Dim | int):
+            raise self.unsupported("a size that depends on data")
+        return value
+
+    def _power_of_size(self, base: Dim | int, exponent: Any) -> Dim | int:
+        if isinstance(base, Dim) and isinstance(exponent, int) and 0 <= exponent <= MOST_EXPONENT:
+            return prod([base] * exponent, start=ONE)
+        if exponent not in (0.5, -0.5):
+            raise self.unsupported(f"the power {exponent} of a size", "0.5, -0.5 and integers from 0 on are supported")
+        root = self.build.unary("sqrt", self.tensor_of(base), self.line)
+        return root if exponent > 0 else self.build.binary("div", self.tensor_of(ONE), root, self.line)
 
     def dims(self, x: Any) -> tuple[Dim, ...]:
         """The dims of a traced value."""

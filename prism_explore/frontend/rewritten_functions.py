@@ -291,8 +291,37 @@ def _embedding_bag(
     return {"sum": rows.sum, "mean": rows.mean, "max": rows.amax}[mode](1)
 
 
-def rewritten_functions() -> Any:
-    """A context in which calls of these functions run what they are rewritten to."""
+def _attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Without a mask that may exclude all keys of a query, for which torch has a value of its own."""
+    import torch
+
+    if attn_mask is not None or dropout_p:
+        return NotImplemented
+    if enable_gqa:
+        key, value = (x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) for x in (key, value))
+    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if is_causal:
+        later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril().logical_not()
+        scores = scores.masked_fill(later, float("-inf"))
+    return scores.softmax(-1) @ value
+
+
+def rewritten_functions(*, differentiable: bool = False) -> Any:
+    """A context in which calls of these functions run what they are rewritten to.
+
+    Args:
+        differentiable: whether functions that have rows, but derivatives without rows, are rewritten, too.
+    """
     import torch
     from torch.overrides import TorchFunctionMode
 
@@ -314,6 +343,7 @@ def rewritten_functions() -> Any:
         torch.nn.functional.cross_entropy: _cross_entropy,
         torch.fake_quantize_per_tensor_affine: _fake_quantized,
         torch.fake_quantize_per_channel_affine: _fake_quantized_per_channel,
+        **({torch.nn.functional.scaled_dot_product_attention: _attention} if differentiable else {}),
     }
 
     class RewrittenFunctions(TorchFunctionMode):

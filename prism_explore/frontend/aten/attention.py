@@ -44,9 +44,7 @@ def _attention(
         raise t.unsupported("dropout inside attention", "call module.eval() first, or pass dropout_p=0.0")
     q, k, v = t.tensor(query), transpose_last_two(t, key), t.value(value)
     dims = t.dims_of(q)
-    if scale is None:
-        if dims[-1].constant is None:
-            raise t.unsupported("attention over a symbolic number of channels", "pass scale=...")
+    if scale is None and dims[-1].constant is not None:
         scale = dims[-1].constant ** -0.5
     b = t.build
     shared = enable_gqa and t.dims_of(k)[-3] != dims[-3]
@@ -60,7 +58,10 @@ def _attention(
         if masked:
             k, v = (t.reshaped(x, (*(o := t.dims_of(x))[:-2], ONE, *o[-2:])) for x in (k, v))
     scores = b.matmul(q, t.at(k), t.line)
-    scores = b.scalar("mul", scores, Fraction(repr(scale)), t.line) if scale != 1 else scores
+    if scale is None:
+        scores = b.binary("mul", scores, t.tensor_of(t.of_sizes("pow", dims[-1], -0.5)), t.line)
+    elif scale != 1:
+        scores = b.scalar("mul", scores, Fraction(repr(scale)), t.line)
     if is_causal:
         here = b.type_of(scores).dims
         causal = MaskedConstant(here[-2:], DiagonalBand(None, ZERO), Fraction(1), Fraction(0), is_boolean=True)

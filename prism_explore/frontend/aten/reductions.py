@@ -67,7 +67,8 @@ def variance_of(t: Translation, x: int, axes: Sequence[int], correction: float) 
         count = count * b.type_of(x).dims[a]
     n, removed = count.constant, Fraction(repr(correction))
     if n is None:
-        raise t.unsupported("an unbiased variance over a symbolic dim", "pass unbiased=False, or a number for the dim")
+        total = b.binary("mul", variance, t.tensor_of(count), t.line)
+        return b.binary("div", total, t.tensor_of(t.of_sizes("sub", count, correction)), t.line)
     if n <= removed:
         raise t.unsupported(f"a variance of {n} elements with correction {correction}", "it divides by 0")
     return b.scalar("mul", variance, n / (n - removed), t.line)

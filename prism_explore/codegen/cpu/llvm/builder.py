@@ -313,8 +313,9 @@ class FunctionBuilder:
         table = self.module.globals.get(name)
         if table is None:
             table = ir.GlobalVariable(self.module, kind, name)
-            table.linkage, table.global_constant, table.initializer = "internal", True, ir.Constant(kind, values)
-            table.align = 64
+            table.linkage, table.global_constant = "internal", True
+            table.initializer = ir.Constant(kind, values)  # pyright: ignore[reportAttributeAccessIssue]
+            table.align = 64  # pyright: ignore[reportAttributeAccessIssue]
         place = self.llvm.gep(table, [I32(0), index], inbounds=True, source_etype=kind)
         if not isinstance(index.type, ir.VectorType):
             return self.llvm.load(place, typ=F32, align=4)
