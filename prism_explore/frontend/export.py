@@ -562,6 +562,7 @@ def _export(
                 failures[strict] = failure
             else:
                 return decomposed(exported, BY_NAME), str(exported.graph)
+    is_unfollowed = False
     if any(is_of_transform(f) for f in failures.values()):
         try:
             with transforms_ended():
@@ -571,7 +572,7 @@ def _export(
         except UnsupportedOperator:
             raise
         except Exception:
-            pass  # the failures above are reported
+            is_unfollowed = bool(symbols)  # and the failures above are reported
     places = [place for failure in failures.values() if (place := _user_place(failure))]
     if any(type(f).__name__ == "GuardOnDataDependentSymNode" for f in failures.values()):
         raise UnsupportedOperator(
@@ -587,6 +588,8 @@ def _export(
             "; torch knows no structure for an object that it returns: return a tuple or a dict, or "
             "call torch.export.register_dataclass(...) with its class first"
         )
+    if is_unfollowed:
+        message += f"; with numbers for {', '.join(symbols)} torch may follow the transform of torch.func in it"
     at = f"; used at {places[0]}" if places else ""
     raise UnsupportedOperator(f"torch.export could not trace {name}: {message}{at}") from failures[False]
 

@@ -92,6 +92,11 @@ def test_code_that_runs_other_operators_at_other_sizes_is_refused_with_the_sizes
         as_operators(f, "f", [T("b", 4)], {"b": 7})
 
 
+def test_a_transform_that_torch_follows_at_fixed_sizes_only_says_so():
+    with pytest.raises(UnsupportedOperator, match="with numbers for n torch may follow"):
+        trace(lambda x: torch.func.hessian(lambda z: (z**3).sum())(x), {"x": T("n")})
+
+
 def test_sizes_that_the_declaration_makes_equal_are_no_restriction():
     program = trace(lambda x, d: torch.func.vjp(torch.tanh, x)[1](d)[0], {"x": T("b", 4), "d": T("b", 4)}).program
 
