@@ -17,7 +17,7 @@ from typing import Any
 from prism_explore.frontend import trace
 from prism_explore.generate.abstract_expr.size_estimate import fits
 from prism_explore.ir.graph import SGraph
-from prism_explore.ir.ops import op_name
+from prism_explore.ir.ops import op_label
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.transforms.partition import Part, assemble, canonical_text, partition, rename_inputs
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
@@ -147,7 +147,7 @@ class LargeProgram:
         lines = [self.claim]
         for number, s in enumerate(self.parts, 1):
             nodes = self.program.graph.nodes
-            ops = ", ".join(op_name(nodes[n].op) for n in s.part.positions)
+            ops = ", ".join(op_label(nodes[n].op) for n in s.part.positions)
             where = f"%{s.part.positions[0]}" + (f" to %{s.part.positions[-1]}" if len(s.part.positions) > 1 else "")
             if s.session is None:
                 lines.append(f"  {number}. {where}: {ops}; predefined")

@@ -27,7 +27,7 @@ from prism_explore.frontend.mixed_program import Computation, MixedProgram, run_
 from prism_explore.frontend.mixed_trace import trace_mixed
 from prism_explore.frontend.opaque import OpaqueCall, assumption
 from prism_explore.generate.abstract_expr.size_estimate import why_no_search
-from prism_explore.ir.ops import Band, Input, ViewOp, op_name
+from prism_explore.ir.ops import Band, Input, ViewOp, op_label
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import NAMES, TensorType
 from prism_explore.ir.transforms.partition import canonical_text
@@ -377,7 +377,7 @@ def _row(step: Computation | OpaqueCall, session: Session | None, kind: Literal[
             return Coverage("opaque", step.operator, result, step.reason, step.line)
         case Computation():
             nodes = [n.op for n in step.traced.program.graph.nodes if not isinstance(n.op, Input | Band)]
-            names = ", ".join(op_name(op) for op in nodes[:6]) + (
+            names = ", ".join(op_label(op) for op in nodes[:6]) + (
                 f" and {len(nodes) - 6} more" if len(nodes) > 6 else ""
             )
             result = ", ".join(f"{name} {t}" for name, t in step.results)

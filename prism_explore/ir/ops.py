@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from prism_explore.errors import ShapeError
 from prism_explore.ir.dims import Dim, dim, is_negative
 from prism_explore.ir.elementwise import BITS, CASTS, BinaryFn, UnaryFn
+from prism_explore.ir.tabulated import function_label
 from prism_explore.ir.tensors import WHOLE_NUMBERS, DType, TensorType, broadcast, promoted
 
 ScalarFn: TypeAlias = Literal["add", "mul", "pow", "max", "min"]
@@ -287,6 +288,11 @@ def op_name(op: Op) -> str:
             return type(op).__name__.lower()
         case Input() | Band() | Load() | Store() | Custom() | Result():
             return type(op).__name__.lower()
+
+
+def op_label(op: Op) -> str:
+    """The name of an operator for readers: that of a long table says only how many entries it has."""
+    return function_label(op_name(op))
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def entries_of(name: str) -> Array | None:
     return found
 
 
-def short_name(name: str) -> str:
+def function_label(name: str) -> str:
     """A name for readers: that of a long table says how many entries it has."""
     if not name.startswith("table") or (entries := entries_of(name)) is None:
         return name

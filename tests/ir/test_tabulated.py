@@ -14,7 +14,8 @@ from prism_explore.errors import ParseError
 from prism_explore.events.journal import Journal
 from prism_explore.ir.elementwise import UNARY, high_precision
 from prism_explore.ir.interpreter.reference import evaluate_results
-from prism_explore.ir.tabulated import FLOAT8, entries_of, short_name, table_name
+from prism_explore.ir.ops import Unary, op_label
+from prism_explore.ir.tabulated import FLOAT8, entries_of, function_label, table_name
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.stages import Parameters, Refuted, Verified
 from prism_explore.verify.prover import Prover
@@ -80,9 +81,10 @@ def test_any_other_name_is_refused(name):
 
 
 def test_a_long_name_has_a_short_form_for_readers():
-    assert short_name(random_table(256)) == "table_of_256"
-    assert short_name("from_float8_e5m2") == "from_float8_e5m2"
-    assert short_name("exp") == "exp"
+    assert function_label(random_table(256)) == "table_of_256"
+    assert function_label("from_float8_e5m2") == "from_float8_e5m2"
+    assert function_label("exp") == "exp"
+    assert op_label(Unary(random_table(256))) == "table_of_256"
 
 
 @pytest.mark.parametrize("name", FLOAT8)

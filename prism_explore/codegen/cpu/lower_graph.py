@@ -42,7 +42,7 @@ from prism_explore.ir.ops import (
     RunningMax,
     Slice,
     Store,
-    op_name,
+    op_label,
 )
 from prism_explore.ir.tensors import TensorType
 
@@ -162,7 +162,7 @@ class _Program:
     ) -> None:
         out = self._result_buffer(position)
         assert out is not None, "what is written is needed"
-        title, block = f"{out.name}: {op_name(op)}", as_block(op, types)
+        title, block = f"{out.name}: {op_label(op)}", as_block(op, types)
         nest = lower_block(title, block, sources, types, (out,), self.options)
         self.nests.append(replace(nest, kernel=position))
 

@@ -15,7 +15,7 @@ from prism_explore.codegen.triton.plan import BlockPlan, Section
 from prism_explore.codegen.triton.python_text import Names
 from prism_explore.ir.axes import AxisNames
 from prism_explore.ir.elementwise import masked_value
-from prism_explore.ir.ops import op_name
+from prism_explore.ir.ops import op_label
 
 LOWEST = -3.4028234663852886e38
 """The most negative float32: where a maximum starts, and what the padding holds during one."""
@@ -107,7 +107,7 @@ class TileValues:
 
     def define(self, j: int, text: str, zero: tuple[bool, ...]) -> TileValue:
         """Assign an expression to the variable of %j, named after its operator."""
-        name = self.assign(self.plan.sections[j], f"{op_name(self.plan.block.nodes[j].op)}_{j}", text)
+        name = self.assign(self.plan.sections[j], f"{op_label(self.plan.block.nodes[j].op)}_{j}", text)
         return TileValue(name, self.plan.shapes[j], zero)
 
     def initialize(self, j: int, name: str, value: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prism_explore.ir.ops import Input, op_name
+from prism_explore.ir.ops import Input, op_label
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show
 from prism_explore.widgets.drawing.text_metrics import shorten
@@ -44,7 +44,7 @@ def find_panel(context: Context) -> FindSection | None:
 def _nothing_found(context: Context) -> str:
     """What the program was traced to: the name of a torch function may have become several operators."""
     ops = (node.op for node in context.search.program.graph.nodes)
-    names = dict.fromkeys(op_name(op) for op in ops if not isinstance(op, Input))
+    names = dict.fromkeys(op_label(op) for op in ops if not isinstance(op, Input))
     return f"Nothing has this text. The program was traced to {', '.join(names)}."
 
 

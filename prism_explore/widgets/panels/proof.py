@@ -7,7 +7,7 @@ from dataclasses import replace
 from prism_explore.diagnose.evidence import steps_of
 from prism_explore.events.kinds import VerdictReached
 from prism_explore.ir.graph import SGraph, block_types
-from prism_explore.ir.ops import Custom, Input, Load, Node, Store, op_name
+from prism_explore.ir.ops import Custom, Input, Load, Node, Store, op_label
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.text import show_node
 from prism_explore.verify.egraph.frames import Frame, Growth
@@ -62,7 +62,7 @@ def tensor_labels(program: TensorProgram, graph: SGraph | None) -> dict[str, str
 
 
 def _operator(node: Node) -> str:
-    return node.op.name if isinstance(node.op, Input) else op_name(node.op)
+    return node.op.name if isinstance(node.op, Input) else op_label(node.op)
 
 
 def growth_of(frame: FrameRef, context: Context) -> Growth | None:

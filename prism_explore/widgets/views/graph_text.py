@@ -27,7 +27,7 @@ from prism_explore.ir.ops import (
     ScalarFn,
     Scan,
     Slice,
-    op_name,
+    op_label,
 )
 from prism_explore.ir.tensors import TensorType
 from prism_explore.widgets.drawing.text_metrics import shorten
@@ -102,9 +102,9 @@ def op_text(node: Node, names: Mapping[int, str]) -> str:
         case Result(index):
             return f"result {index + 1} of {operands[0]}"
         case MatMul() | Binary("sub" | "div" | "mask"):
-            return f"{op_name(node.op)} {', '.join(operands)}"
+            return f"{op_label(node.op)} {', '.join(operands)}"
         case op:
-            return op_name(op)
+            return op_label(op)
 
 
 def range_texts(block: BlockGraph) -> tuple[str, str]:
@@ -127,7 +127,7 @@ def describe(graph: SGraph) -> str:
             f"Custom kernel %{position}: {grid}, {loop or 'no loop'}; {len(block.nodes)} operators, "
             f"{len(inside)} in the loop, {accums} accumulators" + ("; maps are unbound." if block.is_open else ".")
         )
-    others = [op_name(n.op) for n in graph.nodes if not isinstance(n.op, Input | Custom | Result)]
+    others = [op_label(n.op) for n in graph.nodes if not isinstance(n.op, Input | Custom | Result)]
     if others:
         sentences.append(f"Kernel-level operators: {', '.join(others)}.")
     for n, t in zip(graph.outputs, graph.output_types, strict=True):
