@@ -1,4 +1,5 @@
 # pyright: basic
+# torch and its tensors are untyped throughout.
 """Tensors without data, on which torch runs code to trace it, and the sizes that symbols have in them."""
 
 from __future__ import annotations

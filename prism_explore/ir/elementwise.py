@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from importlib import import_module
 from math import copysign, erf, erfc, inf, isfinite, nan, pi, sqrt
 from math import exp as math_exp
@@ -23,6 +23,7 @@ import numpy as np
 
 from prism_explore.ir.formulas import Formula, evaluate, formula
 from prism_explore.ir.tabulated import entries_of, looked_up
+from prism_explore.support.caches import memoize
 
 UnaryFn: TypeAlias = str
 """The name of a row of `UNARY`, or of a tabulated function."""
@@ -407,7 +408,7 @@ def _chosen(entries: tuple[float, ...], first: int = 0) -> str:
     return f"tl.where({{0}} < {first + half - 0.5}, {below}, {above})"
 
 
-@lru_cache(512)
+@memoize(512)
 def _tabulated(name: str) -> ElementwiseFunction | None:
     """The row of a tabulated function, an uninterpreted one in proofs; None for a name of none."""
     entries = entries_of(name)

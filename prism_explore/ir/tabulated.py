@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from prism_explore.support.caches import memoize
 
 Array: TypeAlias = npt.NDArray[np.float64]
 MOST_ENTRIES = 256
@@ -46,7 +47,7 @@ def table_name(entries: Sequence[float] | Array) -> str:
     return f"table{width}_{''.join(f'{int(bits):0{width // 4}x}' for bits in _encoded(values, width))}"
 
 
-@lru_cache(512)
+@memoize(512)
 def entries_of(name: str) -> Array | None:
     """The values of a tabulated function at 0, 1, 2, ...; None for a name that is none of these functions."""
     if name in FLOAT8:

@@ -218,8 +218,10 @@ def traced_sides() -> Mapping[str, tuple[TensorProgram, SGraph]]:
         return [side(x, y) for pair in pairs.values() for side in pair]
 
     t = tensor("b", "16")
-    graph = trace(every_side, {"x": t, "y": t}).program.graph
-    each = [tidy(graph.for_result(n)) for n in range(2 * len(pairs))]
+    traced = trace(every_side, {"x": t, "y": t})
+    assert traced.form is not None
+    graph = traced.program.graph
+    each = traced.form.in_order([tidy(graph.for_result(n)) for n in range(traced.form.count)])
     return {name: (TensorProgram("p", each[2 * n]), each[2 * n + 1]) for n, name in enumerate(pairs)}
 
 
