@@ -565,7 +565,7 @@ def _export(
     is_unfollowed = False
     if any(is_of_transform(f) for f in failures.values()):
         try:
-            with transforms_ended():
+            with tracing(strict=False), transforms_ended():
                 module = as_operators(code, name, types, symbols)
                 exported = _export_alone(module, name, types, symbols, False, in_parts, user_code)
                 return decomposed(exported, BY_NAME), str(exported.graph)
