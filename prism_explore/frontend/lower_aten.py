@@ -598,6 +598,8 @@ class Translation:
         if isinstance(x, Dim):
             return x
         if isinstance(x, int | float):
+            if not isfinite(x):
+                raise self.unsupported(f"a size and {x}")
             if x == int(x):
                 return constants.integer_dim(int(x))
             return self._constant_tensor(constants.constant((), Fraction(x)))

@@ -210,6 +210,11 @@ def test_a_rounded_quotient_of_a_size_is_not_taken_for_an_exact_one():
     assert check(lambda x: x * (x.shape[1] // 2), lambda x: x * x.shape[1] / 2, x=T("b", "n")).outcome != "proved"
 
 
+def test_an_infinite_number_of_a_size_is_refused():
+    with pytest.raises(UnsupportedOperator, match="a size and inf is not supported"):
+        trace(lambda x: x * (x.shape[1] * float("inf")), {"x": T("b", "n")})
+
+
 def test_attention_scales_by_a_symbolic_number_of_channels():
     heads = {"q": T(1, "t", "d"), "k": T(1, "s", "d"), "v": T(1, "s", "d")}
 
