@@ -1,5 +1,7 @@
 """A program that is too large for one search: its parts are searched, the rest stays as it is, and that is said."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -130,6 +132,16 @@ def clamped(times: int) -> TensorProgram:
     return b.build(value)
 
 
+@pytest.fixture
+def few_nested_calls():
+    """Python's limit of nested calls, less what a notebook has below it; Hypothesis raises it for all later tests."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(800)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("few_nested_calls")
 def test_the_deepest_program_is_searched_and_a_deeper_one_is_refused_with_the_way_on():
     assert DEEPEST_EXPRESSION == expression_depth(clamped(DEEPEST_EXPRESSION // 2))
     with px.Session(clamped(DEEPEST_EXPRESSION // 2), target="h100") as sess:

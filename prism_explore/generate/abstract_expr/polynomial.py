@@ -17,7 +17,7 @@ differs from Σd⟨x x⟩ Σd⟨w v⟩. Inputs under a root, in an exponent or i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from threading import Lock
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -237,7 +237,10 @@ def inputs_along(m: Mono, axis: str) -> tuple[tuple[str, int], ...]:
 @memoize(65536)
 def untracked(p: Poly) -> Poly:
     """p with the inputs that sums bind left out."""
-    return _collect((_untracked_monomial(m), n) for m, n in p)
+    terms: list[tuple[Mono, int]] = []
+    for m, n in p:  # comprehensions are calls of their own, which would halve the depth that Python's limit allows
+        terms.append((_untracked_monomial(m), n))
+    return _collect(terms)
 
 
 def _untracked_monomial(m: Mono) -> Mono:
@@ -245,9 +248,11 @@ def _untracked_monomial(m: Mono) -> Mono:
     for s, n in m.sums:
         plain = s if s.label == "−" else Sum(s.label, UNTRACKED)
         sums[plain] = sums.get(plain, 0) + n
-    atoms = tuple((Call(1, a.fn, untracked(a.argument)) if isinstance(a, Call) else a, n) for a, n in m.atoms)
-    power, root, den = (untracked(p) for p in (m.power, m.root, m.den))
-    return Mono(tuple(sorted(sums.items())), _merge((), atoms), power, root, den)
+    atoms: list[tuple[Atom, int]] = []
+    for a, n in m.atoms:
+        atoms.append((Call(1, a.fn, untracked(a.argument)) if isinstance(a, Call) else a, n))
+    power, root, den = untracked(m.power), untracked(m.root), untracked(m.den)
+    return Mono(tuple(sorted(sums.items())), _merge((), tuple(atoms)), power, root, den)
 
 
 @memoize(65536)
@@ -405,6 +410,20 @@ def nested(m: Mono) -> tuple[Poly, ...]:
     )
 
 
+def innermost_first(p: Poly) -> Iterator[Poly]:
+    """p and every polynomial inside it, each once and after those inside it; not recursive, however deep p is."""
+    seen: set[Poly] = set()
+    todo = [(p, False)]
+    while todo:
+        q, is_open = todo.pop()
+        if is_open:
+            yield q
+        elif q not in seen:
+            seen.add(q)
+            todo.append((q, True))
+            todo.extend((inner, False) for m, _ in q for inner in nested(m))
+
+
 @memoize(65536)
 def names_in(p: Poly) -> frozenset[str]:
     """The names of inputs, constants and functions in p, at any depth; only cancellation could remove one."""
@@ -459,12 +478,17 @@ text of 200 operators may have half a billion."""
 @memoize(65536)
 def show(p: Poly) -> str:
     """The expression on one line, such as `Σd g·w·x/√(μd x² + 1/1000000)`; each part is cut after `MAX_TEXT`."""
-    return _show_sum(p, {})
+    known: dict[Mono, str] = {}
+    for inner in innermost_first(p):
+        for m, _ in inner:
+            if m not in known:
+                known[m] = _clipped(_write(m, known))
+    return _show_sum(p, known)
 
 
 def _show_sum(p: Poly, known: dict[Mono, str]) -> str:
-    """The same; `known` has the texts of the monomials so far, each of which occurs in many others."""
-    return _clipped(" + ".join((f"{n}·" if n > 1 else "") + _show(m, known) for m, n in p) or "0")
+    """The same; `known` has the texts of its monomials."""
+    return _clipped(" + ".join((f"{n}·" if n > 1 else "") + known[m] for m, n in p) or "0")
 
 
 class _Factor(NamedTuple):
@@ -476,17 +500,12 @@ class _Factor(NamedTuple):
     """Of an input or constant."""
 
 
-def _show(m: Mono, known: dict[Mono, str]) -> str:
-    if m not in known:
-        known[m] = _clipped(_write(m, known))
-    return known[m]
-
-
 def _clipped(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
 
 
 def _write(m: Mono, known: dict[Mono, str]) -> str:
+    """The text of a monomial; `known` has the texts of those inside it."""
     factors = [
         _Factor(a.name, n, _bound_axes(a), a.name)
         if isinstance(a, Leaf)
@@ -538,7 +557,7 @@ def _show_call(a: Call, known: dict[Mono, str]) -> str:
     if not a.fn.endswith(","):
         return f"{a.fn}({_show_sum(a.argument, known)})"
     order = sorted(a.argument, key=lambda part: [c.fn for c, _ in part[0].atoms if isinstance(c, Call)])
-    return f"{a.fn[:-1]}({', '.join(_show(m, known) for m, n in order for _ in range(n))})"
+    return f"{a.fn[:-1]}({', '.join(known[m] for m, n in order for _ in range(n))})"
 
 
 def _is_root(p: Poly) -> bool:

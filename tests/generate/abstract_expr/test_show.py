@@ -19,3 +19,11 @@ def test_a_short_expression_is_shown_whole() -> None:
 
     assert "…" not in show(e)
     assert all(part in show(e) for part in ("relu(", "tanh(x)", "y"))
+
+
+def test_a_very_deep_expression_is_shown_without_nested_calls() -> None:
+    p = leaf("x", ("b",))
+    for _ in range(5_000):
+        p = call("f", p)
+
+    assert show(p) == "f(" * 5_000 + "x" + ")" * 5_000
