@@ -5,6 +5,9 @@
 `nn.TransformerEncoderLayer` is one operator where no gradient is recorded, and torch.compile keeps the function of
 `nn.MultiheadAttention` whole; `nn.LSTMCell` and `nn.GRUCell` are one operator each. Regions can contain none of them:
 one kernel does not hold all of it.
+
+The losses of classes compare the targets with the one that is ignored. No region computes integers or masks, so torch
+does that before, and a region reads a mask and targets that are classes.
 """
 
 from __future__ import annotations
@@ -60,6 +63,10 @@ def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
 
 def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
     """Whether a layer has none of the rare options, and only results that are tensors are read."""
+    if called_name(node) in ("cross_entropy", "nll_loss"):
+        scores, target = value_of(given["input"]), value_of(given["target"])
+        is_class = not target.is_floating_point() and isinstance(scores.shape[_along(scores)], int)
+        return is_class and given.get("size_average") is None and given.get("reduce") is None
     if called_name(node) == "gru_cell":
         return True
     if called_name(node) == "lstm_cell":
@@ -245,9 +252,68 @@ def _gru_cell(x: Any, before: Any, weight: Any, hidden_weight: Any, bias: Any = 
     return (before - new) * update + new
 
 
+def _along(scores: Any) -> int:
+    """The dim of the classes."""
+    return min(1, len(scores.shape) - 1)
+
+
+def _cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: None = None,
+    ignore_index: int = -100,
+    reduce: None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:
+    """`torch.nn.functional.cross_entropy` of classes; smoothing mixes in the mean over the classes."""
+    given, along = value_of(input.node), _along(value_of(input.node))
+    scores = input.log_softmax(along)
+    loss = _nll_loss(scores, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    every = scores if weight is None else scores * weight.reshape(-1, *[1] * (len(given.shape) - along - 1))
+    rest = _reduced(-every.sum(along), target, weight, ignore_index, reduction)
+    return (1 - label_smoothing) * loss + label_smoothing / given.shape[along] * rest
+
+
+def _nll_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: None = None,
+    ignore_index: int = -100,
+    reduce: None = None,
+    reduction: str = "mean",
+) -> Any:
+    """`torch.nn.functional.nll_loss`."""
+    import torch
+
+    classes = torch.where(target.ne(ignore_index), target, 0)
+    losses = torch.nn.functional.nll_loss(input, classes, weight, reduction="none")
+    return _reduced(losses, target, weight, ignore_index, reduction)
+
+
+def _reduced(losses: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+    """Losses of targets, zero where the target is ignored; their sum, or their mean by the weights of the targets."""
+    import torch
+
+    kept = target.ne(ignore_index)
+    found = torch.where(kept, losses, 0.0)
+    if reduction == "none":
+        return found
+    if reduction == "sum":
+        return found.sum()
+    count = torch.where(kept, 1.0 if weight is None else weight[torch.where(kept, target, 0)], 0.0)
+    return (found.sum() / count.sum()).type_as(losses)
+
+
 _FORMS: Mapping[str, Callable[..., Any]] = {
     "_transformer_encoder_layer_fwd": _encoder_layer,
     "multi_head_attention_forward": _multi_head_attention,
     "lstm_cell": _lstm_cell,
     "gru_cell": _gru_cell,
+    "cross_entropy": _cross_entropy,
+    "nll_loss": _nll_loss,
 }

@@ -157,6 +157,39 @@ def test_under_autocast_the_parts_of_a_layer_cast_as_the_layer_does(need_weights
     assert not WHOLE & set(names)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize(
+    "options", [{}, {"ignore_index": 2}, {"ignore_index": 9}, {"label_smoothing": 0.1, "ignore_index": 0}]
+)
+@pytest.mark.parametrize("shape", [(6,), (8, 6), (3, 6, 4), (2, 6, 3, 2)])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_losses_of_classes_leave_out_the_class_that_is_ignored(reduction, options, shape, is_weighted):
+    torch.manual_seed(0)
+    scores, ignored = torch.randn(shape), options.get("ignore_index", -100)
+    target = torch.randint(0, 6, (*shape[:1], *shape[2:]) if len(shape) > 1 else ())
+    target = torch.where(torch.rand(target.shape) < 0.4, ignored, target)
+    weight = torch.rand(6) + 0.1 if is_weighted else None
+
+    def code(scores, target):
+        likely = scores.log_softmax(1 if scores.dim() > 1 else 0)
+        found = nn.functional.nll_loss(likely, target, weight, ignore_index=ignored, reduction=reduction)
+        return found, nn.functional.cross_entropy(scores, target, weight, reduction=reduction, **options)
+
+    found, wanted, names = expanded(code, scores, target)
+
+    torch.testing.assert_close(wanted, found, equal_nan=True)
+    assert "cross_entropy" not in names
+
+
+def test_a_loss_of_probabilities_stays_one_operator():
+    scores, target = torch.randn(3, 5), torch.rand(3, 5)
+
+    found, wanted, names = expanded(nn.functional.cross_entropy, scores, target)
+
+    torch.testing.assert_close(wanted, found)
+    assert "cross_entropy" in names
+
+
 @pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
 def test_under_autocast_the_parts_of_a_cell_cast_as_the_cell_does(kind):
     torch.manual_seed(0)
