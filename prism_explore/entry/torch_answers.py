@@ -5,9 +5,8 @@
 A build needs the kernel of a region and the times that decided, not the events of its search, and a search of many
 steps takes as long to replay as to run. So each answer is stored in a file of its own in the folder of the cache. The
 name of the file is a digest of all that determines the answer: the program and how arguments become its inputs, the
-torch code, the budgets, machine, versions, and the code of this package. An answer that was read is proved again, the
-independent checker verifies its certificate, and its source is generated again. Where one of these fails, the region is
-searched.
+torch code, the budgets, machine, versions, and the code of this package. An answer that was read is proved again, and
+its source is generated again. Where one of these fails, the region is searched.
 
 How a graph is cut depends on the figures of the machine, which are measured again now and then. A cut that was kept has
 the regions of the first build, whose answers are stored. The race of a whole graph is decided once per graph, kernels,
@@ -18,7 +17,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -33,7 +31,6 @@ from prism_explore.events.fastest import OURS
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import Traced
 from prism_explore.ir.text import show
-from prism_explore.pipeline.stages import Lemma
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.saved_kernel import DAMAGED, SavedKernel
 from prism_explore.search.explore import Task
@@ -47,7 +44,6 @@ from prism_explore.targets import Target
 from prism_explore.tune.database import machine_name
 from prism_explore.tune.runner.torch_code import on_program_inputs
 from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
-from prism_explore.verify.certificate.certify import is_certified
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +123,12 @@ class AnswerFiles:
         except (*DAMAGED, PrismError):
             return None  # damaged: the region is searched, and the file is written anew
 
-    def store(self, task: Task, answer: Answer, lemmas: Sequence[Lemma]) -> None:
+    def store(self, task: Task, answer: Answer) -> None:
         """Store an answer.
 
         Args:
             task: of the region's search.
             answer: its result.
-            lemmas: the certificate of the kernel.
         """
         if self._answers is None:
             return
@@ -144,7 +139,6 @@ class AnswerFiles:
                 "measured": dict(answer.kernel.measured),
                 "candidate": answer.candidate,
                 "rows": [asdict(row) for row in answer.rows],
-                "lemmas": [asdict(lemma) for lemma in lemmas],
             }
         self._answers.store(question_digest(task), json.dumps(plain))
 
@@ -199,14 +193,8 @@ def _read(plain: Any, task: Task) -> Answer | None:
     made = make_again(kernel, task)
     if made is None:
         return None
-    lemmas = tuple(Lemma(**{**row, "axioms": tuple(row["axioms"])}) for row in plain["lemmas"])
-    with ThreadPoolExecutor(1) as pool:
-        compiling = pool.submit(load, made)  # LLVM works beside the checker
-        if not is_certified(made.verified, lemmas):
-            return None
-        compiled = compiling.result()
     saved = SavedKernel(
-        made, compiled, traced.signature, traced.parameters, on_program_inputs(traced), plain["measured"]
+        made, load(made), traced.signature, traced.parameters, on_program_inputs(traced), plain["measured"]
     )
     rows = tuple(PlainData().read(BaselineMeasured, row) for row in plain["rows"])
     return Answer(str(plain["claim"]), saved, str(plain["candidate"]), rows, date)

@@ -464,7 +464,7 @@ class TorchCompiler:
         is_known = session.chosen is None if best is None else EAGER in answer.ratios
         is_slowed = best is not None and best.timed.waited > BUSY_SHARE and not made.outcome.replaced
         if session.state == "finished" and is_known and not is_slowed:
-            AnswerFiles().store(session.task, answer, () if best is None else best.verified.proof.lemmas)
+            AnswerFiles().store(session.task, answer)
         session.close()
         search.seconds += time.perf_counter() - start_s
         return replace(made, outcome=replace(made.outcome, spent_s=search.seconds))

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from prism_explore.codegen import emit_cpu
 from prism_explore.events.journal import Journal
 from prism_explore.pipeline.stages import Candidate, Kernel, Parameters, Verified
-from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.prover import Prover
 
 
 def proved_kernel(candidate: Candidate, parameters: Parameters, shapes: Mapping[str, int], seed: int) -> Kernel | None:
-    """The kernel of a candidate, with its certificate; None where it is not proved, or no code is possible.
+    """The kernel of a candidate; None where it is not proved, or no code is possible.
 
     Args:
         candidate: with closed maps.
@@ -23,5 +22,5 @@ def proved_kernel(candidate: Candidate, parameters: Parameters, shapes: Mapping[
     verdict = Prover(candidate.family.program).verify(candidate, Journal(), seed)
     if not isinstance(verdict, Verified):
         return None
-    made = emit_cpu(certify(verdict, Journal(), minimal=False), parameters, shapes)
+    made = emit_cpu(verdict, parameters, shapes)
     return made if isinstance(made, Kernel) else None

@@ -475,13 +475,11 @@ def _assess(task: Task, journal: Journal, steering: Callable[[], Steering], prog
 def _certify_and_compare(
     best: Timed, task: Task, journal: Journal, progress: Progress, stop: Callable[[], bool]
 ) -> Iterator[None]:
-    """Certify the incumbent's proof and race it against the baselines, once per incumbent."""
+    """Certify the incumbent's proof, if wanted, and race it against the baselines, once per incumbent."""
     verified = best.kernel.verified
     if verified.candidate.id not in progress.certified:
-        saved = replay.replay_certificate(journal, verified.candidate.id)
-        progress.certified[verified.candidate.id] = (
-            verified if saved else certify(verified, journal, minimal=task.budget.details)
-        )
+        is_done = replay.replay_certificate(journal, verified.candidate.id) or not task.budget.details
+        progress.certified[verified.candidate.id] = verified if is_done else certify(verified, journal)
         yield
     is_repeated = isinstance(journal.next_saved, BaselineMeasured)  # it waited for more baselines the second time
     if best not in progress.compared or progress.waits_for_all or is_repeated:

@@ -179,6 +179,8 @@ def saved_lemmas(candidate: str, events: Iterable[Event]) -> tuple[Lemma, ...]:
 def prove_again(kernel: Kernel, task: Task, lemmas: Iterable[Lemma]) -> Verified:
     """Prove the kernel of a saved search again, check its certificate again, and generate its source again.
 
+    Where the search made no certificate because its budget has no details, none is made.
+
     Args:
         kernel: of the search.
         task: of the search.
@@ -194,7 +196,8 @@ def prove_again(kernel: Kernel, task: Task, lemmas: Iterable[Lemma]) -> Verified
             f"{candidate.id}, the best candidate of the saved search, is not proved again or gives another kernel: the "
             "file was changed, or was searched by other code; a new px.Session searches again"
         )
-    return certify(made.verified, Journal(), known={lemma.tensor: lemma for lemma in lemmas})
+    known = {lemma.tensor: lemma for lemma in lemmas}
+    return certify(made.verified, Journal(), known=known) if known or task.budget.details else made.verified
 
 
 def make_again(kernel: Kernel, task: Task) -> Kernel | None:

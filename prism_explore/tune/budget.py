@@ -70,9 +70,9 @@ class Budget:
     early_trial: bool = True
     """Whether a long search times its first kernel before it has ended, so that there is an answer to look at."""
     details: bool = True
-    """Whether each lemma of the certificate is to use as few axioms as possible, all rounds beside the baselines are
-    run, and the machine's limit is measured in them. Otherwise the certificate, which is replayed and checked as well,
-    may use more axioms, and the race ends when it is clear of each baseline whether it is faster."""
+    """Whether the proof of the answer gets a certificate, all rounds beside the baselines are run, and the machine's
+    limit is measured in them. Otherwise a certificate is made on request (`Session.certify`), and the race ends when it
+    is clear of each baseline whether it is faster."""
 
     def __post_init__(self) -> None:
         strategy_of(self.strategy, 0)

@@ -594,8 +594,8 @@ def test_a_second_build_neither_searches_nor_races_and_says_from_when_its_answer
         assert row.program.strip() == torch_compile.show(sess.program).strip()
 
 
-@pytest.mark.parametrize(("changed", "by"), [("(axis ", "(axes "), ('"tensor"', '"place"'), ("{", "")])
-def test_an_answer_whose_proof_does_not_hold_is_searched_again(stored, monkeypatch, changed, by):
+@pytest.mark.parametrize(("changed", "by"), [('"source": "', '"source": "/* */ '), ('"family"', '"place"'), ("{", "")])
+def test_an_answer_with_another_source_or_a_damaged_one_is_searched_again(stored, monkeypatch, changed, by):
     folder, layer = stored
     (path,) = folder.glob("*.answer")
     assert changed in path.read_text()
@@ -604,6 +604,7 @@ def test_an_answer_whose_proof_does_not_hold_is_searched_again(stored, monkeypat
 
     assert row.replaced and not row.kept
     assert changed in path.read_text()  # written anew
+    assert "/* */" not in path.read_text()
 
 
 def test_a_second_build_cuts_as_the_first_one_and_again_where_the_file_is_damaged(stored, monkeypatch):

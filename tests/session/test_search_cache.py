@@ -351,6 +351,23 @@ def test_a_stored_certificate_is_checked_and_its_derivations_are_not_searched(
     assert stored.statements == tuple(x.statement for x in best.verified.proof.lemmas)
 
 
+def test_a_search_without_details_makes_its_certificate_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(search_cache.FOLDER_VARIABLE, str(tmp_path))
+    for _ in ("searched", "from the cache"):
+        with session(budget=px.Budget(trials=1, details=False)) as sess:
+            best = sess.best()
+            assert isinstance(best, px.Best)
+            assert () == best.verified.proof.lemmas
+            assert not any(isinstance(e, CertificateReplayed) for e in sess.journal.events)
+            evidence = sess.certify(best.candidate)
+
+            (certificate,) = (e for e in sess.journal.events if isinstance(e, CertificateReplayed))
+
+        assert f"egglog replayed {len(certificate.lemmas)} of {len(certificate.lemmas)} lemmas" in str(evidence)
+
+
 def with_another_last_lemma(event: CertificateReplayed) -> Event:
     return replace(event, statements=(*event.statements[:-1], event.statements[0]))
 

@@ -51,8 +51,6 @@ from prism_explore.verify.shapes.concretize import forced_ones
 
 NOT_MINIMAL = "fewer axioms may do: it is too long for each of them to be tried to be left out"
 """The note of a lemma whose set of axioms is not known to be minimal; part of the file format."""
-NOT_MINIMIZED = "fewer axioms may do: it was not tried to leave any of them out"
-"""The same where minimization was not wanted."""
 LEMMA_LIMITS = Limits(iterations=10)
 """The default limits of a lemma; most take three iterations and a hundred e-nodes."""
 NO_LEMMAS: Mapping[str, Lemma] = MappingProxyType({})
@@ -78,8 +76,6 @@ def certify(
     journal: Journal,
     limits: Limits = LEMMA_LIMITS,
     known: Mapping[str, Lemma] = NO_LEMMAS,
-    *,
-    minimal: bool = True,
 ) -> Verified:
     """The same verdict with a lemma for every tensor of program and candidate.
 
@@ -93,7 +89,6 @@ def certify(
         limits: the limits of each lemma.
         known: lemmas of an earlier certificate, by tensor. Their derivations are not searched again; the checker
             verifies each step. If it objects to one, all are searched.
-        minimal: whether to minimize the set of axioms of each lemma, which takes most of the time.
     """
     candidate = verified.candidate
     program, sgraph = _sides(verified)
@@ -106,7 +101,7 @@ def certify(
         if earlier is not None and _proves(earlier, obligation):
             lemmas.append(earlier)
             continue
-        lemma, run = _prove_obligation(obligation, limits, minimal)
+        lemma, run = _prove_obligation(obligation, limits)
         lemmas.append(lemma)
         note = iteration_events(journal, f"{candidate.id} {obligation.tensor}")
         for step in run.steps:
@@ -114,7 +109,7 @@ def certify(
 
     errors = _objections(program, sgraph, lemmas, limits)
     if known and errors:
-        return certify(verified, journal, limits, minimal=minimal)
+        return certify(verified, journal, limits)
     lemmas = [
         replace(x, replayed=False, note=f"the checker objects: {errors[x.tensor]}")
         if x.replayed and x.tensor in errors
@@ -129,20 +124,6 @@ def certify(
         )
     )
     return replace(verified, proof=replace(verified.proof, lemmas=tuple(lemmas)))
-
-
-def is_certified(verified: Verified, lemmas: Sequence[Lemma], limits: Limits = LEMMA_LIMITS) -> bool:
-    """Whether the independent checker accepts an earlier certificate of a candidate; nothing is stated or searched.
-
-    Lemmas that the certificate itself lists as not replayed are not asked for.
-
-    Args:
-        verified: the candidate.
-        lemmas: the certificate.
-        limits: of each lemma that egglog has to derive again.
-    """
-    objections = _objections(*_sides(verified), lemmas, limits)
-    return not objections.keys() - {x.tensor for x in lemmas if not x.replayed}
 
 
 def _sides(verified: Verified) -> tuple[TensorProgram, SGraph]:
@@ -172,7 +153,7 @@ def _proves(lemma: Lemma, obligation: Obligation) -> bool:
     return same and lemma.replayed and obligation.statement is not None
 
 
-def _prove_obligation(obligation: Obligation, limits: Limits, minimal: bool) -> tuple[Lemma, Saturation]:
+def _prove_obligation(obligation: Obligation, limits: Limits) -> tuple[Lemma, Saturation]:
     """The lemma and the run of egglog."""
     blank = Lemma(obligation.tensor, obligation.operation, obligation.value, (), False, obligation.failure)
     if obligation.statement is None:
@@ -181,7 +162,7 @@ def _prove_obligation(obligation: Obligation, limits: Limits, minimal: bool) -> 
         answer = _Answer(obligation.statement.text, Saturation(Proved()))
     else:
         try:
-            answer = _proof(obligation.statement, limits, axioms.AXIOMS, minimal)
+            answer = _proof(obligation.statement, limits, axioms.AXIOMS)
         except _NotProvedError as found:
             answer = found.answer
             note = f"egglog: {explain(answer.run.stop)}"
@@ -215,7 +196,7 @@ class _NotProvedError(Exception):
 
 
 @memoize(4_096)
-def _proof(statement: Statement, limits: Limits, _axioms: tuple[axioms.Axiom, ...], minimal: bool) -> _Answer:
+def _proof(statement: Statement, limits: Limits, _axioms: tuple[axioms.Axiom, ...]) -> _Answer:
     """A replay of the derivation where there is one, else a search.
 
     The families of one program share the lemmas of its tensors, and most of their own.
@@ -223,12 +204,11 @@ def _proof(statement: Statement, limits: Limits, _axioms: tuple[axioms.Axiom, ..
     Raises:
         _NotProvedError: egglog does not prove it.
     """
-    found = derive(statement, minimal=minimal)
+    found = derive(statement)
     with shared_client(limits.memory_bytes) as client:
         if found is not None:
             run = client.prove(replay_problem(found), limits, found.axioms, unite_only=True)
-            note = NOT_MINIMAL if minimal else NOT_MINIMIZED
-            answer = _Answer(found.text, run, found.axioms, "" if found.minimal else note)
+            answer = _Answer(found.text, run, found.axioms, "" if found.minimal else NOT_MINIMAL)
         else:
             run = client.minimize(search_problem(statement), limits)
             answer = _Answer(statement.text, run, run.axioms)

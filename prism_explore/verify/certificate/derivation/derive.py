@@ -30,7 +30,7 @@ MAX_READ = 50_000
 
 
 @memoize(1_024)
-def derive(statement: Statement, *, minimal: bool = True) -> Derivation | None:
+def derive(statement: Statement) -> Derivation | None:
     """Steps from the left side to the right side; None where none were found.
 
     Attempts, in order: functions are first symbols, then replaced by their definitions; from one kind of cuts to the
@@ -40,7 +40,6 @@ def derive(statement: Statement, *, minimal: bool = True) -> Derivation | None:
 
     Args:
         statement: to derive.
-        minimal: whether to minimize the set of axioms, which takes most of the time.
     """
     attempts = [(variant, list[Choices]()) for variant in _variants(statement)]
     for cuts in (FEW_CUTS, MANY_CUTS):
@@ -48,7 +47,7 @@ def derive(statement: Statement, *, minimal: bool = True) -> Derivation | None:
             choices = Choices(expansion, cut)
             if any(map(choices.would_answer_like, tried)):
                 continue
-            found = _derived(variant, choices, minimal)
+            found = _derived(variant, choices)
             if found is not None:
                 return found
             tried.append(choices)
@@ -65,7 +64,7 @@ def _variants(statement: Statement) -> Iterator[Statement]:
             statement = statement.next_variant()
 
 
-def _derived(statement: Statement, choices: Choices, minimal: bool) -> Derivation | None:
+def _derived(statement: Statement, choices: Choices) -> Derivation | None:
     """A derivation by one attempt."""
     normalizer = Normalizer(statement.axes, statement.integers, choices)
     graph = normalizer.graph
@@ -74,12 +73,12 @@ def _derived(statement: Statement, choices: Choices, minimal: bool) -> Derivatio
         if not normalizer.collect_borders() and not choices.is_any("own"):
             return None
         if normalizer.normal(left) == normalizer.normal(right) or normalizer.clear_denominators(left, right):
-            return _extract(normalizer, left, right, minimal)
+            return _extract(normalizer, left, right)
     return None
 
 
-def _extract(normalizer: Normalizer, left: Id, right: Id, minimal: bool) -> Derivation | None:
-    """The recorded steps that lead from one side to the other, if wanted with a minimal set of axioms."""
+def _extract(normalizer: Normalizer, left: Id, right: Id) -> Derivation | None:
+    """The recorded steps that lead from one side to the other, with a minimal set of axioms."""
     graph = normalizer.graph
     steps = needed_steps(graph.nodes, [Step(axiom, a, b) for (a, b), axiom in graph.steps.items()], left, right)
     if steps is None:
@@ -90,6 +89,4 @@ def _extract(normalizer: Normalizer, left: Id, right: Id, minimal: bool) -> Deri
         if read > MAX_READ:
             break
         steps = needed_steps(graph.nodes, [s for s in steps if s.axiom != axiom], left, right) or steps
-    if not minimal:
-        return graph.extract(left, right, steps, len({s.axiom for s in steps}) < 2)
     return graph.extract(left, right, *minimize_axioms(graph, normalizer.signs, left, right, steps))

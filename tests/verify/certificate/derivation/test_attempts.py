@@ -32,9 +32,9 @@ def attempts(statement: Statement, monkeypatch: pytest.MonkeyPatch) -> list[Choi
     made: list[Choices] = []
     one = module._derived
 
-    def noted(statement: Statement, choices: Choices, minimal: bool):
+    def noted(statement: Statement, choices: Choices):
         made.append(choices)
-        return one(statement, choices, minimal)
+        return one(statement, choices)
 
     with monkeypatch.context() as patched:
         patched.setattr(module, "_derived", noted)
@@ -48,7 +48,7 @@ def test_what_is_left_out_ends_like_an_attempt_that_was_made(name: str, monkeypa
     made = attempts(statement, monkeypatch)
     for expansion, cuts in product(EXPANSIONS, (*FEW_CUTS, *MANY_CUTS)):
         choices = Choices(expansion, cuts)
-        assert module._derived(statement, choices, False) is None
+        assert module._derived(statement, choices) is None
         assert any(choices.would_answer_like(other) for other in made)
         assert any(other.would_answer_like(choices) for other in made), "it asks the same questions"
 
@@ -64,7 +64,7 @@ def test_expansions_are_tried_only_where_a_function_can_be_expanded(monkeypatch)
 def test_equal_statements_are_derived_once(monkeypatch) -> None:
     derive.cache_clear()
     made: list[Choices] = []
-    monkeypatch.setattr(module, "_derived", lambda _statement, choices, _minimal: made.append(choices))
+    monkeypatch.setattr(module, "_derived", lambda _statement, choices: made.append(choices))
     for _ in range(2):
         assert derive(make_statement(*UNEQUAL["no function and no interval"])) is None
     derive.cache_clear()

@@ -10,11 +10,9 @@ from prism_explore.pipeline.stages import Proof, Verified
 from prism_explore.verify.certificate.certify import (
     LEMMA_LIMITS,
     NOT_MINIMAL,
-    NOT_MINIMIZED,
     Obligation,
     certify,
     derivation,
-    is_certified,
     obligations,
 )
 from prism_explore.verify.certificate.derivation import minimize
@@ -104,21 +102,6 @@ def test_a_lemma_whose_axioms_were_not_all_tried_says_so(monkeypatch: pytest.Mon
     assert {NOT_MINIMAL} == {x.note for x in long if x.replayed}
     assert f"({NOT_MINIMAL})" in derivation(made)
     assert "perhaps with more axioms than needed: " in derivation(made)
-
-
-def test_a_certificate_without_minimization_is_replayed_and_checked_as_well() -> None:
-    program = program_of("lora")
-    (entry,) = (e for e in RIGHT if e.name == "lora-R4-concat-kernels")
-    proved = Verified(candidate(program, sgraph_of(entry)), Proof("normal form", "", ()), ())
-
-    made, minimal = certify(proved, Journal(), minimal=False), certify(proved, Journal())
-
-    assert is_certified(made, made.proof.lemmas)
-    assert all(x.replayed for x in made.proof.lemmas)
-    for own, least in zip(made.proof.lemmas, minimal.proof.lemmas, strict=True):
-        assert set(own.axioms) >= set(least.axioms)
-        assert own.note == (NOT_MINIMIZED if len(own.axioms) > 1 else "")
-    assert f"({NOT_MINIMIZED})" in derivation(made)
 
 
 def test_stating_terms_again_joins_only_what_is_one() -> None:
