@@ -77,7 +77,7 @@ def answer_of(claim: str, best: Best | None) -> Answer:
 
 def traced_text(traced: Traced) -> str:
     """A program and how arguments become its inputs; regions with equal texts share a kernel."""
-    bindings = "\n".join(f"{b.name} = {b.source}{list(b.permute)}" for b in traced.bindings)
+    bindings = "\n".join(f"{b.name} = {b.source}{list(b.permute)}{b.bits}" for b in traced.bindings)
     return f"{show(traced.program)}\n{bindings}"
 
 

@@ -354,7 +354,7 @@ class _Kept:
 def _key(part: Computation) -> str:
     """Parts with equal keys are one search: the program, which argument each input is, and the order of the results."""
     position = {a: n for n, a in enumerate(part.traced.arguments)}
-    inputs = [f"{position[b.source]}{b.permute}" for b in part.traced.bindings]
+    inputs = [f"{position[b.source]}{b.permute}{b.bits}" for b in part.traced.bindings]
     results = "" if part.traced.form is None else str(part.traced.form.leaves)
     return f"{' '.join(inputs)}\n{results}\n{canonical_text(part.traced.program)}"
 

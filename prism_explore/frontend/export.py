@@ -206,9 +206,14 @@ def translate(
     numbers = numbers_of_tensors(tensors)
     probe = Translation(name, sources, BY_NAME, fixed, numbers=numbers)
     probe.run(graph)
+    unpacks = not probe.reads_words_twice
+    if not unpacks:
+        probe = Translation(name, sources, BY_NAME, fixed, numbers=numbers, unpacks=False)
+        probe.run(graph)
     if not probe.bindings:
         raise UnsupportedOperator(f"{name} returns a constant; there is nothing to search")
-    translation = Translation(name, sources, BY_NAME, fixed, probe.views(last), numbers=numbers)
+    views = probe.views(last)
+    translation = Translation(name, sources, BY_NAME, fixed, views, numbers=numbers, unpacks=unpacks)
     return translation.run(graph), translation
 
 
@@ -322,7 +327,7 @@ def _check_own_numbers(program: TensorProgram, bindings: Sequence[Binding], own:
         if max(int(tensor.max()), -int(tensor.min())) > LARGEST_READ:
             raise UnsupportedOperator(
                 f"{binding.source!r} has integers beyond {LARGEST_READ}, which {program.name} reads as numbers; of "
-                f"words that pack several weights read the bytes: {binding.source}.view(torch.uint8). "
+                "words that pack several weights read a few bits, as in (word >> 8) & 15, with amounts that are known. "
                 "px.WholeProgram(...), with the same arguments, leaves it to torch"
             )
 

@@ -49,6 +49,7 @@ from prism_explore.ir.program import ProgramBuilder, TensorProgram
 from prism_explore.ir.tabulated import FLOAT8_FORMATS
 from prism_explore.ir.tensors import (
     BYTE_INTEGERS,
+    BYTES,
     DTYPE_OF_NAME,
     FLOATS,
     INTEGER_NUMBERS,
@@ -92,6 +93,8 @@ class View:
     order: tuple[int, ...]
     is_number: bool = False
     """Whether it is an integer that is read as a number, and not as a position."""
+    of_bytes: bool = False
+    """Whether it is the bytes of integers, which are one more dim: the last one before the dims were permuted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +198,17 @@ class Translation:
         *,
         of_reals: bool = False,
         numbers: Mapping[str, NDArray[float64]] | None = None,
+        unpacks: bool = True,
     ) -> None:
         """`fixed`: values of placeholders that are no inputs.
 
         `views`: the inputs to declare up front, in order; None declares each where it is first read.
         `of_reals`: whether no kernel is made of the program, so that a cast to float64 may stand in it, too.
         `numbers`: those of small tensors that the code or its module holds, by their placeholders.
+        `unpacks`: whether integers of which code reads a few bits may be read as bytes.
         """
         self.of_reals = of_reals
+        self.unpacks = unpacks and not of_reals
         self._numbers = numbers or {}
         self.tables: dict[str, NDArray[float64]] = {}
         """The tensors whose numbers the program has as constants, by the names of their sources."""
@@ -293,7 +299,7 @@ class Translation:
         computed: list[int] = []
         for r in returned:
             value = self._values[r] if hasattr(r, "op") else None
-            unchanged = next((view for view, at in self.inputs.items() if at == value), value)
+            unchanged = next((view for view, at in self.inputs.items() if at == value and not view.of_bytes), value)
             if isinstance(unchanged, View) and not self._is_of_dtype(r, unchanged):
                 unchanged = self.at(unchanged)
             match unchanged:
@@ -320,10 +326,13 @@ class Translation:
         taken = {b.name for b in self.bindings}
         bare = valid_name(source)
         name = next(n for n in (bare, f"{bare}_t", *(f"{bare}_t{k}" for k in range(2, 99))) if n not in taken)
+        bits = NAMES[t.dtype] if view.of_bytes else ""
         t = replace(t, dtype=READ_AS_NUMBERS[t.dtype]) if view.is_number else t
+        t = t.of_bytes() if view.of_bytes else t
         seen = t.permuted(view.order)
         self.inputs[view] = self.build.input(name, *seen.dims, dtype=t.dtype, order=seen.order, strides=seen.strides)
-        self.bindings.append(Binding(name, source, () if view.order == tuple(range(t.rank)) else view.order))
+        order = () if view.order == tuple(range(t.rank)) else view.order
+        self.bindings.append(Binding(name, source, order, bits))
         return self.inputs[view]
 
     def _call(self, node: Any) -> Value:
@@ -481,6 +490,12 @@ class Translation:
         if self.is_whole(tensor):
             return self.value(x)
         return self.build.unary("trunc", tensor, self.line)
+
+    @property
+    def reads_words_twice(self) -> bool:
+        """Whether the program reads some integers both as bytes and as numbers or positions."""
+        of_bytes = {v.placeholder for v in self.inputs if v.of_bytes}
+        return any(v.placeholder in of_bytes and not v.of_bytes for v in self.inputs)
 
     # ------------------------------------------------------------ values
     def value(self, x: Any) -> Value:
@@ -663,6 +678,11 @@ class Translation:
         value = self.value(x)
         return value if isinstance(value, MaskedConstant) and value.is_uniform else None
 
+    def known_constant(self, x: Any) -> Number:
+        """The number that a traced argument is everywhere; None for all else, and for what is not lowered yet."""
+        found = None if hasattr(x, "op") and x not in self._values else self.constant_of(x)
+        return None if found is None else found.if_true
+
     def traced_dtype(self, x: Any) -> DType | None:
         """The dtype that a traced tensor has in torch; None for an integer tensor and anything else."""
         value = getattr(x, "meta", {}).get("val")
@@ -825,6 +845,28 @@ class Translation:
         dims = tuple(size if group else ONE for group, size in zip(x.groups, x.dims, strict=True))
         found = self.expanded(self.reshaped(self.permuted(whole, (*order, *rest)), dims), x.dims)
         return self.build.scalar("add", self.at(found), x.offset, self.line) if x.offset else self.at(found)
+
+    def bytes_of(self, x: Integers, place: int) -> int | None:
+        """The position of the bytes of integers, as one more dim; None where they are no argument under views.
+
+        Args:
+            x: the integers; a dim along which nothing changes is 1 of the bytes.
+            place: the number of the dim of bytes.
+        """
+        t = self._sources[x.placeholder][1]
+        groups = [*x.groups[:place], (t.rank,), *x.groups[place:]]
+        order = [d for group in groups for d in group]
+        rest = [d for d in range(t.rank) if d not in order]
+        if x.offset or not all(t.dims[d].is_one for d in rest):
+            return None
+        whole = self._position_of(View(x.placeholder, (*order, *rest), of_bytes=True))
+        size = dim(self.bytes_per_word(x))
+        dims = [n if group else ONE for group, n in zip(x.groups, x.dims, strict=True)]
+        return self.at(self.reshaped(whole, (*dims[:place], size, *dims[place:])))
+
+    def bytes_per_word(self, x: Integers) -> int:
+        """The size of an integer in memory."""
+        return BYTES[self._sources[x.placeholder][1].dtype]
 
     def integer_input(self, integers: Integers, order: Sequence[int]) -> int:
         """The position of an integer argument with its dims in another order; those that `order` lacks are last."""

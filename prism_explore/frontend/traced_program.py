@@ -12,7 +12,7 @@ from prism_explore.frontend.argument_form import SUBMODULE, ArgumentForm
 from prism_explore.frontend.result_form import ResultForm
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tabulated import entries_of
-from prism_explore.ir.tensors import dtype_name
+from prism_explore.ir.tensors import WORDS, dtype_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class Binding:
     source: str
     permute: tuple[int, ...] = ()
     bits: str = ""
-    """The source's dtype, an 8-bit float format of torch whose bits the input has; empty for an input of its dtype."""
+    """The source's dtype where the input has its bytes: an 8-bit float format of torch, or integers of `WORDS`, whose
+    bytes are one more dim behind the others. Empty for an input of the source's dtype."""
 
     def view(self, x: Any) -> Any:
         """The input, a view of its source.
@@ -34,18 +35,30 @@ class Binding:
         if self.bits and hasattr(x, "dtype") and dtype_name(x.dtype) != "uint8":
             if dtype_name(x.dtype) != self.bits:
                 raise ShapeError(f"{self.source!r} must be {self.bits}, found {dtype_name(x.dtype)}")
-            import torch
-
-            x = x.view(torch.uint8)
+            x = _bytes_of(x)
         return _permuted_tensor(x, self) if self.permute else x
 
     def source_of(self, x: Any) -> Any:
         """The source that a tensor of torch is the input of."""
-        if self.bits:
-            import torch
+        x = x.permute(tuple(map(self.permute.index, range(len(self.permute))))) if self.permute else x
+        if not self.bits:
+            return x
+        import torch
 
-            x = x.view(getattr(torch, self.bits))
-        return x.permute(tuple(map(self.permute.index, range(len(self.permute))))) if self.permute else x
+        kind = getattr(torch, self.bits)
+        if self.bits not in WORDS:
+            return x.view(kind)
+        return (x if x.stride(-1) == 1 else x.contiguous()).view(kind).squeeze(-1)
+
+
+def _bytes_of(x: Any) -> Any:
+    """The memory of a tensor as bytes; those of integers have a dim of their own."""
+    import numpy as np
+    import torch
+
+    if dtype_name(x.dtype) in WORDS:
+        x = x[..., None]
+    return x.view(torch.uint8) if isinstance(x, torch.Tensor) else np.ascontiguousarray(x).view(np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +260,10 @@ class Traced:
         Per name the earlier input, and for each dim the dim of it. A tensor that the code reads in two orders, or as
         numbers and as positions, is two inputs of the program.
         """
-        first: dict[str, Binding] = {}
+        first: dict[tuple[str, str], Binding] = {}
         found: dict[str, tuple[str, tuple[int, ...]]] = {}
         for binding, given in zip(self.bindings, self.program.inputs, strict=True):
-            earlier = first.setdefault(binding.source, binding)
+            earlier = first.setdefault((binding.source, binding.bits), binding)
             if earlier is not binding:
                 rank = given.type.rank
                 of_tensor = earlier.permute or tuple(range(rank))

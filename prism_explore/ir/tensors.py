@@ -41,6 +41,9 @@ READ_AS_NUMBERS: Mapping[DType, DType] = {"i64": "w64", "i32": "w32"}
 """The dtype of integers that are numbers, by that of positions which are stored alike."""
 INTEGER_NUMBERS: frozenset[DType] = frozenset(READ_AS_NUMBERS.values())
 """Dtypes of integers that are numbers, of which a call checks that they are within `WHOLE_NUMBERS`."""
+WORDS: Mapping[str, int] = {NAMES[dtype]: BYTES[dtype] for dtype in sorted(INTEGERS)}
+"""By their names in torch, integers of which a program may read the bytes, because they pack numbers of few bits. Per
+name the count of bytes; the first has the lowest bits."""
 DTYPE_OF_NAME: Mapping[str, DType] = {name: dtype for dtype, name in NAMES.items() if dtype not in INTEGER_NUMBERS}
 
 
@@ -152,6 +155,13 @@ class TensorType:
         storage = tuple(list(order).index(d) for d in self.storage_order)
         strides = tuple(self.strides[d] for d in order) if self.strides else ()
         return TensorType(tuple(self.dims[d] for d in order), self.dtype, storage, strides)
+
+    def of_bytes(self) -> TensorType:
+        """The type of the bytes of integers: with one more dim, the last one and the fastest in memory."""
+        size = BYTES[self.dtype]
+        order = (*self.order, self.rank) if self.order else ()
+        strides = (*(s * size for s in self.strides), ONE) if self.strides else ()
+        return TensorType((*self.dims, dim(size)), "u8", order, strides)
 
     def __str__(self) -> str:
         layout = f" order({', '.join(map(str, self.order))})" if self.order else ""

@@ -35,6 +35,7 @@ from prism_explore.frontend.traced_program import KnownTable
 from prism_explore.ir.interpreter.reference import evaluate_results
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tabulated import FLOAT8_FORMATS, entries_of
+from prism_explore.ir.tensors import WORDS
 from prism_explore.pipeline.stages import Infeasible, Kernel, Parameters, Refuted, Unknown, Verified
 from prism_explore.runtime.masked_rows import EXCLUDED, MaskedRows, call_torch
 from prism_explore.support.terminal_text import terminal_text
@@ -314,7 +315,7 @@ def _check_signature(path: str | Path, signature: Signature | None, saved: Kerne
                 "once"
             )
         for binding, given in zip(signature.bindings, inputs, strict=True):
-            if binding.bits and binding.bits not in FLOAT8_FORMATS:
+            if binding.bits and binding.bits not in FLOAT8_FORMATS | WORDS.keys():
                 raise JournalVersionError(f"{path} is damaged: {binding.name} has the bits of an unknown dtype")
             if binding.permute and sorted(binding.permute) != list(range(given.type.rank)):
                 raise JournalVersionError(

@@ -97,10 +97,10 @@ def _trace_call(call: Call, types: Sequence[TensorType]) -> Traced | None:
 
 # ---------------------------------------------------------------- ways to call
 def _sources(traced: Traced) -> dict[str, TensorType] | None:
-    """The tensors that the user passes, by name; None where the program reads one of them in two layouts."""
+    """The tensors that the user passes, by name; None where the program reads one in two layouts, or its bytes."""
     found: dict[str, TensorType] = {}
     for binding, given in zip(traced.bindings, traced.program.inputs, strict=True):
-        if binding.source in found:
+        if binding.source in found or binding.bits:
             return None
         permute = _permute(binding, given.type.rank)
         found[binding.source] = given.type.permuted([permute.index(d) for d in range(given.type.rank)])

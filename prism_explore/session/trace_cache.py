@@ -72,7 +72,7 @@ def _digest(code: Callable[..., Any], inputs: Mapping[str, Any], name: str | Non
 
 def trace_text(traced: Traced) -> str:
     """The text of a trace, for `read_trace`."""
-    bindings = [[b.name, b.source, b.permute] for b in traced.bindings]
+    bindings = [[b.name, b.source, b.permute, b.bits] for b in traced.bindings]
     return json.dumps([show(traced.program), bindings, traced.arguments, traced.operators])
 
 
@@ -86,7 +86,7 @@ def read_trace(text: str, code: Callable[..., Any]) -> Traced:
     try:
         plain: Any = json.loads(text)
         program, bindings, arguments, operators = plain
-        read = tuple(Binding(str(n), str(source), tuple(map(int, permute))) for n, source, permute in bindings)
+        read = tuple(Binding(str(n), str(source), tuple(map(int, o)), str(bits)) for n, source, o, bits in bindings)
         return Traced(parse_program(str(program)), read, code, tuple(map(str, arguments)), operators=str(operators))
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None

@@ -14,6 +14,7 @@ from typing import Any
 
 from prism_explore.codegen.cpu.arguments import NAMES
 from prism_explore.codegen.cpu.load import LoadedKernel
+from prism_explore.ir.tensors import WORDS
 
 
 class PlainCall:
@@ -46,7 +47,7 @@ class PlainCall:
         self._inputs: tuple[tuple[Any, tuple[int, ...], tuple[int, ...], Any], ...] = tuple(
             (
                 source,
-                *_in_user_order(e.buffer.shape, e.buffer.strides, order),
+                *_in_user_order(e.buffer.shape, e.buffer.strides, order, WORDS.get(bits, 0)),
                 getattr(torch, bits or NAMES[e.buffer.dtype]),
             )
             for (source, order, bits), e in zip(sources, kernel.inputs, strict=True)
@@ -69,10 +70,9 @@ class PlainCall:
 
 
 def _in_user_order(
-    shape: Sequence[int], strides: Sequence[int], permute: Sequence[int]
+    shape: Sequence[int], strides: Sequence[int], permute: Sequence[int], word: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shape and strides of the tensor of which a permutation has these."""
-    if not permute:
-        return tuple(shape), tuple(strides)
-    inverse = [permute.index(d) for d in range(len(permute))]
-    return tuple(shape[d] for d in inverse), tuple(strides[d] for d in inverse)
+    """The shape and strides of the tensor of which a permutation has these; of integers of `word` bytes, if not 0."""
+    inverse = [permute.index(d) for d in range(len(permute))] if permute else range(len(shape))
+    shape, strides = tuple(shape[d] for d in inverse), tuple(strides[d] for d in inverse)
+    return (shape[:-1], tuple(s // word for s in strides[:-1])) if word else (shape, strides)

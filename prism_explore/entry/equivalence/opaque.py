@@ -27,7 +27,7 @@ from prism_explore.frontend.result_form import is_compared
 from prism_explore.ir.graph import SGraph, needed_by
 from prism_explore.ir.ops import Input, Node, Permute
 from prism_explore.ir.program import TensorProgram
-from prism_explore.ir.tensors import INTEGER_NUMBERS, INTEGERS, TensorType
+from prism_explore.ir.tensors import INTEGER_NUMBERS, INTEGERS, WORDS, TensorType
 from prism_explore.pipeline.stages import Verified
 from prism_explore.verify.normal_form.algebra import Algebra
 from prism_explore.verify.normal_form.bound_names import NoNormalForm
@@ -119,15 +119,16 @@ class Congruence:
             return f"{returned!r} is returned, which is no tensor"
         return self._position(flat, returned.name, TensorType(()))
 
-    def _position(self, flat: _Flat, name: str, t: TensorType) -> int:
+    def _position(self, flat: _Flat, name: str, t: TensorType, bits: str = "") -> int:
         """The position of a tensor; integers, which are known by their label, get one when they are read or returned.
 
         Args:
             flat: the side.
             name: of the tensor.
             t: the type of the free input that stands for integers.
+            bits: the integers' dtype where the free input stands for their bytes.
         """
-        suffix = " as a number" if t.dtype in INTEGER_NUMBERS else ""
+        suffix = " as bytes" if bits in WORDS else " as a number" if t.dtype in INTEGER_NUMBERS else ""
         if name + suffix not in flat.position:
             flat.position[name + suffix] = flat.input(self._inputs[self._named(flat.label[name] + suffix, t)])
         return flat.position[name + suffix]
@@ -154,7 +155,7 @@ class Congruence:
             for n, (node, line) in enumerate(zip(inner.graph.nodes, inner.lines, strict=True)):
                 if isinstance(node.op, Input):
                     binding = source[node.op.name]
-                    at = self._position(flat, binding.source, node.op.type)
+                    at = self._position(flat, binding.source, node.op.type, binding.bits)
                     moved[n] = flat.add(Permute(binding.permute), (at,), line) if binding.permute else at
                 else:
                     moved[n] = flat.add(node.op, tuple(moved[a] for a in node.args), line)

@@ -67,7 +67,7 @@ def with_number(t: Translation, op: Literal["and", "or", "xor"], x: Any, y: Any)
     if ones is None:
         return None
     number, tensor = int(ones), t.tensor(x)
-    common = _bits(t, tensor, number)
+    common = bits(t, tensor, number)
     if op == "and":
         return t.broadcast_with(common, uniform.dims)
     least, most = t.range_of(tensor)
@@ -80,7 +80,7 @@ def with_number(t: Translation, op: Literal["and", "or", "xor"], x: Any, y: Any)
     return t.broadcast_with(found, uniform.dims)
 
 
-def _bits(t: Translation, tensor: int, number: int) -> int:
+def bits(t: Translation, tensor: int, number: int) -> int:
     """The bits of an integer where a number has ones, in two's complement: a negative one has ones up to any height.
 
     Each run of ones is a remainder by a power of two, without its own remainder by a smaller one.
@@ -112,11 +112,11 @@ def low_bits(t: Translation, tensor: int, size: Fraction) -> int:
     return tensor if 0 <= least <= most < size else t.residue(tensor, size)
 
 
-def shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
+def shifted(t: Translation, x: Any, amount: Any, *, to_right: bool) -> Value:
     """An integer times a power of two, rounded down; one of each amount where these change along a dim."""
-    uniform = t.constant_of(bits)
+    uniform = t.constant_of(amount)
     count = None if uniform is None else uniform.if_true
-    if count is None and hasattr(bits, "op") and (amounts := numbers_of(t, t.value(bits))) is not None:
+    if count is None and hasattr(amount, "op") and (amounts := numbers_of(t, t.value(amount))) is not None:
         found = _shifted_along(t, x, amounts, to_right=to_right)
         if found is not None:
             return found
@@ -124,7 +124,15 @@ def shifted(t: Translation, x: Any, bits: Any, *, to_right: bool) -> Value:
         raise t.unsupported("a shift by a tensor", "shift by a number, or by constants that change along one dim")
     factor = Fraction(2 ** int(count))
     found = _shifted_right(t, t.tensor(x), factor) if to_right else t.build.scalar("mul", t.tensor(x), factor, t.line)
-    return t.broadcast_with(found, t.dims(bits)) if hasattr(bits, "op") else found
+    return t.broadcast_with(found, t.dims(amount)) if hasattr(amount, "op") else found
+
+
+def moved(t: Translation, tensor: int, places: int) -> int:
+    """An integer times a power of two, or over it and rounded down."""
+    factor = Fraction(2 ** abs(places))
+    if places < 0:
+        return _shifted_right(t, tensor, factor)
+    return t.build.scalar("mul", tensor, factor, t.line) if places else tensor
 
 
 def _shifted_right(t: Translation, tensor: int, factor: Fraction) -> int:

@@ -19,6 +19,7 @@ from prism_explore.frontend.aten.formula_rows import FORMULA_ROWS, expressed
 from prism_explore.frontend.aten.integers import CONVERTED, check_numbers, shifted, with_number
 from prism_explore.frontend.aten.lookups import LOOKUP_ROWS
 from prism_explore.frontend.aten.norms import NORM_ROWS
+from prism_explore.frontend.aten.packed_words import RIGHT_SHIFTS, shifted_right, with_ones
 from prism_explore.frontend.aten.pooling import POOLING_ROWS
 from prism_explore.frontend.aten.quantized import QUANTIZED_ROWS
 from prism_explore.frontend.aten.rearrange import REARRANGE_ROWS, steps_in
@@ -486,7 +487,7 @@ def _truth(t: Translation, x: Any) -> MaskedConstant:
 
 
 def _and(t: Translation, x: Any, y: Any) -> Value:
-    if (of_integers := with_number(t, "and", x, y)) is not None:
+    if (of_integers := with_ones(t, x, y) or with_number(t, "and", x, y)) is not None:
         return of_integers
     a, b = _truth(t, x), _truth(t, y)
     result = constants.conjunction(a, b, broadcast(a.dims, b.dims, t.line))
@@ -668,7 +669,7 @@ _REAL_ROWS: tuple[Row, ...] = (
     Row("new_zeros", "new_zeros", _new_filled(0)),
     Row("arange", "arange", _arange),
     *(Row(fn, word, _comparison(fn)) for fn, word in COMPARISONS.items()),
-    *(Row(fn, ">>", partial(shifted, to_right=True)) for fn in ("__rshift__", "bitwise_right_shift")),
+    *(Row(fn, ">>", shifted_right) for fn in sorted(RIGHT_SHIFTS)),
     *(Row(fn, "<<", partial(shifted, to_right=False)) for fn in ("__lshift__", "bitwise_left_shift")),
     *(Row(fn, "&", _and) for fn in ("__and__", "bitwise_and", "logical_and")),
     *(Row(fn, "|", _or) for fn in ("__or__", "bitwise_or", "logical_or")),

@@ -303,14 +303,19 @@ class Words(nn.Module):
 
 
 def test_amounts_of_shifts_that_a_module_holds_are_numbers_of_the_program():
-    module, x = Words(2**20), drawn(16).reshape(1, 16)
+    module, x = Words(2**31), drawn(16).reshape(1, 16)
     traced = trace(module, {"x": x})
 
     assert [t.source for t in traced.tables] == ["places"]
-    found = evaluate(traced.program.graph, {"x": x.double().numpy(), "words": module.words.numpy()})
+    held = module.words[..., None].view(torch.uint8).numpy()
+    found = evaluate(traced.program.graph, {"x": x.double().numpy(), "words": held})
     np.testing.assert_allclose(np.asarray(found).reshape(1, 8), module(x), rtol=1e-5)
 
 
 def test_words_beyond_what_kernels_read_are_refused():
-    with pytest.raises(UnsupportedOperator, match=r"'words' has integers beyond 1048576.*view\(torch.uint8\)"):
-        trace(Words(2**31), {"x": drawn(16).reshape(1, 16)})
+    class Whole(Words):
+        def numbers(self):
+            return self.words[:, None, :] + self.places[None, :, None]
+
+    with pytest.raises(UnsupportedOperator, match=r"'words' has integers beyond 1048576.*word >> 8\) & 15"):
+        trace(Whole(2**31), {"x": drawn(16).reshape(1, 16)})
