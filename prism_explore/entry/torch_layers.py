@@ -6,6 +6,9 @@
 `nn.MultiheadAttention` whole; `nn.LSTMCell` and `nn.GRUCell` are one operator each. Regions can contain none of them:
 one kernel does not hold all of it.
 
+`nn.LSTM`, `nn.GRU` and `nn.RNN`, which torch.compile takes with `torch._dynamo.config.allow_rnn`, are a cell per step
+where they have few steps.
+
 The losses of classes compare the targets with the one that is ignored. No region computes integers or masks, so torch
 does that before, and a region reads a mask and targets that are classes.
 """
@@ -14,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from inspect import signature
 from math import inf, sqrt
 from typing import Any
 
 from prism_explore.entry.torch_autocast import autocast_to, under_autocast
 from prism_explore.entry.torch_nodes import called_name, example_of, value_of
+from prism_explore.frontend.decompose import RECURRENCES, UNROLLED_STEPS
 
 
 def expand_layers(graph: Any) -> None:
@@ -69,8 +74,9 @@ def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
         return is_class and given.get("size_average") is None and given.get("reduce") is None
     if called_name(node) == "gru_cell":
         return True
-    if called_name(node) == "lstm_cell":
-        return all(called_name(user) == "getitem" for user in node.users)
+    if called_name(node) == "lstm_cell" or called_name(node) in RECURRENCES:
+        is_taken = called_name(node) == "lstm_cell" or _can_unroll(given)
+        return is_taken and all(called_name(user) == "getitem" for user in node.users)
     if called_name(node) == "_transformer_encoder_layer_fwd":
         return not getattr(value_of(given["x"]), "is_nested", False)
     draws = given.get("training", True) and given["dropout_p"]
@@ -232,24 +238,89 @@ def _merged(masks: Sequence[tuple[Any, bool]]) -> tuple[Any, Any]:
 def _lstm_cell(
     x: Any, hidden: Any, weight: Any, hidden_weight: Any, bias: Any = None, hidden_bias: Any = None
 ) -> tuple[Any, Any]:
-    """`torch.lstm_cell`: the gates are, in this order, input, forget, cell and output."""
+    """`torch.lstm_cell`."""
     import torch.nn.functional as F
 
-    before, state = hidden
-    gates = (F.linear(x, weight, bias) + F.linear(before, hidden_weight, hidden_bias)).chunk(4, -1)
-    taken, kept, cell, shown = (gates[n] for n in range(4))
-    state = kept.sigmoid() * state + taken.sigmoid() * cell.tanh()
+    return _lstm_step(F.linear(x, weight, bias), F.linear(hidden[0], hidden_weight, hidden_bias), hidden)
+
+
+def _lstm_step(given: Any, kept: Any, hidden: Sequence[Any]) -> tuple[Any, Any]:
+    """The gates are, in this order, input, forget, cell and output."""
+    gates = (given + kept).chunk(4, -1)
+    taken, forgotten, cell, shown = (gates[n] for n in range(4))
+    state = forgotten.sigmoid() * hidden[1] + taken.sigmoid() * cell.tanh()
     return shown.sigmoid() * state.tanh(), state
 
 
 def _gru_cell(x: Any, before: Any, weight: Any, hidden_weight: Any, bias: Any = None, hidden_bias: Any = None) -> Any:
-    """`torch.gru_cell`: the gates are, in this order, reset, update and new."""
+    """`torch.gru_cell`."""
     import torch.nn.functional as F
 
-    given, kept = F.linear(x, weight, bias).chunk(3, -1), F.linear(before, hidden_weight, hidden_bias).chunk(3, -1)
+    return _gru_step(F.linear(x, weight, bias), F.linear(before, hidden_weight, hidden_bias), (before,))[0]
+
+
+def _gru_step(given: Any, kept: Any, hidden: Sequence[Any]) -> tuple[Any]:
+    """The gates are, in this order, reset, update and new."""
+    given, kept = given.chunk(3, -1), kept.chunk(3, -1)
     reset, update = ((given[n] + kept[n]).sigmoid() for n in (0, 1))
     new = (given[2] + reset * kept[2]).tanh()
-    return (before - new) * update + new
+    return ((hidden[0] - new) * update + new,)
+
+
+def _tanh_step(given: Any, kept: Any, hidden: Sequence[Any]) -> tuple[Any]:
+    return ((given + kept).tanh(),)
+
+
+def _relu_step(given: Any, kept: Any, hidden: Sequence[Any]) -> tuple[Any]:
+    return ((given + kept).relu(),)
+
+
+def _steps(
+    input: Any,
+    hx: Any,
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    *,
+    step: Callable[[Any, Any, Sequence[Any]], tuple[Any, ...]],
+) -> tuple[Any, ...]:
+    """`torch.lstm`, `torch.gru`, `torch.rnn_tanh` and `torch.rnn_relu`: (steps, batch, width), and the last states."""
+    import torch
+    import torch.nn.functional as F
+
+    count = value_of(input.node).shape[1 if batch_first else 0]
+    first = hx if isinstance(hx, tuple | list) else (hx,)
+    per_layer, directions = 4 if has_biases else 2, (False, True) if bidirectional else (False,)
+    x, last = (input.transpose(0, 1) if batch_first else input), list[tuple[Any, ...]]()
+    for layer in range(num_layers):
+        ways = list[Any]()
+        for is_backwards in directions:
+            own = params[len(last) * per_layer :][:per_layer]
+            bias, hidden_bias = own[2:] or (None, None)
+            given, hidden, found = F.linear(x, own[0], bias), tuple(h[len(last)] for h in first), list[Any]()
+            for n in reversed(range(count)) if is_backwards else range(count):
+                hidden = step(given[n], F.linear(hidden[0], own[1], hidden_bias), hidden)
+                found.append(hidden[0])
+            ways.append(torch.stack(found[::-1] if is_backwards else found))
+            last.append(hidden)
+        x = torch.cat(ways, -1) if bidirectional else ways[0]
+    states = (torch.stack(list(of_layers)) for of_layers in zip(*last, strict=True))
+    return (x.transpose(0, 1) if batch_first else x, *states)
+
+
+def _can_unroll(given: Mapping[str, Any]) -> bool:
+    """Whether a recurrent layer has few steps, and neither packed sequences nor projections nor dropout."""
+    if not isinstance(given["has_biases"], bool):
+        return False  # the lengths of packed sequences are an argument before
+    of_all = given["num_layers"] * (2 if given["bidirectional"] else 1)
+    steps = value_of(given["input"]).shape[1 if given["batch_first"] else 0]
+    is_plain = len(given["params"]) == of_all * (4 if given["has_biases"] else 2)
+    draws = given["train"] and given["dropout"]
+    return is_plain and not draws and isinstance(steps, int) and 0 < steps * of_all <= UNROLLED_STEPS
 
 
 def _along(scores: Any) -> int:
@@ -314,6 +385,10 @@ _FORMS: Mapping[str, Callable[..., Any]] = {
     "multi_head_attention_forward": _multi_head_attention,
     "lstm_cell": _lstm_cell,
     "gru_cell": _gru_cell,
+    "lstm": partial(_steps, step=_lstm_step),
+    "gru": partial(_steps, step=_gru_step),
+    "rnn_tanh": partial(_steps, step=_tanh_step),
+    "rnn_relu": partial(_steps, step=_relu_step),
     "cross_entropy": _cross_entropy,
     "nll_loss": _nll_loss,
 }

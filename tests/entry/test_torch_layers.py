@@ -1,5 +1,7 @@
 """Layers that torch computes as one operator, as the operators that they are made of."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -155,6 +157,51 @@ def test_under_autocast_the_parts_of_a_layer_cast_as_the_layer_does(need_weights
 
     torch.testing.assert_close(wanted, found, rtol=0.02, atol=0.02)
     assert not WHOLE & set(names)
+
+
+RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
+
+
+@pytest.fixture
+def allow_rnn():
+    with torch._dynamo.config.patch(allow_rnn=True):
+        yield
+
+
+@pytest.mark.usefixtures("allow_rnn")
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN, partial(nn.RNN, nonlinearity="relu")])
+@pytest.mark.parametrize(
+    "options", [{}, {"num_layers": 2, "bidirectional": True}, {"batch_first": True, "bias": False}]
+)
+@pytest.mark.parametrize("is_batch", [False, True])
+def test_a_recurrent_layer_of_few_steps_is_a_cell_per_step(kind, options, is_batch):
+    torch.manual_seed(0)
+    layer, x = kind(5, 6, **options).eval(), torch.randn(*(3, 2)[: 1 + is_batch], 5)
+
+    found, wanted, names = expanded(layer, x)
+
+    torch.testing.assert_close(wanted, found)
+    assert RECURRENT.isdisjoint(names)
+
+
+@pytest.mark.usefixtures("allow_rnn")
+@pytest.mark.parametrize(
+    "layer, steps",
+    [
+        (nn.LSTM(5, 6), 17),
+        (nn.LSTM(5, 6, proj_size=3), 3),
+        (nn.GRU(5, 6, num_layers=2, dropout=0.5), 3),
+    ],
+)
+def test_other_recurrent_layers_stay_one_operator(layer, steps):
+    torch.manual_seed(0)
+    x = torch.randn(steps, 2, 5)
+
+    found, wanted, names = expanded(layer.train(bool(layer.dropout)), x)
+
+    if not layer.dropout:
+        torch.testing.assert_close(wanted, found)
+    assert not RECURRENT.isdisjoint(names)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
