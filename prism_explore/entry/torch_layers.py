@@ -296,7 +296,7 @@ def _steps(
     first = hx if isinstance(hx, tuple | list) else (hx,)
     per_layer, directions = 4 if has_biases else 2, (False, True) if bidirectional else (False,)
     x, last = (input.transpose(0, 1) if batch_first else input), list[tuple[Any, ...]]()
-    for layer in range(num_layers):
+    for _ in range(num_layers):
         ways = list[Any]()
         for is_backwards in directions:
             own = params[len(last) * per_layer :][:per_layer]

@@ -261,13 +261,18 @@ def left_to_python() -> LeftToPython:
 
 
 def _in_short(reason: str) -> str:
-    """Torch's explanation of a graph break, and its hint at a setting."""
+    """Torch's explanation of a graph break, and its hint at a setting; or what takes such code without one."""
     lines = [line.strip() for line in reason.strip().splitlines()]
     explained = [line.removeprefix("Explanation: ") for line in lines if line.startswith("Explanation: ")]
     hints = [
         line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ") and "torch._dynamo.config" in line
     ]
-    return " ".join([*(explained or lines)[:1], *hints[:1]])
+    other = [f"; {who}" for name, who in _TAKEN_OTHERWISE.items() if name in reason]
+    return " ".join([*(explained or lines)[:1], *hints[:1]]) + "".join(other)
+
+
+_TAKEN_OTHERWISE = {"RNN, GRU, or LSTM": "px.WholeProgram takes them without a setting"}
+"""By words of torch's explanation of a graph break, what takes such code."""
 
 
 def _headline(number: int, graph: GraphOutcome) -> str:

@@ -29,7 +29,16 @@ from prism_explore.frontend.decompose import (
 )
 from prism_explore.frontend.fake_examples import EXAMPLE_SIZES, examples_of, linear_in
 from prism_explore.frontend.known_tensors import constant_of, known_tensors
-from prism_explore.frontend.lower_aten import GUARDS, Translation, Unused, Value, operator_name, user_line, valid_name
+from prism_explore.frontend.lower_aten import (
+    GUARDS,
+    TORCH_BACKEND,
+    Translation,
+    Unused,
+    Value,
+    operator_name,
+    user_line,
+    valid_name,
+)
 from prism_explore.frontend.masked_selections import without_masked_selections
 from prism_explore.frontend.outside_state import OutsideState, put_back
 from prism_explore.frontend.registered_dataclasses import register_dataclasses
@@ -582,7 +591,8 @@ def _export(
     if any(type(f).__name__ == "GuardOnDataDependentSymNode" for f in failures.values()):
         raise UnsupportedOperator(
             f"{name} branches on the value of a tensor, or on a size that depends on one; write "
-            "torch.where(condition, a, b), or put the branch outside of the function; used at "
+            f"torch.where(condition, a, b), or put the branch outside of the function; {TORCH_BACKEND} takes "
+            "the code on both sides of it; used at "
             f"{places[0] if places else 'an unknown line'}"
         ) from failures[False]
     message = _first_line(failures[False])

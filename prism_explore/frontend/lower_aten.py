@@ -159,6 +159,8 @@ class Operand:
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+TORCH_BACKEND = 'torch.compile(.., backend="prism")'
+"""What accepts code that no traced program holds: torch cuts it around what depends on data."""
 GUARDS = frozenset({"_assert_scalar", "_assert_async", "_assert_tensor_metadata", "sym_constrain_range_for_size"})
 _SIZES: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "add": lambda a, b: a + b,
@@ -1129,7 +1131,7 @@ class Translation:
         if call is not None and (
             depends_on_data(call.meta.get("val")) or why_not_opaque(call.target, call.args, call.kwargs)
         ):
-            return 'torch.compile(.., backend="prism")'
+            return TORCH_BACKEND
         return "px.WholeProgram(...), with the same arguments,"
 
     def unsupported(self, what: str, why: str = "") -> UnsupportedOperator:

@@ -29,6 +29,7 @@ from prism_explore.frontend.export import Exported, exported, is_readable, trans
 from prism_explore.frontend.known_tensors import constant_of
 from prism_explore.frontend.loop_steps import loops_in, parts_read, steps_of
 from prism_explore.frontend.lower_aten import (
+    TORCH_BACKEND,
     Integers,
     Translation,
     Unused,
@@ -213,7 +214,7 @@ class _Reader(Translation):
             before = len(self.build.nodes)
             if node.op not in ("placeholder", "call_function"):
                 what = f"{self.given.name} has control flow that depends on data ({node.name})"
-                raise UnsupportedOperator(f"{what}; put it outside of the function")
+                raise UnsupportedOperator(f"{what}; put it outside of the function; {TORCH_BACKEND} leaves it to torch")
             self.visit(node)
             self.lines[node] = self.line
             made = self.build.nodes[before:]
@@ -257,7 +258,9 @@ class _Reader(Translation):
         several = isinstance(found, tuple | list)
         if not several and not hasattr(found, "dtype"):
             what = f"operator {name} computes a number that is no polynomial of symbols"
-            raise UnsupportedOperator(f"{what}: {reason}; used at {self.line or 'an unknown line'}")
+            raise UnsupportedOperator(
+                f"{what}: {reason}; {TORCH_BACKEND} leaves it to torch; used at {self.line or 'an unknown line'}"
+            )
         self.check_is_function(node)
         self.opaque[node] = reason
         constants = [x for x in (*node.args, *node.kwargs.values()) if isinstance(x, float)]
@@ -306,7 +309,7 @@ class _Reader(Translation):
             return dim(size)
         if is_size_of_data(size):
             raise UnsupportedOperator(
-                'the shape of what it returns depends on data; torch.compile(.., backend="prism") leaves it to torch, '
+                f"the shape of what it returns depends on data; {TORCH_BACKEND} leaves it to torch, "
                 "or instead of x[mask] write torch.where(mask, a, b) or multiply by the mask"
             )
         text = str(size.node.expr).replace("**", "^")

@@ -186,7 +186,9 @@ def test_a_report_says_why_torch_left_a_whole_function_to_python():
     with torch.no_grad():
         compiled(Last().eval(), backend)(torch.randn(3, 2, 4))
 
-    assert ["Dynamo does not support RNN, GRU, or LSTM"] == [b.partition(". Set")[0] for b in backend.report().breaks]
+    (break_,) = backend.report().breaks
+    assert "Dynamo does not support RNN, GRU, or LSTM" == break_.partition(". Set")[0]
+    assert "torch._dynamo.config.allow_rnn=True" in break_ and "px.WholeProgram takes them" in break_
 
 
 def test_other_sizes_have_kernels_where_they_are_faster_and_run_torch_elsewhere(monkeypatch):

@@ -203,6 +203,8 @@ def test_connected_operators_are_one_part_with_all_of_their_results():
         (lambda x: F.dropout(x, 0.5, training=True), "it draws random numbers"),
         (lambda x: torch.nonzero(x), "depends on data"),
         (lambda x: x[x > 0], "depends on data"),
+        (lambda x: torch.cond(x.sum() > 0, torch.relu, torch.exp, (x,)), r"depends on data.*torch\.compile"),
+        (lambda x: x * x.sum().item(), r"an element of a tensor as a Python number.*torch\.compile"),
         (lambda x: torch.as_strided(x, (2, 2), (1, 1)), "how its argument lies in memory"),
         (lambda x: x.to_sparse(), "the layout sparse_coo"),
         (lambda x: torch.empty_like(x) + x, "memory that was not written"),
