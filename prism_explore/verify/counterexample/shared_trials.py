@@ -1,8 +1,9 @@
 """Trials at sizes that all candidates of a program share, so that equal values are computed only once.
 
 Each axis of the program has one small extent with many divisors, the same for all candidates. Grid sizes and loop
-ranges are chosen kernel by kernel among the divisors of the dims that they tile: all at least 2, all different, and no
-tile has extent 1. Values are cached by `ir.interpreter.memoized`.
+ranges are chosen kernel by kernel among the divisors of the dims that they tile: all at least 2, and no tile has extent
+1. All are different, and no axis has such an extent, where such numbers fit (`WAYS`). Values are cached by
+`ir.interpreter.memoized`.
 
 Only agreement counts at these sizes. The refuter tries a candidate again, at sizes of its own, if it differs from the
 program here, does not run here, or contains extents as numbers.
@@ -11,6 +12,7 @@ program here, does not run here, or contains extents as numbers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from math import gcd
 from typing import TypeAlias
@@ -30,8 +32,29 @@ TILING_SIZES = range(2, 13)
 """Candidates for grid sizes and loop ranges."""
 CACHED_CHOICES = 2048
 """The number of cached choices of sizes."""
-MANY_SIZES = 4
-"""From so many grid sizes and loop ranges on, some may be equal if no different numbers fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What the numbers for grid sizes and loop ranges may be equal to."""
+
+    each_other: bool
+    extents: bool
+    """Whether a number may be the extent of an axis of the program."""
+    least_sizes: int
+    """It is for candidates with so many grid sizes and loop ranges so far."""
+    least_axes: int = 0
+    """It is for programs with so many axes, whose extents are small."""
+
+
+WAYS = (
+    _Way(each_other=False, extents=False, least_sizes=1),
+    _Way(each_other=True, extents=False, least_sizes=4),
+    _Way(each_other=False, extents=True, least_sizes=3, least_axes=6),
+    _Way(each_other=True, extents=True, least_sizes=3, least_axes=6),
+)
+"""In the order of trial. Later ways detect fewer mistakes of a candidate. Without them, candidates that tile several
+small axes run at sizes of their own, which takes about six times as long."""
 
 ROUNDING = 1e-12
 """A relative difference: sums of the few terms of a trial, added in another order, mostly differ by less."""
@@ -124,13 +147,14 @@ class TilingSizes:
 
         Args:
             given: these sizes.
-            extents: those of the program's axes; no chosen size may be equal to one.
+            extents: those of the program's axes.
             known: cached choices for the same extents and turn.
             turn: the number of the fitting size that is tried first.
             tiny: whether all chosen sizes are 2, and tiles may be 1.
         """
         self.sizes = dict(given)
         self._extents = frozenset[int]() if tiny else frozenset(extents)
+        self._ways = [way for way in WAYS if len(extents) >= way.least_axes]
         self._known, self._turn, self._tiny = known, turn, tiny
         self.chosen: dict[str, int] = {}
         """The sizes chosen so far."""
@@ -148,11 +172,11 @@ class TilingSizes:
             key = len(open_sizes), *extents, *earlier
             fits = self._known.get(key)
             if fits is None:
-                many = len(earlier) + len(open_sizes) >= MANY_SIZES
-                fits = self._choose(len(open_sizes), extents, earlier) or (
-                    many and self._choose(len(open_sizes), extents, earlier, allow_equal=True)
+                sizes = len(earlier) + len(open_sizes)
+                found = (
+                    self._choose(len(open_sizes), extents, earlier, w) for w in self._ways if sizes >= w.least_sizes
                 )
-                self._known[key] = fits = fits or ()
+                self._known[key] = fits = next(filter(None, found), ())
             if not fits:
                 raise ShapeError("no numbers cut these extents")
             chosen = dict(zip(open_sizes, fits, strict=True))
@@ -186,18 +210,17 @@ class TilingSizes:
         count: int,
         extents: TiledExtents,
         earlier: tuple[int, ...],
+        way: _Way,
         given: tuple[int, ...] = (),
-        *,
-        allow_equal: bool = False,
     ) -> tuple[int, ...] | None:
         """Sizes of `count` grid dims and loops that begin with the given ones; None where none fit."""
         tile = len(given)
         if tile == count:
             return given
         divisor = gcd(*(left for left, tiling in extents if tile in tiling))
-        taken = self._extents.union(() if allow_equal else (*earlier, *given))
+        taken = {*(() if way.extents else self._extents), *(() if way.each_other else (*earlier, *given))}
         fit = [n for n in ((2,) if self._tiny else TILING_SIZES) if divisor % n == 0 and (self._tiny or n not in taken)]
-        start = (self._turn + (len(earlier) + tile) * allow_equal) % len(fit) if fit else 0
+        start = (self._turn + (len(earlier) + tile) * way.each_other) % len(fit) if fit else 0
         for number in (*fit[start:], *fit[:start]):
             rest = [
                 (left // number, tuple(c for c in tiling if c != tile)) if tile in tiling else (left, tiling)
@@ -205,7 +228,7 @@ class TilingSizes:
             ]
             if not self._tiny and any(left < 2 for left, _ in rest):
                 continue
-            found = self._choose(count, rest, earlier, (*given, number), allow_equal=allow_equal)
+            found = self._choose(count, rest, earlier, way, (*given, number))
             if found is not None:
                 return found
         return None

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from prism_explore.errors import ShapeError
+from prism_explore.events.journal import Journal
+from prism_explore.generate import generate
+from prism_explore.instantiate import instantiate
 from prism_explore.ir.graph import SGraph
 from prism_explore.ir.interpreter.memoized import MemoizedInterpreter
 from prism_explore.ir.interpreter.reference import Array, run
-from prism_explore.ir.text import parse, parse_program
+from prism_explore.ir.text import parse, parse_program, show
+from prism_explore.pipeline.search_space import default_space
+from prism_explore.pipeline.stages import Verified
 from prism_explore.verify.counterexample.inputs import draw_inputs
 from prism_explore.verify.counterexample.refuter import Counterexample, Refuter, Survived
 from prism_explore.verify.counterexample.shared_trials import EQUAL_FLOATS, SharedTrial, TilingSizes
+from prism_explore.verify.prover import Prover
 from prism_explore.verify.shapes.concretize import Extents
 from prism_explore.verify.shapes.instance import Instance
+from tests.generate.programs import MACHINE
 from tests.verify.mutate import mutants
 from tests.verify.workloads import ENTRIES, program_of, sgraph_of
 
@@ -160,3 +168,34 @@ def test_infinities_are_equal_to_themselves_without_a_warning() -> None:
     assert EQUAL_FLOATS.same(one, one.copy())
     assert not EQUAL_FLOATS.same(one, -one)
     assert not EQUAL_FLOATS.same(np.array([np.nan]), np.array([np.nan]))
+
+
+GROUPED = """program grouped
+  q = input f32[2, 2, 2, 12, 8]
+  k = input f32[2, 2, 1, 8, 12]
+  v = input f32[2, 2, 1, 12, 8]
+  %3 = matmul(q, k)
+  %4 = exp(%3)
+  %5 = matmul(%4, v)
+  return %5"""
+
+
+def test_candidates_of_a_program_with_many_small_axes_run_at_shared_sizes_and_wrong_ones_are_refuted():
+    """Also where no different numbers fit: then grid sizes may equal one another, or an extent."""
+    program = parse_program(GROUPED)
+    refuter, prover, space, journal = Refuter(program), Prover(program), default_space(program), Journal()
+    families = [f for f in generate(program, space, MACHINE, Journal()) if f is not None]
+    candidates = [c for f in families[:4] for c in instantiate(f, space, MACHINE, journal)]
+
+    right = [c for c in candidates if isinstance(prover.verify(c, journal), Verified)]
+    shared = [c for c in right if refuter._shared_trial(c.sgraph, 0, 0) and refuter._shared_trial(c.sgraph, 1, 1)]
+
+    assert len(shared) > 0.9 * len(right) > 100
+    r, refuted = random.Random(3), 0
+    for candidate in r.sample(right, 60):
+        wrong = mutants(candidate.sgraph, program, r)
+        if wrong is None or prover.prove(replace(candidate, sgraph=wrong), journal) == "normal form":
+            continue
+        assert not isinstance(refuter.attempt(wrong, 0), Survived), show(wrong)
+        refuted += 1
+    assert refuted > 10
