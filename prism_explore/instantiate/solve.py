@@ -62,14 +62,13 @@ def instantiate(family: Family, space: Space, target: Machine, journal: Journal)
         return
     typed = typed_blocks(family)
     pair = find_split_pair(family.sgraph) if space.results else None
-    choices: Iterator[tuple[Maps, ...]] = iter(())
+    choices: Iterator[tuple[tuple[Maps, ...], SGraph]] = iter(())
     if pair is None or len(typed) <= space.custom_kernels:
         per_kernel = [list(_admissible(family, t, k, space, target, journal)) for k, t in enumerate(typed, 1)]
-        choices = product(*per_kernel)
+        choices = ((chosen, replace_blocks(family.sgraph, chosen)) for chosen in product(*per_kernel))
     if pair is not None:
         choices = chain(choices, _split(family, typed, pair, space, target, journal))
-    for nth, chosen in enumerate(choices, 1):
-        graph = replace_blocks(family.sgraph, chosen)
+    for nth, (chosen, graph) in enumerate(choices, 1):
         assert [t.dims for t in graph.output_types] == [t.dims for t in family.program.graph.output_types], (
             "maps change no dims"
         )
@@ -164,21 +163,35 @@ def _admissible(
 
 def _split(
     family: Family, typed: tuple[TypedBlock, ...], pair: Pair, space: Space, target: Machine, journal: Journal
-) -> Iterator[tuple[Maps, Maps]]:
-    """The legal choices for the two kernels of a split; rejections are reported once per axis and constraint."""
+) -> Iterator[tuple[tuple[Maps, Maps], SGraph]]:
+    """The legal choices for the two kernels of a split, and the graph of each.
+
+    Rejections are reported once per axis and constraint. Many choices have one of their kernels in common, so what
+    depends on one kernel only is kept.
+    """
     reported: set[tuple[str, int, Violation]] = set()
+    all_at_once: dict[Maps, Maps | None] = {}
+    excesses: dict[tuple[BlockGraph, tuple[TensorType, ...]], tuple[Violation, int] | None] = {}
     for choice in split_maps(family.sgraph, typed, pair, space.grid_dims):
         if not isinstance(choice, SplitMaps):
             axis, number, violation = choice
             reason = rejection_reason(violation, typed[number].block, "a grid dim may split the axis", {"axis": axis})
             journal.append(CandidateRejected(family.id, (f"{axis}<->split",), reason))
             continue
-        for chosen in _visits(family.sgraph, choice.maps, pair):
-            graph = replace_blocks(family.sgraph, chosen)
-            fits = True
+        first, second = choice.maps
+        graph = replace_blocks(family.sgraph, choice.maps)
+        if second not in all_at_once:
+            all_at_once[second] = _all_at_once(graph, second, pair)
+        ways = [(choice.maps, graph)]
+        if (other := all_at_once[second]) is not None:
+            ways.append(((first, other), replace_blocks(family.sgraph, (first, other))))
+        for chosen, graph in ways:
+            types, fits = graph.types(), True
             for number, (position, block) in enumerate(graph.customs):
-                types = block_types(block, _operands(graph, position))
-                excess = memory_violation(block, types, target.shared_memory_bytes)
+                key = block, tuple(types[a] for a in graph.nodes[position].args)
+                if key not in excesses:
+                    excesses[key] = memory_violation(block, block_types(*key), target.shared_memory_bytes)
+                excess = excesses[key]
                 fits &= excess is None
                 if excess is not None and (choice.axis, number, excess[0]) not in reported:
                     reported.add((choice.axis, number, excess[0]))
@@ -186,15 +199,13 @@ def _split(
                     reason = rejection_reason(excess[0], block, "least sum ≤ shared memory", values)
                     journal.append(CandidateRejected(family.id, describe_uses(chosen), reason))
             if fits:
-                yield chosen
+                yield chosen, graph
 
 
-def _visits(graph: SGraph, maps: tuple[Maps, Maps], pair: Pair) -> Iterator[tuple[Maps, Maps]]:
-    """The ways in which the second kernel may read the partial results: one per iteration, or all in one tile."""
-    yield maps
-    if (block := without_loop(replace_blocks(graph, maps), pair)) is not None:
-        first, second = maps
-        yield first, Maps(tuple(replace(use, looped=False) for use in second.uses), block)
+def _all_at_once(graph: SGraph, second: Maps, pair: Pair) -> Maps | None:
+    """The second kernel of a graph when it reads all partial results in one tile, not one per iteration."""
+    block = without_loop(graph, pair)
+    return None if block is None else Maps(tuple(replace(use, looped=False) for use in second.uses), block)
 
 
 def _operands(graph: SGraph, position: int) -> tuple[TensorType, ...]:

@@ -60,15 +60,19 @@ def split_maps(
         first_grid_axes = [a for a in names if a != axis and grid_violation(first, a, by_one=True) is None]
         second_grid_axes = [a for a in second.names if grid_violation(second, a) is None]
         stored = [first.axes[share.store] for share in pair.shares]
+        seconds = dict[tuple[tuple[int, ...], tuple[str, ...]], Maps]()
         for looped, share_dims in product(legal, product(*(_dims(axes, first_grid_axes) for axes in stored))):
             share_axes = {axes[d] for axes, d in zip(stored, share_dims, strict=True)}
             free = [a for a in first_grid_axes if a not in share_axes | looped]
             later = [a for a in second_grid_axes if a not in share_axes]
-            grids = combinations(free, min(grid_dims - 1, len(free)))
-            for grid, after in product(grids, combinations(later, min(grid_dims, len(later)))):
-                uses = _uses(names, (*grid, axis), looped)
-                more = (*_uses(second.names, after, frozenset()), AxisUse(share_axis(axis), looped=True))
-                yield SplitMaps(axis, _close_pair(graph, typed, pair, share_dims, axis, uses, more))
+            later = list(combinations(later, min(grid_dims, len(later))))
+            for grid in combinations(free, min(grid_dims - 1, len(free))):
+                one = _close_first(graph, first, pair, share_dims, axis, _uses(names, (*grid, axis), looped))
+                for after in later:
+                    if (share_dims, after) not in seconds:
+                        uses = (*_uses(second.names, after, frozenset()), AxisUse(share_axis(axis), looped=True))
+                        seconds[share_dims, after] = _close_second(graph, second, pair, share_dims, axis, uses)
+                    yield SplitMaps(axis, (one, seconds[share_dims, after]))
 
 
 def _why_not_split(first: TypedBlock, second: TypedBlock, pair: Pair, axis: str) -> tuple[int, Violation] | None:
@@ -96,24 +100,24 @@ def _dims(axes: AxisNames, grid_axes: Sequence[str]) -> list[int]:
     return single[-1:] or idle[-1:] or list(range(len(axes)))
 
 
-def _close_pair(
-    graph: SGraph,
-    typed: Sequence[TypedBlock],
-    pair: Pair,
-    share_dims: Sequence[int],
-    axis: str,
-    first: tuple[AxisUse, ...],
-    second: tuple[AxisUse, ...],
-) -> tuple[Maps, Maps]:
-    """Both kernels with their maps; a dim of shares has the split axis in the first, the share axis in the second."""
-    taken = graph.data_symbols
-    count = unused_size("s", taken)
+def _close_first(
+    graph: SGraph, typed: TypedBlock, pair: Pair, share_dims: Sequence[int], axis: str, uses: tuple[AxisUse, ...]
+) -> Maps:
+    """The first kernel with its maps; a dim of shares has the split axis."""
     stores = {share.store: along for share, along in zip(pair.shares, share_dims, strict=True)}
+    taken, last = graph.data_symbols, "xyz"[_rank(uses) - 1]
+    sizes = {last: unused_size("s", taken)}
+    return Maps(uses, with_maps(_with_share_axis(typed, stores, axis), uses, _rank(uses), 1, taken, sizes))
+
+
+def _close_second(
+    graph: SGraph, typed: TypedBlock, pair: Pair, share_dims: Sequence[int], axis: str, uses: tuple[AxisUse, ...]
+) -> Maps:
+    """The second kernel with its maps; a dim of shares has the share axis."""
     loads = {share.load: along for share, along in zip(pair.shares, share_dims, strict=True)}
-    last = "xyz"[_rank(first) - 1]
-    one = with_maps(_with_share_axis(typed[0], stores, axis), first, _rank(first), 1, taken, {last: count})
-    two = with_maps(_with_share_axis(typed[1], loads, share_axis(axis)), second, _rank(second), 2, taken, {"i": count})
-    return Maps(first, one), Maps(second, two)
+    taken = graph.data_symbols
+    sizes = {"i": unused_size("s", taken)}
+    return Maps(uses, with_maps(_with_share_axis(typed, loads, share_axis(axis)), uses, _rank(uses), 2, taken, sizes))
 
 
 def _with_share_axis(typed: TypedBlock, share_dims: dict[int, int], axis: str) -> TypedBlock:

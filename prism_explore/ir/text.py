@@ -62,6 +62,7 @@ from prism_explore.ir.ops import (
 )
 from prism_explore.ir.program import TensorProgram
 from prism_explore.ir.tensors import DTYPES, DType, TensorType
+from prism_explore.support.caches import memoize
 
 
 def show(graph: SGraph | TensorProgram) -> str:
@@ -92,7 +93,7 @@ def show(graph: SGraph | TensorProgram) -> str:
 
 def show_block(block: BlockGraph) -> str:
     """The textual form of one block graph, header first."""
-    return "\n".join((f"block {_header(block)}", *_block_lines(block, "  ")))
+    return f"block {_header(block)}\n{_block_text(block, '  ')}"
 
 
 def show_node(node: Node, names: dict[int, str] | None = None) -> str:
@@ -147,8 +148,9 @@ def _header(block: BlockGraph) -> str:
     return f"grid[{grid}]" + (f" loop[{block.loop.name}={block.loop.size}]" if block.loop else "")
 
 
-def _block_lines(block: BlockGraph, indent: str) -> list[str]:
-    return [f"{indent}%{i} = {show_node(n)}" for i, n in enumerate(block.nodes)]
+@memoize(512)  # many candidates have a block in common
+def _block_text(block: BlockGraph, indent: str) -> str:
+    return "\n".join(f"{indent}%{i} = {show_node(n)}" for i, n in enumerate(block.nodes))
 
 
 def _body(graph: SGraph) -> list[str]:
@@ -157,7 +159,7 @@ def _body(graph: SGraph) -> list[str]:
     for i, node in enumerate(graph.nodes):
         lines.append(f"  {names.get(i, f'%{i}')} = {show_node(node, names)}")
         if isinstance(node.op, Custom):
-            lines += _block_lines(node.op.block, "    ")
+            lines.append(_block_text(node.op.block, "    "))
     lines.append(f"  return {', '.join(names.get(n, f'%{n}') for n in graph.outputs)}")
     return lines
 

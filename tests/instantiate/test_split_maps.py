@@ -1,5 +1,7 @@
 """Maps of two kernels behind a split: linked, right at any legal sizes, and forbidden ones told."""
 
+from dataclasses import replace
+
 import pytest
 
 from prism_explore.events.journal import Journal
@@ -7,8 +9,9 @@ from prism_explore.events.kinds import CandidateRejected
 from prism_explore.generate import generate
 from prism_explore.instantiate import instantiate
 from prism_explore.instantiate.constraints import CONSTRAINTS
+from prism_explore.instantiate.split_maps import without_loop
 from prism_explore.ir.analysis.split_reduction import find_split_pair
-from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Load, Reduce, RunningMax
+from prism_explore.ir.ops import Accumulate, AccumulateRescaled, Custom, Load, Reduce, RunningMax
 from prism_explore.ir.text import parse, parse_program, show
 from prism_explore.pipeline.search_space import default_space
 from prism_explore.pipeline.stages import Family
@@ -57,6 +60,25 @@ def test_every_candidate_is_right_with_one_share_and_with_two(program):
 
 def looped(candidate):
     return candidate.sgraph.customs[1][1].loop is not None
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_each_choice_is_followed_by_the_same_one_that_reads_all_shares_at_once(program):
+    """What choices have in common is computed once; here it is computed anew for each."""
+    found, _ = candidates(program)
+    expected = []
+    for candidate in (c for c in found if looped(c)):
+        graph = candidate.sgraph
+        pair = find_split_pair(graph)
+        assert pair is not None
+        expected.append(graph)
+        block = without_loop(graph, pair)
+        if block is not None:
+            nodes = [*graph.nodes]
+            nodes[pair.second] = replace(nodes[pair.second], op=Custom(block))
+            expected.append(replace(graph, nodes=tuple(nodes)))
+
+    assert expected == [c.sgraph for c in found]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
