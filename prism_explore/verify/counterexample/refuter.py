@@ -3,8 +3,8 @@
 It shares no code with the prover except the graphs. The interpreter runs both graphs in float64 at two assignments of
 sizes. Every axis of the program gets its own small extent, every grid size and loop range is at least 2, and all sizes
 are different where that is cheap. So a map to a wrong dim of equal extent, a factor that is 1 by accident, or a missing
-block is detected. The first sizes are shared by all candidates (`shared_trials`). A candidate that differs there or does
-not run there is tried at sizes of its own (`shapes.concretize`).
+block is detected. The first sizes are shared by all candidates (`shared_trials`). A candidate that differs there or
+does not run there is tried at sizes of its own (`shapes.concretize`).
 
 The numbers in shapes are extents of axes: 4096 becomes another extent, the same wherever that axis occurs, while
 constants in formulas stay. A candidate that type-checks only because two axes have equal extents is outside the family;
