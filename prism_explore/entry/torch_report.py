@@ -80,7 +80,7 @@ class RegionOutcome:
     @property
     def how(self) -> str:
         """How the answer was found (with less work, how long, in an earlier build), and what runs at other sizes."""
-        kept = f"found on {self.kept}, proof checked again" if self.kept else ""
+        kept = f"found on {self.kept}, proved again" if self.kept else ""
         spent = f"in {seconds_text(self.spent_s)}" if self.spent_s else ""
         return "".join(f"; {said}" for said in (self.effort, spent, kept, _at_other_sizes(self.buckets())) if said)
 

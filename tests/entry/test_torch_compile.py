@@ -590,7 +590,7 @@ def test_a_second_build_neither_searches_nor_races_and_says_from_when_its_answer
 
     (row,) = backend.outcomes
     assert row.replaced and row.calls.accepted and row.kept
-    assert f"found on {row.kept}, proof checked again" in backend.report()
+    assert f"found on {row.kept}, proved again" in backend.report()
     assert f"the decision of {backend.graphs[0].race.kept} is kept" in backend.report()
     with backend.report().session(1) as sess:
         assert row.program.strip() == torch_compile.show(sess.program).strip()

@@ -143,4 +143,4 @@ def test_a_report_says_where_the_time_of_a_build_went_and_what_is_from_an_earlie
     for text in (str(report), report._repr_html_()):
         assert "the decision of 2026-01-02 is kept" in text
         assert "; searched quickly, for 2.0% of the modelled time; in 1.5 s" in text
-        assert "; found on 2026-01-01, proof checked again" in text
+        assert "; found on 2026-01-01, proved again" in text
