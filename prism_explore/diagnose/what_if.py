@@ -246,8 +246,9 @@ class _TreeComparison:
         """Whether a region is reopened, covered, or still pruned."""
         rule = region.reason.rule
         if region.operator == REST:
-            what = "families" if rule == FAMILIES_SPENT else "nodes"
-            return "reopened" if getattr(self.other.space, what) > getattr(self.task.space, what) else "pruned"
+            budgets = ("families",) if rule == FAMILIES_SPENT else ("nodes", "nodes_after_family")
+            is_larger = any(getattr(self.other.space, b) > getattr(self.task.space, b) for b in budgets)
+            return "reopened" if is_larger else "pruned"
         if is_sequence_text(region.operator) and rule == "budget.nodes":
             return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "pruned"
         if region.operator == COMPLETE_GRAPH[region.level] or is_sequence_text(region.operator):

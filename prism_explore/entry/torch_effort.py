@@ -27,6 +27,8 @@ LEAST_NODES = 150
 """Partial sGraphs that are expanded in any case; most programs have their first family within a hundred."""
 LEAST_PART_NODES = 75
 """The same for one part of a kernel sequence; attention with grouped heads has its first family after 50."""
+NODES_AFTER_FAMILY = 300
+"""Partial sGraphs that are expanded after the last family, for the largest regions."""
 LEAST_FAMILIES = 10
 """Each is assessed in floating point, which takes up to 40 ms; the smallest regions have one trial."""
 FULL_TIME_S, LEAST_TIME_S = 120.0, 30.0
@@ -69,10 +71,19 @@ class Effort:
         """
         full = quick_space(program)
         nodes, patience = (max(LEAST_NODES, int(n * self.scale)) for n in (full.nodes, full.patience))
+        after_family = max(LEAST_NODES, int(NODES_AFTER_FAMILY * self.scale))
         part_nodes = max(LEAST_PART_NODES, int(full.row_nodes * self.scale))
         families = max(LEAST_FAMILIES, int(full.families * self.scale))
         time_s = max(LEAST_TIME_S, FULL_TIME_S * self.scale)
-        return replace(full, nodes=nodes, patience=patience, row_nodes=part_nodes, families=families, time_s=time_s)
+        return replace(
+            full,
+            nodes=nodes,
+            patience=patience,
+            nodes_after_family=after_family,
+            row_nodes=part_nodes,
+            families=families,
+            time_s=time_s,
+        )
 
     def baselines(self, names: Sequence[str]) -> tuple[str, ...]:
         """What the kernel is timed beside.

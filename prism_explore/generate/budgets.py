@@ -11,6 +11,12 @@ def nodes_spent(nodes: int, found: bool = True) -> Reason:
     return _spent("budget.nodes", what, "nodes expanded ≥ budget", str(nodes), "the node budget were")
 
 
+def no_further_family(nodes: int) -> Reason:
+    """The reason of a region that was left because the last family was found that many nodes before."""
+    what = "The node budget for a further family was"
+    return _spent("budget.nodes", what, "nodes after the last family ≥ budget", str(nodes), "that budget were")
+
+
 def families_spent(families: int) -> Reason:
     """The reason of a region that the budget of families left."""
     what = "The budget of families was"

@@ -29,7 +29,7 @@ from prism_explore.cost.roofline import TimeToBeat
 from prism_explore.events.journal import Journal
 from prism_explore.events.kinds import Reason
 from prism_explore.generate.abstract_expr.polynomial import show
-from prism_explore.generate.budgets import families_spent, nodes_spent, time_spent
+from prism_explore.generate.budgets import families_spent, no_further_family, nodes_spent, time_spent
 from prism_explore.generate.canonical_order import Application, Rank
 from prism_explore.generate.event_log import CUSTOM, EventLog, NodeCuts, PrunedSequence, sequence_text
 from prism_explore.generate.expander import Expander
@@ -113,6 +113,8 @@ class Enumerator:
         """The number of nodes of the first pass; each pass has a budget of its own."""
         self.families_before = 0
         """The number of families of the first pass."""
+        self.last_family_at = 0
+        """The number of nodes when the last family of the pass was found."""
         self.node_budget = min(space.nodes, space.patience)
         """The budget in nodes; it is smaller until the first family is found."""
 
@@ -159,6 +161,7 @@ class Enumerator:
     def split_kernels(self) -> Iterator[Family | None]:
         """Every family of two kernels, by splitting those of one."""
         self.nodes_before, self.families_before = self.log.nodes, len(self.family_numbers)
+        self.last_family_at = self.log.nodes
         for graph in self.single_kernels if self.space.results else ():
             yield from self.expand_splits(graph)
 
@@ -166,6 +169,8 @@ class Enumerator:
         """The reason if a budget is spent; None otherwise."""
         if self.log.nodes - self.nodes_before >= self.node_budget:
             return nodes_spent(self.node_budget, bool(self.single_kernels))
+        if self.single_kernels and self.log.nodes - self.last_family_at >= self.space.nodes_after_family:
+            return no_further_family(self.space.nodes_after_family)
         if len(self.family_numbers) - self.families_before >= self.space.families:
             return families_spent(self.space.families)
         return time_spent(self.space.time_s) if self.time_is_up() else None
@@ -287,6 +292,7 @@ class Enumerator:
             self.log.complete_graph_cut(node, level, duplicate)
             return None
         self.family_numbers[number] = self.log.completed(node, show_graph(graph))
+        self.last_family_at = self.log.nodes
         return Family(self.family_numbers[number], self.program, graph)
 
     def expand_splits(self, complete: CompleteGraph) -> Iterator[Family | None]:

@@ -310,7 +310,7 @@ def enumerate_region(
     path = tree.path_to(region.parent)
     before = len(path) + 1
     most = before + nodes
-    own = replace(space, nodes=most, patience=most, families=most)
+    own = replace(space, nodes=most, patience=most, nodes_after_family=most, families=most)
     replay = EnumerationReplay(program, own, target, journal, time_to_beat, rules)
     enumerator = replay.enumerator
     state = replay.reach(path)

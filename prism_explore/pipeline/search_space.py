@@ -184,6 +184,8 @@ class Space:
     patience: int = 1_000
     """Budget: the number of them that are expanded without finding a family. Graphs close to the program are expanded
     first; most workloads find their first family within a hundred."""
+    nodes_after_family: int = 6_000
+    """Budget: the number of partial sGraphs that are expanded after the last family without finding another one."""
     families: int = 6_000
     """Budget: the number of families, and again of those whose kernels are split. Those most like the program come
     first. To instantiate, verify and assess one takes as long as to expand many partial sGraphs."""
@@ -290,6 +292,7 @@ class Space:
             "equalities": "those that follow from the axioms of equality on named axes; no cancellation such as "
             "x*y/y = x, but of exponents that the program's own numerators and denominators share",
             "node budget": f"{self.nodes}, {min(self.nodes, self.patience)} of them before a first family"
+            + (f", {self.nodes_after_family} after the last one" if self.nodes_after_family < self.nodes else "")
             + (f"; {self.row_nodes} for each part of a row" if self.rows else ""),
             **({FAMILY_BUDGET: f"{self.families}, and again for split kernels"} if self.families < self.nodes else {}),
             "time budget": f"{self.time_s:g} s for growing graphs, {self.time_s:g} s for proofs, "

@@ -29,6 +29,7 @@ def test_a_region_with_a_large_share_is_searched_as_if_it_were_alone():
 
     assert replace(FULL, early_trial=False, details=False) == only.budget(FULL)
     assert (full.nodes, full.patience) == (only.space(TWICE).nodes, only.space(TWICE).patience)
+    assert LEAST_NODES < only.space(TWICE).nodes_after_family < full.nodes
     assert (EAGER, COMPILED) == only.baselines((EAGER, COMPILED))
     assert "" == str(only)
 

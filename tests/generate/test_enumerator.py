@@ -228,6 +228,22 @@ def test_a_spent_budget_is_told_as_such_and_not_as_no():
     assert {"budget"} == {e.reason.soundness for e in spent}
 
 
+def test_the_budget_after_a_family_ends_a_search_that_finds_no_further_one():
+    program = rmsnorm_linear()
+    space = default_space(program)
+    families, journal, _ = search(program, space)
+    few, short, _ = search(program, replace(space, nodes_after_family=5))
+    spent = [e.reason for e in short.events if isinstance(e, RegionPruned) and e.reason.code == "budget.nodes"]
+
+    assert few
+    assert {show(f.sgraph) for f in few} < {show(f.sgraph) for f in families}
+    assert {"The node budget for a further family was spent before this region was searched."} == {
+        r.sentence for r in spent
+    }
+    nodes = [sum(isinstance(e, NodeExpanded) for e in j.events) for j in (short, journal)]
+    assert nodes[0] < nodes[1]
+
+
 def test_too_small_a_memory_leaves_only_what_the_loop_can_cut():
     program = rmsnorm_linear()
     families, journal, _ = search(program, machine=Machine(shared_memory_bytes=4096))
