@@ -16,6 +16,7 @@ from prism_explore.codegen.cpu.llvm.builder import FunctionBuilder, Memory
 from prism_explore.codegen.cpu.llvm.vector_math import apply, power
 from prism_explore.codegen.cpu.loop_ir import (
     ONE,
+    WORD,
     Apply,
     Buffer,
     Constant,
@@ -74,14 +75,20 @@ class ExpressionEmitter:
         match computed.get(e):
             case VectorTable(entries, table):
                 if lanes == builder.lanes:  # else it is the tail of a loop
-                    memory, offset = self.memory[table.place.buffer], self.offset(table.place, steps)
-                    return builder.look_up(entries, builder.load_bits(memory, offset, lanes, table.shift))
+                    if along is not None and table.place.is_byte_of_words(along):
+                        bits = builder.load_words(*self._in_words(table.place, steps), lanes, table.shift)
+                    else:
+                        memory, offset = self.memory[table.place.buffer], self.offset(table.place, steps)
+                        bits = builder.load_bits(memory, offset, lanes, table.shift)
+                    return builder.look_up(entries, bits)
             case None:
                 pass
             case known:
                 return builder.splat(known, lanes)
         match e:
             case Read(place):
+                if along and lanes and place.is_byte_of_words(along):
+                    return builder.load_byte_of_words(*self._in_words(place, steps), lanes)
                 stride = place.stride(along) if along else 1
                 return builder.load(self.memory[place.buffer], self.offset(place, steps), lanes, stride)
             case Constant(value):
@@ -98,6 +105,12 @@ class ExpressionEmitter:
                 return power(builder, self.value(x, along, at, lanes, computed), exponent)
             case Apply(fn, args):
                 return apply(builder, fn, [self.value(a, along, at, lanes, computed) for a in args])
+
+    def _in_words(self, place: Place, steps: Mapping[str, object]):
+        """Memory that begins with a whole word, and the offset of a byte in it."""
+        before, memory = place.buffer.start % WORD, self.memory[place.buffer]
+        memory = self.builder.advance(memory, -before) if before else memory
+        return memory, self.builder.index_sum(self.offset(place, steps), before)
 
     def hoist_scalars(self, e: Expression, variables: frozenset[str], computed: dict[Expression, object]) -> None:
         """Compute, once and as scalars, the parts of an expression that do not depend on `variables`."""
@@ -119,3 +132,9 @@ class ExpressionEmitter:
             self.hoist_scalars(table.expression, frozenset((along,)), known)
             entries = self.value(table.expression, None, None, builder.lanes, known)
             computed[table.expression] = VectorTable(entries, table)
+
+    def hoist_fields(self, e: Expression, along: str, computed: dict[Expression, object]) -> None:
+        """Compute, once for all loops, tables of parts of an expression that depend on nothing but a field of bits."""
+        if self.builder.has_look_up:
+            for table in tabulated(e, along, self.builder.lanes, alone=True):
+                computed[table.expression] = VectorTable(self.builder.vector_of(table.fields[0][1].values), table)

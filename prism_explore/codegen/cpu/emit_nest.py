@@ -243,7 +243,8 @@ class NestEmitter:
 
     def _fold_per_lane(self, s: Fold, along: Range, folded: list[Range]) -> None:
         """Fold into a vector: each lane is a result of its own."""
-        builder = self.builder
+        builder, tables = self.builder, dict[Expression, object]()
+        self.expressions.hoist_fields(s.value, along.name, tables)
 
         def strip(at, lanes: int, count: int) -> None:
             totals = [builder.variable(builder.constant(self._neutral(s.join), lanes)) for _ in range(count)]
@@ -251,7 +252,7 @@ class NestEmitter:
                 for r in folded:
                     self.variables[r.name] = stack.enter_context(builder.loop(0, r.extent))
                 for u, variable in enumerate(totals):
-                    self._fold_into(s, variable, along, builder.index_sum(at, u * lanes), lanes, {})
+                    self._fold_into(s, variable, along, builder.index_sum(at, u * lanes), lanes, tables)
             self.expressions.leave_loops(folded)
             for u, variable in enumerate(totals):
                 place = self.expressions.offset(s.target, {along.name: builder.index_sum(at, u * lanes)})
@@ -489,7 +490,8 @@ def vector_range(ranges: list[Range], operands: tuple[Place, ...], folded: tuple
 
     def cost(r: Range) -> float:
         width = min(lanes, r.extent)
-        accesses = sum(1 if p.stride(r.name) in (0, 1) else width for p in operands)
+        is_vector = (p.stride(r.name) in (0, 1) or p.is_byte_of_words(r.name) for p in operands)
+        accesses = sum(1 if is_one else width for is_one in is_vector)
         across_lanes = 10 / prod(s.extent for s in ranges if s.name in folded) if r.name in folded else 0
         return accesses / width + across_lanes
 

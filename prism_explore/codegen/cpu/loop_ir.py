@@ -20,12 +20,15 @@ from fractions import Fraction
 from math import prod
 from typing import ClassVar, Literal, TypeAlias, assert_never
 
-from prism_explore.ir.tensors import BYTES, DType
+from prism_explore.ir.tensors import BYTE_INTEGERS, BYTES, DType
 
 Affine: TypeAlias = tuple[tuple[str, int], ...]
 """A sum of variables with integer factors; the variable `ONE` is the constant 1; empty is 0."""
 
 ONE = ""
+
+WORD = 4
+"""Bytes of a 32-bit word: what code reads of each, such as codes of weights, is in bytes as far apart."""
 
 Join: TypeAlias = Literal["sum", "max"]
 """How values are combined: by a fold, and where a statement `adds` to its target."""
@@ -89,6 +92,17 @@ class Place:
             for name, factor in affine
             if name == variable
         )
+
+    def is_byte_of_words(self, variable: str) -> bool:
+        """Whether it is an 8-bit integer of a 32-bit word, and steps of `variable` are from a word to the next one.
+
+        The memory then consists of whole words, so that each of them can be read.
+        """
+        root = self.buffer.root
+        if root.dtype not in BYTE_INTEGERS or self.stride(variable) != WORD:
+            return False
+        inner = [n for n, step in zip(root.shape, root.strides, strict=True) if n > 1 and step % WORD]
+        return len(inner) == 1 and inner[0] % WORD == 0 and 1 in root.strides
 
     @property
     def variables(self) -> tuple[str, ...]:

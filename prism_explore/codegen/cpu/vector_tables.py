@@ -58,27 +58,30 @@ class Tabulated:
         return self.fields[0][1].shift
 
 
-def tabulated(e: Expression, along: str, entries: int) -> Iterator[Tabulated]:
+def tabulated(e: Expression, along: str, entries: int, *, alone: bool = False) -> Iterator[Tabulated]:
     """The largest parts of an expression that a table can replace in a loop over `along`.
 
     Args:
         e: the expression.
-        along: the loop's variable, over which the integers are adjacent in memory.
+        along: the loop's variable, over which the integers are adjacent in memory, or in adjacent words.
         entries: the size of a table, a power of two.
+        alone: whether a part may depend on nothing but the bits.
     """
     fields = _fields(e, along, entries)
-    if fields and len({(f.place, f.shift) for _, f in fields}) == 1:
+    if fields and len({(f.place, f.shift) for _, f in fields}) == 1 and (not alone or fields[0][0] == e):
         yield Tabulated(e, fields)
     elif isinstance(e, Apply):
         for part in e.args:
-            yield from tabulated(part, along, entries)
+            yield from tabulated(part, along, entries, alone=alone)
 
 
 def _fields(e: Expression, along: str, entries: int) -> tuple[tuple[Expression, BitField], ...] | None:
     """The parts by which an expression varies, if all are fields of bits; empty if it does not vary."""
     if not any(along in x.variables for x in (*places_read(e), *range_tests(e))):
         return ()
-    if (field := bit_field(e, entries)) is not None and field.place.stride(along) == 1:
+    if (field := bit_field(e, entries)) is not None and (
+        field.place.stride(along) == 1 or field.place.is_byte_of_words(along)
+    ):
         return ((e, field),)
     if not isinstance(e, Apply):
         return None

@@ -126,7 +126,8 @@ def test_a_table_holds_what_varies_by_one_field_only() -> None:
     two = Apply("add", (weight, Apply("mul", (x, floor_div(W, 16)))))
     assert [(0, weight), (4, two.args[1])] == [(t.shift, t.expression) for t in tabulated(two, "k", 16)]
     assert not [*tabulated(weight, "g", 16)], "the integers do not vary over the groups"
-    assert not [*tabulated(remainder(read(stride=4), 16), "k", 16)], "they are not adjacent in memory"
+    assert not [*tabulated(remainder(read(stride=8), 16), "k", 16)], "they are not adjacent in memory"
+    assert [*tabulated(remainder(read(stride=4), 16), "k", 16)], "they are bytes of adjacent words"
 
 
 def quantized(rows: int, bits: int, shift: int) -> str:
@@ -183,3 +184,15 @@ def test_a_kernel_with_tables_gives_the_same_bits_as_one_without(lanes: int, bit
     np.testing.assert_array_equal(load_plan(plain)(x, w, s, z), found)
     numbers = (w >> shift & (1 << bits) - 1).reshape(8, 2, 48) - z.astype(np.float64)
     np.testing.assert_allclose(x @ (numbers * s).reshape(8, 96).T, found, rtol=1e-4, atol=1e-3)
+
+
+def test_a_table_may_be_of_the_bits_alone() -> None:
+    scale = Read(Place(Buffer("s", (64,), (1,), "input"), ((("k", 1),),)))
+    weight = Apply("mul", (scale, Apply("sub", (remainder(W, 16), number(8)))))
+
+    (table,) = tabulated(weight, "k", 16, alone=True)
+
+    assert weight.args[1] == table.expression
+    by_group = Read(Place(Buffer("z", (4,), (1,), "input"), ((("g", 1),),)))
+    (table,) = tabulated(Apply("sub", (remainder(W, 16), by_group)), "k", 16, alone=True)
+    assert remainder(W, 16) == table.expression

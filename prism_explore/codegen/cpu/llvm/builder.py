@@ -286,6 +286,34 @@ class FunctionBuilder:
         found = self.llvm.zext(found, ir.VectorType(I32, lanes))
         return self.llvm.lshr(found, _constant_like(found, shift)) if shift else found
 
+    def load_words(self, memory: Memory, offset, lanes: int, shift: int = 0):
+        """Load `lanes` words of 32 bits that have the byte at `offset` and those after it, without what is below it.
+
+        Args:
+            memory: of bytes, in whole words.
+            offset: of a byte of the first word.
+            lanes: the number of words.
+            shift: how many of the byte's own bits are left out.
+        """
+        place = self.index(offset)
+        byte = self.llvm.and_(place, I64(3))
+        first = self.advance(memory, self.llvm.sub(place, byte)).pointer
+        found = self.llvm.load(first, typ=ir.VectorType(I32, lanes), align=1)
+        below = self.llvm.trunc(self.llvm.add(self.llvm.shl(byte, I64(3)), I64(shift)), I32)
+        undefined = ir.Constant(found.type, ir.Undefined)
+        one = self.llvm.insert_element(undefined, below, I32(0))
+        mask = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+        return self.llvm.lshr(found, self.llvm.shuffle_vector(one, undefined, mask))
+
+    def load_byte_of_words(self, memory: Memory, offset, lanes: int):
+        """Load `lanes` bytes, each at the same place of a 32-bit word, as float32; the memory is whole words."""
+        found = self.load_words(memory, offset, lanes)
+        if memory.dtype == "i8":
+            found = self.llvm.ashr(self.llvm.shl(found, _constant_like(found, 24)), _constant_like(found, 24))
+        else:
+            found = self.llvm.and_(found, _constant_like(found, 255))
+        return self.llvm.sitofp(found, vector_type(lanes))
+
     @property
     def has_look_up(self) -> bool:
         """Whether the CPU looks values up in a full vector."""
