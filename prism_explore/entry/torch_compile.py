@@ -79,6 +79,7 @@ from prism_explore.entry.torch_shifts import name_amounts, unless_changed
 from prism_explore.entry.torch_simplify import simplify
 from prism_explore.entry.torch_transforms import expand_transforms
 from prism_explore.entry.torch_ways import WaysBySizes
+from prism_explore.entry.torch_words import read_words_as_bytes
 from prism_explore.entry.torch_wrappers import compile_unwrapped, reads_wrappers
 from prism_explore.errors import PrismError, ShapeError, TargetUnavailable
 from prism_explore.events.fastest import COMPILED, EAGER, OURS, find_faster_baseline
@@ -247,6 +248,7 @@ class TorchCompiler:
         clock = _Clock(start)
         known = name_amounts(module.graph, examples)
         read_as_bytes(module.graph)
+        read_words_as_bytes(module.graph)
         expand_layers(module.graph)
         name_casts(module.graph)
         simplify(module.graph)

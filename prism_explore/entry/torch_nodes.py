@@ -38,7 +38,7 @@ from prism_explore.ir.ops import (
     Unary,
 )
 from prism_explore.ir.tabulated import FLOAT8_FORMATS
-from prism_explore.ir.tensors import BYTE_INTEGERS, NAMES, dtype_name
+from prism_explore.ir.tensors import BYTE_INTEGERS, NAMES, WORDS, dtype_name
 from prism_explore.pipeline.search_space import unpacking_nodes, why_no_single_kernel
 from prism_explore.support.caches import memoize
 
@@ -171,7 +171,9 @@ def unpacked_before(node: Any) -> tuple[Any, ...]:
         if _is_table_of_numbers(call):
             known[call] = ()
         elif _reads_bytes(call, before) and (
-            isinstance(value_of(call), tuple | list) or not _translation_with(call, before).obstacle
+            isinstance(value_of(call), tuple | list)
+            or dtype_name(value_of(call).dtype) in WORDS  # of which the frontend may know only a few bits
+            or not _translation_with(call, before).obstacle
         ):
             known[call] = before
     return _all_before(node, known)

@@ -39,6 +39,7 @@ from prism_explore.entry.torch_nodes import (
     is_float,
     sizes_of,
     translation_of,
+    unpacked_before,
     value_of,
 )
 from prism_explore.entry.torch_regions import Region
@@ -217,6 +218,11 @@ class _Partitioner:
                 self.found[node] = replace(self.found[node], translation=Translation("it runs under autocast"))
             if grows := _grows(node):
                 self.found[node] = replace(self.found[node], translation=Translation(grows))
+        unpacking = [n for n, f in self.found.items() if f.translation.reads_unpacked and not f.translation.obstacle]
+        for words in {b for n in unpacking for b in unpacked_before(n) if self.found[b].translation.obstacle}:
+            # Words of several numbers are in a region only together with what reads a few of their bits.
+            as_view = Translation(operators=0, is_view=True, reads_unpacked=True)
+            self.found[words] = replace(self.found[words], translation=as_view)
         self.inside = {n for n, f in self.found.items() if not f.translation.obstacle}
         self.unpacked = {n for n in self.inside if not is_float(n) and not isinstance(value_of(n), tuple | list)}
         """Integers and masks that are computed of bytes."""

@@ -838,6 +838,8 @@ class Translation:
 
     def _number(self, x: Integers) -> int:
         """The position of integers as numbers."""
+        if self._is_of_bytes(x):
+            raise self.unsupported("bytes read as words", "read a few bits of each word, as in (word >> 8) & 15")
         whole = self._position_of(View(x.placeholder, tuple(range(self._sources[x.placeholder][1].rank)), True))
         order = [d for group in x.groups for d in group]
         rest = [d for d in range(self._sources[x.placeholder][1].rank) if d not in order]
@@ -855,23 +857,42 @@ class Translation:
             x: the integers; a dim along which nothing changes is 1 of the bytes.
             place: the number of the dim of bytes.
         """
-        t = self._sources[x.placeholder][1]
-        groups = [*x.groups[:place], (t.rank,), *x.groups[place:]]
+        t, is_given = self._sources[x.placeholder][1], self._is_of_bytes(x)
+        rank = t.rank - is_given
+        groups = [*x.groups[:place], (rank,), *x.groups[place:]]
         order = [d for group in groups for d in group]
-        rest = [d for d in range(t.rank) if d not in order]
+        rest = [d for d in range(rank) if d not in order]
         if x.offset or not all(t.dims[d].is_one for d in rest):
             return None
-        whole = self._position_of(View(x.placeholder, (*order, *rest), of_bytes=True))
+        whole = self._position_of(View(x.placeholder, (*order, *rest), of_bytes=not is_given))
         size = dim(self.bytes_per_word(x))
         dims = [n if group else ONE for group, n in zip(x.groups, x.dims, strict=True)]
         return self.at(self.reshaped(whole, (*dims[:place], size, *dims[place:])))
 
     def bytes_per_word(self, x: Integers) -> int:
         """The size of an integer in memory."""
-        return BYTES[self._sources[x.placeholder][1].dtype]
+        t = self._sources[x.placeholder][1]
+        return (t.dims[-1].constant or 0) if self._is_of_bytes(x) else BYTES[t.dtype]
+
+    def words_of_bytes(self, value: Value, size: int) -> Integers | None:
+        """Integers whose bytes are the last dim of an argument; None for all else."""
+        match value:
+            case View(placeholder, order) if self.unpacks:
+                t = self._sources[placeholder][1]
+                if t.dtype == "u8" and order and order[-1] == t.rank - 1 and t.dims[-1] == dim(size):
+                    return Integers(placeholder, (*((d,) for d in order[:-1]), ()), (*self.dims_of(value)[:-1], ONE))
+            case _:
+                pass
+        return None
+
+    def _is_of_bytes(self, x: Integers) -> bool:
+        """Whether integers are an argument of bytes that code reads as words."""
+        return self._sources[x.placeholder][1].dtype not in INTEGERS
 
     def integer_input(self, integers: Integers, order: Sequence[int]) -> int:
         """The position of an integer argument with its dims in another order; those that `order` lacks are last."""
+        if self._is_of_bytes(integers):
+            raise self.unsupported("bytes read as positions")
         rank = self._sources[integers.placeholder][1].rank
         rest = (d for d in range(rank) if d not in order)
         return self._position_of(View(integers.placeholder, (*order, *rest)))

@@ -13,6 +13,7 @@ from prism_explore.entry.torch_nodes import CALLS, called_name, translation_of, 
 from prism_explore.entry.torch_partition import partition
 from prism_explore.entry.torch_shifts import name_amounts, unless_changed
 from prism_explore.entry.torch_simplify import simplify
+from prism_explore.entry.torch_words import read_words_as_bytes
 from prism_explore.pipeline.search_space import LARGEST_OPS, fused_ops
 from tests.entry.test_torch_compile import compiled, compiler, short_searches  # noqa: F401
 from tests.entry.test_torch_partition import H100, functions, graph_of
@@ -86,15 +87,50 @@ class Ternary(Quantized):
         return F.linear(x, self.weight(x.dtype)) * self.scales[:, 0, 0].to(x.dtype)
 
 
-LAYERS = (Quantized, ByPlaces, ByRange, OfIntegers, Signed, ByShifts, Halves, Ternary)
+class OfWords(Quantized):
+    """As GPTQ stores weights: eight codes of a column in a word, and zero points of eight columns."""
+
+    def __init__(self):
+        super().__init__()
+        self.codes = random_words(K // 8, N)
+        self.zeros = random_words(K // GROUP, N // 8)
+        self.scales = torch.rand(K // GROUP, 1, N) + 0.5
+        self.register_buffer("amounts", torch.arange(0, 32, 4, dtype=torch.int32).unsqueeze(0))
+
+    def forward(self, x):
+        zeros = torch.bitwise_right_shift(self.zeros.unsqueeze(2).expand(-1, -1, 8), self.amounts.unsqueeze(0))
+        codes = torch.bitwise_right_shift(self.codes.unsqueeze(1).expand(-1, 8, -1), self.amounts.unsqueeze(-1))
+        zeros = torch.bitwise_and(zeros.to(torch.int8), 15).reshape(-1, 1, N)
+        codes = torch.bitwise_and(codes.to(torch.int8), 15).reshape(-1, GROUP, N)
+        return x @ (self.scales.to(x.dtype) * (codes - zeros)).reshape(K, N)
+
+
+class OfSlicedWords(Quantized):
+    def __init__(self):
+        super().__init__()
+        self.codes = random_words(N, K // 8)
+        self.zeros = random_words(N, 1)
+
+    def weight(self, kind):
+        codes = torch.stack([(self.codes >> n) & 15 for n in (0, 16, 4, 20, 8, 24, 12, 28)], -1)
+        zeros = torch.stack([(self.zeros >> n) & 15 for n in (24, 28)], 1)
+        return ((codes.reshape(N, -1, GROUP) - zeros) * self.scales.to(kind)).reshape(N, -1)
+
+
+def random_words(*shape):
+    return torch.randint(-(2**31), 2**31, shape, dtype=torch.int64).to(torch.int32)
+
+
+LAYERS = (OfWords, OfSlicedWords, Quantized, ByPlaces, ByRange, OfIntegers, Signed, ByShifts, Halves, Ternary)
 
 
 def prepared(module, *examples):
     """torch's graph as the backend cuts it, and the regions."""
     graph = graph_of(module, *examples)
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]
-    held = {b.shape: b for b in module.buffers() if b.numel() <= 4}
+    held = {b.shape: b for n, b in module.named_buffers() if n in ("places", "amounts")}
     name_amounts(graph, [held.get(n.meta["example_value"].shape) for n in placeholders])
+    read_words_as_bytes(graph)
     simplify(graph)
     fold_constants(graph)
     return graph, partition(graph, H100, {}, lambda _: "")
@@ -115,8 +151,9 @@ def test_a_region_reads_the_bytes(layer):
     assert not found.left
     whole = [n for n in only.tensors if not n.meta["example_value"].is_floating_point()]
     assert {torch.uint8} == {n.meta["example_value"].dtype for n in whole}
-    assert {"codes", "zeros"} >= {n.name.rpartition("_buffers_")[2].strip("_") for n in whole}
-    assert {"placeholder"} == {n.op for n in whole}
+    of_words = issubclass(layer, OfWords | OfSlicedWords)
+    assert of_words or {"codes", "zeros"} >= {n.name.rpartition("_buffers_")[2].strip("_") for n in whole}
+    assert {"call_method" if of_words else "placeholder"} == {n.op for n in whole}
 
 
 @pytest.mark.parametrize("layer", LAYERS)

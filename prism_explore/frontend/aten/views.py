@@ -9,7 +9,7 @@ from typing import Any, cast
 from prism_explore.frontend.lower_aten import Row, Translation, Value, infer_size
 from prism_explore.ir.dims import ONE, ZERO, Dim
 from prism_explore.ir.tabulated import FLOAT8_FORMATS
-from prism_explore.ir.tensors import dtype_name
+from prism_explore.ir.tensors import WORDS, dtype_name
 
 END = 2**62
 """torch writes `x[a:]` as a slice up to the largest integer."""
@@ -56,6 +56,8 @@ def _bits_read_as(t: Translation, x: Any, kind: str) -> Value:
     own = dtype_name(x.meta["val"].dtype)
     if own == kind or {own, kind} <= FLOAT8_FORMATS | {"uint8"}:
         return t.value(x)
+    if own == "uint8" and kind in WORDS and (words := t.words_of_bytes(t.value(x), WORDS[kind])) is not None:
+        return words
     found = t.wrapped_around(t.tensor(x), kind) if {own, kind} == {"int8", "uint8"} else None
     if found is None:
         raise t.unsupported(f"the bits of {own} read as {kind}", "int8 and uint8 can be read as each other")
