@@ -125,6 +125,7 @@ POSITIONAL = "positional notation: (outer, inner) -> outer * |inner| + inner is 
 ROOTS = "the root is multiplicative on numbers >= 0"
 EXPONENTIAL = "exp(a + b) = exp(a) exp(b)"
 LOGARITHM = "logarithm law"
+ANGLES = "exp(i a) = cos(a) + i sin(a)"
 ORDER = "total order of real numbers"
 CASES = "case distinction"
 LIMIT = "limit for bottom to minus infinity"

@@ -97,6 +97,7 @@ class Prover:
         budget: Budget | None = None,
         saturation: Limits | None = LIMITS,
         audit_interval: int | None = AUDIT_INTERVAL,
+        at_own_sizes: bool = False,
     ) -> None:
         """Lower the program.
 
@@ -105,7 +106,10 @@ class Prover:
             budget: the limits of normal forms.
             saturation: the limits of equality saturation, the last method; None disables it.
             audit_interval: the prover also runs on every so many-th refuted candidate; None for on none of them.
+            at_own_sizes: whether a difference at other extents than the given ones refutes only where no way of
+                comparing the forms finds them equal; else it does where the normal forms differ.
         """
+        self._at_own_sizes = at_own_sizes
         self._audit_interval = audit_interval
         self.program = program
         self._inputs = program.inputs
@@ -129,7 +133,7 @@ class Prover:
         """Of a program with several results, a prover for each of them."""
         if program.graph.further:
             each = (replace(program, graph=program.graph.for_result(n)) for n in range(len(program.graph.outputs)))
-            self._of_results = tuple(Prover(one, budget, saturation, audit_interval) for one in each)
+            self._of_results = tuple(Prover(one, budget, saturation, audit_interval, at_own_sizes) for one in each)
             for prover in self._of_results:
                 prover._class_names = self._class_names
 
@@ -219,6 +223,8 @@ class Prover:
         if isinstance(attempt, Counterexample) and not self._is_audit_turn():
             return Refuted(candidate, attempt)
         compared = compared or self._compare_forms(graph)
+        if self._at_own_sizes and isinstance(attempt, Counterexample) and isinstance(compared, _NotProved):
+            compared = self._compare_with_definitions(graph, compared)
         if isinstance(attempt, Counterexample | UncertainDifference):
             decided = self._decide_at_given_sizes(candidate, attempt, compared, seed)
             if not isinstance(decided, Survived):
@@ -537,7 +543,7 @@ def _show_dims(dims: tuple[Dim, ...]) -> str:
 
 _HAS_DEFINITION = re.compile(rf"@(?:{'|'.join(sorted(DEFINED_FUNCTIONS))})\{{|max\{{\[\]")
 """Matches in the key of a form: a function with a definition, or a maximum with an operand without bound indices."""
-_BY_ORDER = re.compile(rf"{_HAS_DEFINITION.pattern}|@log\{{|\^0|<=")
-"""Matches these, a logarithm, a power 0, such as that of a comparison, and an interval or a band."""
+_BY_ORDER = re.compile(rf"{_HAS_DEFINITION.pattern}|@(?:log|sin|cos|sqrt|root\d+)\{{|\^0|<=")
+"""Matches these, a logarithm, sine, cosine or root, a power 0, such as that of a comparison, an interval and a band."""
 _HAS_CONSTANT_INDEX = re.compile(rf"{re.escape(INDEX_ZERO.key + MOVED)}")
 """Matches a constant index."""

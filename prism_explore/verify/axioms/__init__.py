@@ -8,9 +8,10 @@
     conditions    rows that derive side conditions
 
 An axiom is an equation between terms that holds at every point, for all real values. Division by zero gives zero, so
-`a * a^-1` is 1 only where a is not zero. The root of a negative number is not specified. Terms are functions of named
-coordinates (see `certificate/expressions`), so an equation never renames an axis, and all requirements on its
-variables are side conditions.
+`a * a^-1` is 1 only where a is not zero. The root of a negative number is not specified; normal forms assume of it that
+positive factors may be pulled out (rule P6), which no row states. Terms are functions of named coordinates (see
+`certificate/expressions`), so an equation never renames an axis, and all requirements on its variables are side
+conditions.
 
 A side condition that was derived stays true however the e-graph grows, because the rows of `CONDITIONS` only add facts.
 A set of dependencies that shrinks by merging would not have this property.

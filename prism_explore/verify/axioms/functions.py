@@ -7,6 +7,7 @@ from fractions import Fraction
 from prism_explore.ir.elementwise import UNARY
 from prism_explore.ir.formulas import Apply, Formula, Name, Number, evaluate, formula, without_quotients
 from prism_explore.verify.axiom_schema import (
+    ANGLES,
     DEFINITION,
     EXPONENTIAL,
     LOGARITHM,
@@ -242,4 +243,31 @@ FUNCTIONS: tuple[Axiom, ...] = (
         argument="Both doubled are log(√a √a) = log(a).",
     ),
     *_of_other_rows(),
+    Axiom(
+        "sin of a sum",
+        '(Call "sin" (Add a b))',
+        '(Add (Mul (Call "sin" a) (Call "cos" b)) (Mul (Call "cos" a) (Call "sin" b)))',
+        "sin(a + b) = sin(a) cos(b) + cos(a) sin(b)",
+        both_ways=False,
+        source=ANGLES,
+        argument="It is the imaginary part of exp(i a) exp(i b).",
+    ),
+    Axiom(
+        "cos of a sum",
+        '(Call "cos" (Add a b))',
+        f'(Add (Mul (Call "cos" a) (Call "cos" b)) (Mul (Num {MINUS_ONE}) (Mul (Call "sin" a) (Call "sin" b))))',
+        "cos(a + b) = cos(a) cos(b) − sin(a) sin(b)",
+        both_ways=False,
+        source=ANGLES,
+        argument="It is the real part of exp(i a) exp(i b).",
+    ),
+    Axiom(
+        "square of a cosine",
+        '(Mul (Call "cos" a) (Call "cos" a))',
+        f'(Add (Num {ONE}) (Mul (Num {MINUS_ONE}) (Mul (Call "sin" a) (Call "sin" a))))',
+        "cos(a) cos(a) = 1 − sin(a) sin(a)",
+        both_ways=False,
+        source=ANGLES,
+        argument="exp(i a) has the absolute value 1.",
+    ),
 )

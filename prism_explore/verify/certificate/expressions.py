@@ -84,7 +84,7 @@ class Inv:
 
 @dataclass(frozen=True, slots=True)
 class Sqrt:
-    """The square root of a; unspecified where a is negative."""
+    """The square root of a; where a is negative, any number with √(a b) = √a √b for a > 0."""
 
     a: Expr
 

@@ -104,9 +104,9 @@ class Algebra(Naming):
         Args:
             budget: the limits for one candidate.
             expand_definitions: whether named functions are replaced by their definitions (rules F1, F7).
-            by_order: whether this is so, and what depends on an order is spelled out by comparisons, logarithms are
-                split, adjacent bands are merged, sums up to an index have one border, and what an interval or a
-                diagonal says of an index is used (rules O1 to O6, G1, D4 to D6, C4, S10).
+            by_order: whether this is so, and what depends on an order is spelled out by comparisons, logarithms and
+                angles are split, adjacent bands are merged, sums up to an index have one border, and what an interval
+                or a diagonal says of an index is used (rules O1 to O6, G1, F9, P6, D4 to D6, C4, S10).
             unrolled: whether sums and maxima over at most `UNROLLED` values are spelled out (rules S9, M7).
             integers: sizes that are integers by the conditions of a candidate (rule I6).
         """
@@ -280,7 +280,7 @@ class Algebra(Naming):
 
     # ------------------------------------------------------------ powers
     def power(self, n: NormalForm, q: Number) -> NormalForm:
-        """n to a rational power (rules P1 to P5, F5); to the power 0, it is 1 where n is not 0.
+        """n to a rational power (rules P1 to P6, F5); to the power 0, it is 1 where n is not 0.
 
         Raises:
             NoNormalForm: 0 has a negative power, or n may be minus infinity.
@@ -312,7 +312,7 @@ class Algebra(Naming):
         return exp(self, n)
 
     def apply(self, function: str, n: NormalForm) -> NormalForm:
-        """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F7, O1 to O6, G1).
+        """A function by its name in `ir.elementwise.UNARY`, where it is no power (rules F1 to F9, O1 to O6, G1).
 
         Raises:
             NoNormalForm: n may be minus infinity.
@@ -522,6 +522,9 @@ class Algebra(Naming):
                     coefficient = number(coefficient * Fraction(value) ** floor(e))
                     if e != floor(e):
                         kept.append((a, number(e - floor(e))))
+                case Opaque("cos", (angle,)) if self.by_order and isinstance(e, int) and e > 1:
+                    expand.append((self.sub(NF_ONE, self.power(single(Opaque("sin", (angle,))), 2)), e // 2))
+                    kept += [(a, 1)] * (e % 2)
                 case Group(inner) if e >= 1:
                     expand.append((inner, floor(e)))
                     if e != floor(e):

@@ -113,7 +113,7 @@ class Opaque(Signed):
     """A function without rules: a name, arguments and a sign.
 
     The functions are the symbols of `UNARY`, and `sqrt`, `root3`, `root4`, .. for roots of values that may be negative:
-    the nonnegative root where the value is not negative, and any number elsewhere.
+    the nonnegative root where the value is not negative, and elsewhere any number with √(a b) = √a √b for a > 0.
     """
 
     function: str

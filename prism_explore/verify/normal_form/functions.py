@@ -1,4 +1,4 @@
-"""Functions of forms: the exponential and the named functions (rules E1, B1, F1 to F7, G1)."""
+"""Functions of forms: the exponential and the named functions (rules E1, B1, F1 to F9, G1)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from prism_explore.verify.normal_form.compare import is_never_greater
 from prism_explore.verify.normal_form.forms import (
     NF_ONE,
     NF_ZERO,
+    UNIT,
     Atom,
     Bottom,
     Exp,
@@ -27,6 +28,7 @@ from prism_explore.verify.normal_form.forms import (
     Read,
     Size,
     Term,
+    number,
     single,
 )
 from prism_explore.verify.normal_form.order import by_steps
@@ -139,7 +141,7 @@ def _expand_definition(ring: Ring, function: str, n: NormalForm) -> NormalForm |
 
 
 def _by_order(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
-    """A function by the laws of order and of logarithms (rules O1, O2, G1); None for any other function."""
+    """A function by the laws of order, logarithms and angles (rules O1, O2, G1, F9); None for any other function."""
     match function:
         case "relu":
             return order.relu(ring, n)
@@ -151,8 +153,30 @@ def _by_order(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
             return order.is_zero(ring, n)
         case "log":
             return logarithm(ring, n)
+        case "sin" | "cos":
+            return _of_angle(ring, function, n)
         case _:
             return None
+
+
+MOST_ANGLES = 6
+"""Angles in a sum whose sine is spelled out; the number of terms may double with each."""
+
+
+def _of_angle(ring: Ring, function: str, n: NormalForm) -> NormalForm | None:
+    """The sine or cosine of a sum of angles and of a multiple of an angle (rule F9); None of one angle."""
+    angles: list[tuple[NormalForm, int]] = []
+    for t, c in n.terms:
+        sign = -1 if c < 0 else 1
+        multiple = 1 if t == UNIT else abs(c.numerator)
+        angles += [(NormalForm(((t, number(abs(Fraction(c)) / multiple)),)), sign)] * min(multiple, MOST_ANGLES + 1)
+    if len(angles) == 1 or len(angles) > MOST_ANGLES:
+        return None
+    cos, sin = NF_ONE, NF_ZERO
+    for angle, sign in angles:
+        c, s = single(Opaque("cos", (angle,))), ring.scale(single(Opaque("sin", (angle,))), sign)
+        cos, sin = ring.sub(ring.mul(cos, c), ring.mul(sin, s)), ring.add(ring.mul(sin, c), ring.mul(cos, s))
+    return cos if function == "cos" else sin
 
 
 def logarithm(ring: Ring, n: NormalForm) -> NormalForm:

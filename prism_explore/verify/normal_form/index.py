@@ -11,7 +11,7 @@ partition and combination are arithmetic on indices, and cancel.
 Terms are compared by their `key`, a string. The rules assume that every extent is a positive integer, which holds
 wherever the programs have a meaning. A `Moved` index may lie outside of its dim; there a factor `Interval` is 0.
 
-Source: mixed-radix positional notation. The rules I1 to I11 are listed in `tests/verify/normal_form/index_rules.py`.
+Source: mixed-radix positional notation. The rules I1 to I12 are listed in `tests/verify/normal_form/index_rules.py`.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def radix(parts: Sequence[Index], known: Sequence[Dim] = ()) -> Index:
 
 
 def digit(base: Index, before: Dim, size: Dim, after: Dim, known: Sequence[Dim] = ()) -> Index:
-    """`(base div after) mod size` (rules I3 to I7).
+    """`(base div after) mod size` (rules I3 to I7, I9 to I12).
 
     Args:
         base: the number.
@@ -264,7 +264,7 @@ def _row(i: Moved) -> tuple[Index, ...]:
 
 
 def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim, known: Sequence[Dim]) -> Index | None:
-    """Rules I9 and I11."""
+    """Rules I9, I11 and I12."""
     reach = extent(inner)
     if inner == ZERO and (place := _constant_digit(by, size, after)) is not None:
         return moved(ZERO, place, size)
@@ -274,7 +274,47 @@ def _digit_of_slice(inner: Index, by: Dim, before: Dim, size: Dim, after: Dim, k
         return inner
     if before != ONE and at_most(NOTHING, by) and at_most(by + reach, size * after):
         return digit(moved(inner, by, size * after), ONE, size, after, known)
+    if (of := line(inner)) is not None:
+        v, factor, constant = of
+        return _digit_of_line(v, factor, constant + by, size, after)
     return None
+
+
+def line(i: Index) -> tuple[Var, Dim, Dim] | None:
+    """An index variable, a factor and a constant: the number that a variable and constant digits after it make."""
+    match i:
+        case Radix((Var() as v, Moved(Zero(), constant, size), *rest)) if size != ONE:
+            for part in rest:
+                if not isinstance(part, Moved) or part.base != ZERO:
+                    return None
+                constant, size = constant * part.size + part.by, size * part.size
+            return v, size, constant
+        case _:
+            return None
+
+
+def _digit_of_line(v: Var, factor: Dim, constant: Dim, size: Dim, after: Dim) -> Index | None:
+    """`((v * factor + constant) div after) mod size`, where that is v or a constant, or v plus a constant (I12)."""
+    for by, is_quotient in ((after, True), (size, False)):
+        of_factor, of_constant = _divided(factor, by), _divided(constant, by)
+        if of_factor is None or of_constant is None:
+            return None
+        (more, few), (above, below) = of_factor, of_constant
+        if not (few in (NOTHING, ONE) and at_most(NOTHING, below)):
+            return None
+        if not at_most((v.extent - 1) * few + below + 1, by):
+            return None
+        factor, constant = (more, above) if is_quotient else (few, below)
+    return moved(v if factor == ONE else ZERO, constant, size) if factor in (NOTHING, ONE) else None
+
+
+def _divided(number: Dim, by: Dim) -> tuple[Dim, Dim] | None:
+    """q and r with `number = q * by + r`, with r of 0 or 1, or q of 0; None where there are none for all sizes."""
+    for rest in (NOTHING,) if by == ONE else (NOTHING, ONE):
+        q = quotient(number - rest, by)
+        if q is not None and is_whole(q):
+            return q, rest
+    return (NOTHING, number) if at_most(number + 1, by) else None
 
 
 def _constant_digit(number: Dim, size: Dim, after: Dim) -> Dim | None:

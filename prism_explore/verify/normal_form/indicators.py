@@ -14,7 +14,19 @@ from typing import Literal, TypeAlias
 from prism_explore.ir.dims import ONE, ZERO, Dim, dim
 from prism_explore.verify.normal_form.forms import UNIT, Bottom, Factor, InBand, Interval, NormalForm, Number, Term
 from prism_explore.verify.normal_form.index import ZERO as INDEX_ZERO
-from prism_explore.verify.normal_form.index import Digit, Index, Moved, Radix, Var, Zero, digit, extent, moved, radix
+from prism_explore.verify.normal_form.index import (
+    Digit,
+    Index,
+    Moved,
+    Radix,
+    Var,
+    Zero,
+    digit,
+    extent,
+    line,
+    moved,
+    radix,
+)
 from prism_explore.verify.normal_form.size_facts import at_most, is_whole, quotient
 
 Constant: TypeAlias = Literal[0, 1]
@@ -32,11 +44,14 @@ def interval(i: Index, low: Dim, high: Dim) -> Interval | Constant:
                 return interval(parts[0], first, end)
         case _:
             pass
-    size = extent(i)
-    if at_most(high, ZERO) or at_most(size, low):
+    size = end = extent(i)
+    if (of := line(i)) is not None:
+        v, factor, constant = of
+        end = (v.extent - ONE) * factor + constant + ONE
+    if at_most(high, ZERO) or at_most(end, low):
         return 0
     if at_most(low, ZERO):
-        if at_most(size, high):
+        if at_most(end, high):
             return 1
         low = ZERO
     return Interval(i, low, size if at_most(size, high) else high)

@@ -1,4 +1,4 @@
-"""Powers of forms: rules P1 to P5.
+"""Powers of forms: rules P1 to P6.
 
 A power whose exponent is no positive integer has its base as an atom. Factors are pulled out of the base where this is
 possible, so that they can cancel.
@@ -57,8 +57,7 @@ def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
         if split is not None:
             return split
     if not isinstance(q, int) and not n.sign:
-        name = "sqrt" if q.denominator == 2 else f"{ROOT}{q.denominator}"
-        return ring.power(single(Opaque(name, (n,))), q.numerator)
+        return _root_of_any_sign(ring, n, q)
     if len(n.terms) == 1:
         return _power_of_product(ring, *n.terms[0], q)
     g, common = content(n.terms, roots=not isinstance(q, int))
@@ -66,6 +65,18 @@ def power(ring: Ring, n: NormalForm, q: Number) -> NormalForm:
         return ring.term((), ((Group(n), q),), 1)
     outside = ring.term((), [(a, e * q) for a, e in common], 1)
     return ring.mul(ring.mul(number_power(ring, g, q), outside), ring.power(divide_out(ring, n, g, common), q))
+
+
+def _root_of_any_sign(ring: Ring, n: NormalForm, q: Fraction) -> NormalForm:
+    """A root of what may be negative; where laws of order are used, with its positive factors outside (rule P6)."""
+    g, common = content(n.terms, roots=True) if ring.by_order else (1, ())
+    positive = [(a, e) for a, e in common if a.sign == 2]
+    if g == 1 and not positive:
+        name = "sqrt" if q.denominator == 2 else f"{ROOT}{q.denominator}"
+        return ring.power(single(Opaque(name, (n,))), q.numerator)
+    outside = ring.term((), [(a, e * q) for a, e in positive], 1)
+    inside = ring.power(divide_out(ring, n, g, tuple(positive)), q)
+    return ring.mul(ring.mul(number_power(ring, g, q), outside), inside)
 
 
 def _power_of_product(ring: Ring, t: Term, c: Number, q: Number) -> NormalForm:

@@ -165,16 +165,22 @@ def _bands(pair: Pair, numbers: Mapping[int, int]) -> Iterator[Band]:
 def every_row_has_an_entry(pair: Pair, numbers: Mapping[int, int]) -> bool:
     """Whether every row of each band has an entry, as a mask requires.
 
-    Not checked for a band whose first rows have no entry at any extents.
+    Not checked for a band whose first or last rows have no entry at any extents.
     """
     for place in pair.bands:
         low, high = pair.band_bounds(place, numbers)
-        bare = isinstance(place.high, FixedBound | BoundNear) and place.high.is_negative
-        if low is not None and low > numbers[place.columns] - numbers[place.rows]:
+        first_is_bare = isinstance(place.high, FixedBound | BoundNear) and place.high.is_negative
+        if low is not None and low > numbers[place.columns] - numbers[place.rows] and not _last_row_is_bare(place.band):
             return False
-        if high is not None and high < 0 and not bare:
+        if high is not None and high < 0 and not first_is_bare:
             return False
     return True
+
+
+def _last_row_is_bare(band: Band) -> bool:
+    """Whether the last row of a band has no entry at any extents."""
+    room = None if band.low is None else (band.columns - band.rows - band.low).constant
+    return room is not None and room < 0
 
 
 def _with_numbers(graph: SGraph, ops: Mapping[Path, Op]) -> SGraph:

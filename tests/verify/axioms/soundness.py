@@ -104,8 +104,8 @@ class World:
             case ("Inv", a):
                 return inverse(self.of(a))
             case ("Sqrt", a):
-                value = self.of(a)  # some number or other where it is negative
-                return np.where(value >= 0, np.sqrt(np.abs(value)), 1.7 * np.cos(value))
+                value = self.of(a)  # where it is negative, some number with √(a b) = √a √b for a > 0
+                return np.where(value >= 0, 1.0, 1.7) * np.sqrt(np.abs(value))
             case ("Exp", a):
                 return np.exp(self.of(a))
             case ("Call", '"sigmoid"', a):

@@ -56,6 +56,7 @@ AXES = (
 A, B, C = At("a", ()), At("b", ()), At("c", ())
 AK, BK, BJ = At("a", (K,)), At("b", (K,)), At("b", (J,))
 E, F = Exp(A), Exp(B)
+SIN_A, COS_A, SIN_B, COS_B = Call("sin", A), Call("cos", A), Call("sin", B), Call("cos", B)
 TWO, THREE = Num(Fraction(2)), Num(Fraction(3))
 NONE, ONE, MINUS = Num(Fraction(0)), Num(Fraction(1)), Num(Fraction(-1))
 
@@ -231,6 +232,21 @@ PAIRS: dict[str, Pair] = {
         (named("log", Sqrt(A)), Mul(Num(Fraction(1, 2)), named("log", A))),
     ),
     **generated(),
+    "sin of a sum": Pair(
+        Call("sin", Add(A, B)),
+        Add(Mul(SIN_A, COS_B), Mul(COS_A, SIN_B)),
+        (Call("sin", Add(A, B)), Add(SIN_A, SIN_B)),
+    ),
+    "cos of a sum": Pair(
+        Call("cos", Add(A, B)),
+        Add(Mul(COS_A, COS_B), Mul(MINUS, Mul(SIN_A, SIN_B))),
+        (Call("cos", Add(A, B)), Add(Mul(COS_A, COS_B), Mul(SIN_A, SIN_B))),
+    ),
+    "square of a cosine": Pair(
+        Mul(COS_A, COS_A),
+        Add(ONE, Mul(MINUS, Mul(SIN_A, SIN_A))),
+        (Mul(COS_A, COS_B), Add(ONE, Mul(MINUS, Mul(SIN_A, SIN_B)))),
+    ),
     "a bit twice": Pair(Mul(BIT, BIT), BIT, (Mul(A, A), A)),
     "inverse of a bit": Pair(Inv(NEAR), NEAR, (Inv(A), A)),
     "root of a bit": Pair(Sqrt(NEAR), NEAR, (Sqrt(A), A)),
@@ -573,8 +589,8 @@ def node_value(label: str, below: list[np.ndarray]) -> np.ndarray:
             return a * b
         case ["Inv"], [a]:
             return inverse(a)
-        case ["Sqrt"], [a]:  # some number or other where a is negative
-            return np.where(a >= 0, np.sqrt(np.abs(a)), 1.7 * np.cos(a))
+        case ["Sqrt"], [a]:  # where a is negative, some number with √(a b) = √a √b for a > 0
+            return np.where(a >= 0, 1.0, 1.7) * np.sqrt(np.abs(a))
         case ["Exp"], [a]:
             return np.exp(a)
         case ["Call", "relu"], [a]:

@@ -1,4 +1,4 @@
-"""The rules of index terms, I1 to I11: rows with side condition, source and argument.
+"""The rules of index terms, I1 to I12: rows with side condition, source and argument.
 
 `verify/normal_form/index.py` applies them; `test_rules.py` demands goals and counterexamples for each row.
 """
@@ -114,5 +114,13 @@ RULES: tuple[Rule, ...] = (
         "c, Q and R are numbers",
         _POSITIONAL,
         "This is what a digit is.",
+    ),
+    Rule(
+        "I12",
+        "Digit(a*w + c;P,Q,R) = (a*w + c) div R mod Q, where that is a, a + b or b",
+        "A digit of the places of a diagonal is the place on it.",
+        "R and Q divide w and c with rests that make less than R and Q for all a: w leaves 0 or 1",
+        _POSITIONAL,
+        "If x = q*R + r and 0 <= r < R, q is x div R; the rest of q by Q is found in the same way.",
     ),
 )

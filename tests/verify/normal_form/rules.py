@@ -144,6 +144,14 @@ RULES: tuple[Rule, ...] = (
         "The base is g * (r1 + r2 + ..) at every point, and P2 or P3 applies.",
     ),
     Rule(
+        "P6",
+        "(c*r)^q = c^q * r^q, also where r may be negative",
+        "Positive factors leave a root.",
+        "only by order; c is a positive number or provably positive; q is a fraction",
+        "roots of negative numbers are homogeneous",
+        "Of the root of a negative number nothing else is assumed.",
+    ),
+    Rule(
         "E1",
         "exp(a + c*b) = exp(a) * exp(b)^c",
         "An exponential of a sum is a product.",
@@ -216,6 +224,15 @@ RULES: tuple[Rule, ...] = (
         "a has only inputs with positive integer powers, sizes, exponentials of such, and indicators",
         "definition",
         "Inputs are real numbers, and sums, products and exponentials of real numbers are defined.",
+    ),
+    Rule(
+        "F9",
+        "sin(a + b) = sin(a)*cos(b) + cos(a)*sin(b), cos(a + b) = cos(a)*cos(b) - sin(a)*sin(b), "
+        "cos(a)^2 = 1 - sin(a)^2",
+        "Sines of sums and of multiples of angles are spelled out.",
+        "only by order; at most 6 angles in the sum",
+        "exp(i*a) = cos(a) + i*sin(a)",
+        "They are the parts of exp(i*a) * exp(i*b), and exp(i*a) has the absolute value 1.",
     ),
     Rule(
         "O1",

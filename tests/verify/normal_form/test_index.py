@@ -181,6 +181,7 @@ GOALS = [
     ("I10", radix([moved(ZERO, A, N), TILE]), show_index(moved(TILE, A * N / G, N * N / G))),
     ("I10", digit(moved(radix([Var("u", dim("c")), K]), N * dim("c"), N * dim("2*c")), dim(2), dim("c"), N), "u"),
     ("I11", digit(moved(ZERO, dim(7), dim(12)), dim(3), dim(2), dim(2)), "1"),
+    ("I12", digit(moved(radix([Var("u", N), Moved(ZERO, dim(0), N + 1)]), dim(0), N * N), N, N, ONE), "u"),
 ]
 
 

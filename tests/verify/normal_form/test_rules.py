@@ -432,6 +432,18 @@ ENTRIES: dict[str, Entry] = {
             Twin("sqrt(add(mul(x, y), mul(x, z)))", "mul(sqrt(x), sqrt(add(y, z)))", "x may be negative", SIGNED),
         ),
     ),
+    "P6": Entry(
+        (
+            not_replayed("sqrt(mul_scalar(x, 9))", "mul_scalar(sqrt(x), 3)", floating=True),
+            not_replayed("rsqrt(mul_scalar(sub(x, y), 1/4))", "mul_scalar(rsqrt(sub(x, y)), 2)", floating=True),
+            not_replayed("sqrt(mul(x, exp(y)))", "mul(sqrt(x), sqrt(exp(y)))", floating=True),
+        ),
+        (
+            Twin("sqrt(mul_scalar(x, 9))", "mul_scalar(sqrt(x), 9)", "the root of the factor leaves"),
+            Twin("sqrt(mul_scalar(x, -9))", "mul_scalar(sqrt(x), -3)", "a negative factor", SIGNED),
+            Twin("sqrt(mul(x, y))", "mul(sqrt(x), sqrt(y))", "both may be negative", SIGNED),
+        ),
+    ),
     # ---------------------------------------------------------------- exponentials and functions
     "E1": Entry(
         (
@@ -541,6 +553,21 @@ ENTRIES: dict[str, Entry] = {
         (Twin("is_nan(x)", ONES, "a number is no NaN"),),
     ),
     # ---------------------------------------------------------------- order
+    "F9": Entry(
+        (
+            by_order("sin(add(x, y))", "add(mul(sin(x), cos(y)), mul(cos(x), sin(y)))", floating=True),
+            not_replayed("cos(mul_scalar(x, 2))", "sub(square(cos(x)), square(sin(x)))", floating=True),
+            not_replayed("sin(mul_scalar(x, -2))", "mul_scalar(mul(sin(x), cos(x)), -2)", floating=True),
+            by_order("add(square(sin(x)), square(cos(x)))", ONES, floating=True),
+            not_replayed("cos(mul_scalar(x, 0))", ONES, floating=True),
+        ),
+        (
+            Twin("sin(add(x, y))", "add(sin(x), sin(y))", "the sine is not linear", floating=True),
+            Twin("cos(sub(x, y))", "sub(mul(cos(x), cos(y)), mul(sin(x), sin(y)))", "the sign", floating=True),
+            Twin("add(square(sin(x)), square(cos(y)))", ONES, "two angles", floating=True),
+            Twin("sin(mul_scalar(x, 2))", "mul_scalar(sin(x), 2)", "the sine is not homogeneous", floating=True),
+        ),
+    ),
     "O1": Entry(
         (
             not_replayed("relu(x)", "keep(x, positive(x))"),
@@ -1018,6 +1045,14 @@ def cut(i: Index, before: Dim, size: Dim, after: Dim) -> Index:
     return Digit(i, before, size, after)
 
 
+SIDE = A
+
+
+def on_diagonal(first: int, count: Dim = SIDE, side: Dim = SIDE) -> Index:
+    """The places of the elements of a diagonal, in a square whose rows follow each other."""
+    return Moved(Radix((Var("d", count), Moved(Zero(), dim(0), side + 1))), dim(first), side * side)
+
+
 INDEX_ENTRIES: dict[str, IndexEntry] = {
     "I1": IndexEntry(
         ((Radix((U, Radix((V, W)))), Radix((U, V, W))), (Radix((ZERO, V, W)), Radix((V, W)))),
@@ -1149,6 +1184,18 @@ INDEX_ENTRIES: dict[str, IndexEntry] = {
         (
             (cut(Moved(Zero(), P, 6 * P), dim(3), dim(2), P), Moved(Zero(), dim(0), dim(2)), "a symbol has no digits"),
             (cut(Moved(Zero(), dim(7), dim(12)), ONE, dim(3), dim(4)), Moved(Zero(), dim(2), dim(3)), "another digit"),
+        ),
+    ),
+    "I12": IndexEntry(
+        (
+            (cut(on_diagonal(0), ONE, SIDE, SIDE), Var("d", SIDE)),
+            (cut(on_diagonal(0), SIDE, SIDE, ONE), Var("d", SIDE)),
+            (cut(on_diagonal(2, dim(5), dim(7)), ONE, dim(7), dim(7)), Moved(Var("d", dim(5)), dim(0), dim(7))),
+            (cut(on_diagonal(2, dim(5), dim(7)), dim(7), dim(7), ONE), Moved(Var("d", dim(5)), dim(2), dim(7))),
+        ),
+        (
+            (cut(on_diagonal(1), SIDE, SIDE, ONE), Moved(Var("d", SIDE), ONE, SIDE), "the last one is in the next row"),
+            (cut(on_diagonal(2, dim(6), dim(7)), ONE, dim(7), dim(7)), Var("d", dim(6)), "the last two are"),
         ),
     ),
 }
