@@ -37,7 +37,20 @@ def derivative_formulas() -> Mapping[Any, Callable[..., Any]]:
         aten.embedding_dense_backward.default: _embedding,
         aten.convolution_backward.default: _convolution,
         aten.avg_pool2d_backward.default: _avg_pool2d,
+        aten.softplus_backward.default: _softplus,
     }
+
+
+LEAST_THRESHOLD = 20
+"""Beyond it, torch takes 1 for the slope of softplus, which differs by less than 3e-9."""
+
+
+def _softplus(grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    import torch
+
+    if threshold < LEAST_THRESHOLD:
+        return torch_formulas()[torch.ops.aten.softplus_backward.default](grad, x, beta, threshold)
+    return grad * torch.sigmoid(x * beta)
 
 
 def _nll_loss(
@@ -127,9 +140,7 @@ def _avg_pool2d(
     if ceil_mode or (any(padding) and not count_include_pad and divisor is None):
         return NotImplemented
     height, width = x.shape[-2:]
-    across = window if len(window) == 2 else (*window, *window)
-    steps = (stride if len(stride) == 2 else (*stride, *stride)) if stride else across
-    edges = padding if len(padding) == 2 else (*padding, *padding)
+    across, steps, edges = (tuple(of) * (2 // len(of)) for of in (window, stride or window, padding))
     sizes = zip((height, width), grad.shape[-2:], steps, edges, across, strict=True)
     rest = [size - ((n - 1) * s - 2 * p + k) for size, n, s, p, k in sizes]
     ones = grad.new_ones((1, 1, *across))

@@ -250,8 +250,16 @@ def _cross_entropy(
 
     along = 1 if input.dim() > 1 else 0
     classes = input.shape[along]
-    is_known = isinstance(classes, int) and 0 <= ignore_index < classes and (size_average, reduce) == (None, None)
+    is_known = isinstance(classes, int) and (size_average, reduce) == (None, None)
     if not is_known or target.is_floating_point():
+        return NotImplemented
+    if label_smoothing and weight is None and ignore_index < 0 and reduction in ("none", "mean", "sum"):
+        # A negative number is no class: calls with it are outside of what is proved.
+        scores = torch.nn.functional.log_softmax(input, along)
+        loss, rest = torch.nn.functional.nll_loss(scores, target, reduction=reduction), -scores.sum(along)
+        rest = rest if reduction == "none" else rest.mean() if reduction == "mean" else rest.sum()
+        return (1 - label_smoothing) * loss + label_smoothing / classes * rest
+    if not 0 <= ignore_index < classes:
         return NotImplemented
     scores = torch.nn.functional.log_softmax(input, along)
     loss = _nll_loss(scores, target, weight, None, ignore_index, None, reduction)

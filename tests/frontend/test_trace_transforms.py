@@ -130,6 +130,15 @@ def test_the_formula_of_class_losses(reduction: int, ignore_index: int, is_weigh
     _close(derivative_formulas()[backward](*arguments), backward(*arguments))
 
 
+@pytest.mark.parametrize(("beta", "threshold"), [(1.0, 20.0), (2.5, 20.0), (1.0, 0.5)])
+def test_the_formula_of_softplus(beta: float, threshold: float):
+    x = 0.7 * _random(4, 6)
+    backward = aten.softplus_backward.default
+    arguments = (_random(4, 6), x, beta, threshold)
+
+    _close(derivative_formulas()[backward](*arguments), backward(*arguments))
+
+
 @pytest.mark.parametrize("padding_idx", [-1, 3])
 def test_the_formula_of_embeddings(padding_idx: int):
     arguments = (_random(4, 2, 3), torch.randint(0, 7, (4, 2)), 7, padding_idx, False)

@@ -125,10 +125,14 @@ def _tighter(a: Dim | None, b: Dim | None, smallest: bool) -> Dim | str | None:
 
 
 def triangle(c: MaskedConstant, low: Dim | None, high: Dim | None) -> MaskedConstant | None:
-    """tril or triu of a constant: 0 outside the band."""
-    if not c.is_uniform:
+    """tril or triu of a constant or of a mask that is 0 or 1: 0 outside the band; None where the rest is no band."""
+    if c.is_uniform:
+        return MaskedConstant(c.dims, DiagonalBand(low, high), c.if_true, Fraction(0), c.is_boolean)
+    if {c.if_true, c.if_false} != {0, 1}:
         return None
-    return MaskedConstant(c.dims, DiagonalBand(low, high), c.if_true, Fraction(0), c.is_boolean)
+    band = MaskedConstant(c.dims, DiagonalBand(low, high), Fraction(1), Fraction(0), c.is_boolean)
+    both = conjunction(c, band, c.dims)
+    return None if both is None else replace(both, is_boolean=c.is_boolean)
 
 
 def ramp_sum(a: Ramp, b: Ramp, sign: int, dims: tuple[Dim, ...]) -> Ramp:

@@ -240,6 +240,13 @@ FURTHER_CASES = {
         lambda x, i: F.cross_entropy(x, i, ignore_index=1, label_smoothing=0.1, reduction="sum"),
         ("f32 4", "i64"),
     ),
+    "smoothed labels": (
+        lambda x, i: (
+            F.cross_entropy(x, i, label_smoothing=0.2) * F.cross_entropy(x, i, label_smoothing=0.3, reduction="none")
+            + F.cross_entropy(x, i, label_smoothing=0.1, reduction="sum")
+        ),
+        ("f32 6 4", "i64 6"),
+    ),
     "cross entropy of images": (lambda x, i: F.cross_entropy(x, i, reduction="sum"), ("b 4 3 2", "i64 b 3 2")),
     "a contrastive loss": (lambda x: F.cross_entropy(x @ x.t(), torch.arange(x.shape[0])), ("b 4",)),
     # positions as numbers
