@@ -251,7 +251,7 @@ class Checker:
     def _prover(self, program: TensorProgram) -> Prover:
         if program not in self._provers:
             # A graph that differs at small sizes may be equal at its own, where a constant names one of them.
-            self._provers[program] = Prover(program, audit_interval=1)
+            self._provers[program] = Prover(program, audit_interval=1, at_own_sizes=True)
         return self._provers[program]
 
 

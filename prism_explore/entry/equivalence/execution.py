@@ -19,7 +19,7 @@ import numpy as np
 
 from prism_explore.entry.equivalence.sides import Code, Graph, Side
 from prism_explore.errors import PrismError
-from prism_explore.ir.interpreter.reference import Array, evaluate_results
+from prism_explore.ir.interpreter.reference import Array, evaluate_all, evaluate_results
 from prism_explore.ir.tensors import INTEGERS, NAMES, DType, dtype_name
 
 
@@ -85,14 +85,20 @@ def run_side(
             return _run_code(side, inputs, dtypes, seed, around or nullcontext())
 
 
+def _given(side: Graph, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    return {i.name: np.asarray(inputs[i.name], None if i.type.dtype in INTEGERS else float) for i in side.sgraph.inputs}
+
+
+def largest_value(side: Graph, inputs: Mapping[str, Array]) -> float:
+    """The largest magnitude of all tensors of a graph that runs on these inputs; NaN where one has a NaN."""
+    with np.errstate(all="ignore"):
+        return max(float(np.abs(x).max(initial=0.0)) for x in evaluate_all(side.graph, _given(side, inputs)))
+
+
 def _run_graph(side: Graph, inputs: Mapping[str, Array]) -> Ran | Raised:
     try:
         with np.errstate(all="ignore"):
-            given = {
-                i.name: np.asarray(inputs[i.name], None if i.type.dtype in INTEGERS else float)
-                for i in side.sgraph.inputs
-            }
-            values = evaluate_results(side.graph, given)
+            values = evaluate_results(side.graph, _given(side, inputs))
     except (PrismError, ValueError) as error:
         return Raised(f"{type(error).__name__}: {error}")
     places = [f"[{n}]" for n in range(len(values))] if len(values) > 1 else [""]

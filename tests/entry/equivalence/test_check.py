@@ -665,3 +665,100 @@ XW = {"x": px.T(5, 8), "w": px.T(8, 4)}
 )
 def test_derivatives_are_compared_with_formulas(f, g, inputs, outcome):
     assert px.check(f, g, **inputs).outcome == outcome
+
+
+def _window_by_positions(q, k):
+    i = torch.arange(q.shape[0])
+    near = (i[:, None] - i[None] < 4) & (i[:, None] >= i[None])
+    return (q @ k.mT).masked_fill(~near, float("-inf")).softmax(-1)
+
+
+def _window_by_triangles(q, k, wide=4):
+    near = torch.ones(q.shape[0], q.shape[0], dtype=torch.bool).tril().triu(1 - wide)
+    return torch.where(near, q @ k.mT, -torch.inf).softmax(-1)
+
+
+def _smoothed(x, i, classes=10):
+    scores = x.log_softmax(-1)
+    return (-0.9 * scores.gather(1, i[:, None])[:, 0] - 0.1 * scores.sum(-1) / classes).mean()
+
+
+def _turned(x, angle):
+    a, b = x.chunk(2, -1)
+    return torch.cat((a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()), -1)
+
+
+WORDS = {"q": px.T("t", 8), "k": px.T("t", 8)}
+CLASSES = {"x": px.T("b", 10), "i": px.T("b", dtype="i64")}
+TURNED = {**WORDS, "a": px.T("t", 4)}
+
+
+@pytest.mark.parametrize(
+    ("f", "right", "wrong", "given"),
+    [
+        pytest.param(
+            _window_by_positions,
+            _window_by_triangles,
+            lambda q, k: _window_by_triangles(q, k, 5),
+            WORDS,
+            id="triangles of triangles",
+        ),
+        pytest.param(
+            lambda x, i: F.cross_entropy(x, i, label_smoothing=0.1),
+            _smoothed,
+            lambda x, i: _smoothed(x, i, 9),
+            CLASSES,
+            id="smoothed labels",
+        ),
+        pytest.param(
+            lambda q, k, a: (_turned(q, a) * _turned(k, a)).sum(-1),
+            lambda q, k, a: (q * k).sum(-1),
+            lambda q, k, a: (q * _turned(k, a)).sum(-1),
+            TURNED,
+            id="vectors that are turned by one angle",
+        ),
+        pytest.param(
+            lambda x: x.cumsum(1) - x,
+            lambda x: x @ torch.ones(x.shape[1], x.shape[1]).triu(1),
+            lambda x: x @ torch.ones(x.shape[1], x.shape[1]).triu(2),
+            {"x": px.T("b", "n")},
+            id="a band whose last row is empty",
+        ),
+        pytest.param(
+            lambda x: torch.func.grad(lambda z: F.softplus(z).sum())(x),
+            lambda x: torch.sigmoid(x),
+            lambda x: torch.sigmoid(2 * x),
+            {"x": px.T("b", 8)},
+            id="the slope of softplus",
+        ),
+        pytest.param(
+            lambda x, y: torch.trace(x @ y),
+            lambda x, y: (x * y.T).sum(),
+            lambda x, y: (x * y).sum(),
+            {"x": px.T("n", "n"), "y": px.T("n", "n")},
+            id="a trace",
+        ),
+        pytest.param(
+            lambda x: torch.sqrt(4 * x / x.shape[0]),
+            lambda x: 2 * torch.sqrt(x) / x.shape[0] ** 0.5,
+            lambda x: 2 * torch.sqrt(x) / x.shape[0],
+            {"x": px.T("b", 8)},
+            id="the root of a multiple",
+        ),
+    ],
+)
+def test_rewrites_by_hand_and_wrong_ones(f, right, wrong, given):
+    assert px.check(f, right, **given).outcome == "proved"
+    assert px.check(f, wrong, **given).outcome == "refuted"
+
+
+def test_a_slope_that_is_zero_but_for_rounding_is_no_error_of_the_translation():
+    def by_torch(q, k, v, g):
+        return torch.func.vjp(lambda q: (q @ k.T / 4).softmax(-1) @ v, q)[1](g)[0]
+
+    def by_hand(q, k, v, g):
+        p = (q @ k.T / 4).softmax(-1)
+        return p * (g @ v.T - (g * (p @ v)).sum(-1, keepdim=True)) @ k / 4
+
+    rows = {name: px.T("t" if name in "qg" else "s", 16) for name in "qkvg"}
+    assert px.check(by_torch, by_hand, **rows).outcome == "proved"
