@@ -179,7 +179,8 @@ class TorchCompiler:
         budget: of tuning, for the regions that take most of the time; others get less, see `entry/torch_effort.py`.
         rest: what runs the code that is not replaced: "eager", "inductor", or "fastest", which is decided by a race of
             the whole graph. The race also decides whether kernels run at all.
-        at_least: the required speed-up of a region over the fastest baseline, within the noise of the run.
+        at_least: the required speed-up of a region over the fastest baseline: in the median where `rest` decides what
+            runs, and within the noise where a race of the whole graph follows.
         baselines: what a kernel is timed beside: torch eager, which is always there, and the default compiler.
         seed: for the searches.
         wait: whether a call at other sizes than those of the call at which torch compiles waits until the kernels for
@@ -503,9 +504,13 @@ class TorchCompiler:
         slow = find_faster_baseline(answer.rows, self.at_least)
         if slow is not None:
             reason += f"; {self.at_least:g}x is required ({slow})"
+        least = min(answer.ratios[name] for name in (EAGER, COMPILED) if name in answer.ratios)
+        is_unsure = slow is None and self.rest != "fastest" and least < self.at_least
+        if is_unsure:
+            reason += f"; that may be noise, and with rest={self.rest!r} no race of the whole graph decides it"
         outcome = replace(
             plain,
-            replaced=slow is None,
+            replaced=slow is None and not is_unsure,
             reason=reason,
             candidate=answer.candidate,
             ratio=ratio,

@@ -26,7 +26,8 @@ from prism_explore.runtime.call_race import CallRace
 from prism_explore.runtime.kernel_build import build_here
 from prism_explore.search import explore
 from prism_explore.session.session import Session
-from tests.runtime.test_best import scripted
+from tests.runtime import test_best
+from tests.runtime.test_best import raced, scripted
 from tests.session.test_session import QUICK, machine
 
 D, N = 32, 48
@@ -497,6 +498,19 @@ def test_the_default_compiler_runs_where_it_was_the_fastest(monkeypatch):
 
     assert 1 == len(made)
     assert "compiled  linear" in backend.report() and "torch.compile took 50 µs" in backend.report()
+
+
+def test_without_a_race_of_the_whole_graph_a_slower_median_is_not_taken_for_noise(monkeypatch):
+    """With another race the kernel is among what is raced, as the difference may be noise."""
+    noisy = [replace(r, ratio=0.97, ratio_p25=0.8, ratio_p75=1.1) if r.name == EAGER else r for r in raced(eager=1.2)]
+    x, layer = torch.randn(4, D), nn.Linear(D, N).eval().requires_grad_(False)
+    monkeypatch.setattr(test_best, "raced", lambda **_: noisy)
+    scripted(monkeypatch)
+    backend = compiler(at_least=1.0)
+    torch.testing.assert_close(layer(x), compiled(layer, backend)(x), rtol=2e-4, atol=2e-5)
+
+    (row,) = backend.outcomes
+    assert not row.replaced and "no race of the whole graph" in row.reason, row.reason
 
 
 def test_training_is_left_to_torch():
