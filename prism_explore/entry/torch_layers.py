@@ -24,6 +24,7 @@ from typing import Any
 
 from prism_explore.entry.torch_autocast import autocast_to, under_autocast
 from prism_explore.entry.torch_nodes import called_name, example_of, value_of
+from prism_explore.entry.torch_windows import WINDOWS, is_of_windows
 from prism_explore.frontend.decompose import RECURRENCES, UNROLLED_STEPS
 
 
@@ -52,12 +53,21 @@ def expand_layers(graph: Any) -> None:
                 made.meta["example_value"] = example_of(made)
         is_tuple = isinstance(found, tuple)
         replaced = {user: found[user.args[1]].node for user in node.users} if is_tuple else {node: found.node}
-        if any(value_of(old).dtype != value_of(made).dtype for old, made in replaced.items()):
-            replaced = {}  # autocast casts the operands of the layer, and not those of its parts
+        if any(_lies_otherwise(value_of(old), value_of(made)) for old, made in replaced.items()):
+            replaced = {}
         for old, made in replaced.items():
             old.replace_all_uses_with(made)
         for left in (*replaced, *([node] if replaced and is_tuple else []), *reversed(new if not replaced else [])):
             graph.erase_node(left)
+
+
+def _lies_otherwise(whole: Any, made: Any) -> bool:
+    """Whether a result of a layer and of its parts differ in dtype or in memory, on which views of it depend.
+
+    Autocast casts the operands of a layer, and not those of its parts.
+    """
+    ways = zip(whole.shape, whole.stride(), made.stride(), strict=True)
+    return whole.dtype != made.dtype or any(n != 1 and own != found for n, own, found in ways)
 
 
 def _mapped(args: Any, function: Callable[[Any], Any]) -> Any:
@@ -72,6 +82,8 @@ def _is_taken(node: Any, given: Mapping[str, Any]) -> bool:
         scores, target = value_of(given["input"]), value_of(given["target"])
         is_class = not target.is_floating_point() and isinstance(scores.shape[_along(scores)], int)
         return is_class and given.get("size_average") is None and given.get("reduce") is None
+    if called_name(node) in WINDOWS:
+        return is_of_windows(node, given)
     if called_name(node) == "gru_cell":
         return True
     if called_name(node) == "lstm_cell" or called_name(node) in RECURRENCES:
@@ -389,6 +401,7 @@ _FORMS: Mapping[str, Callable[..., Any]] = {
     "gru": partial(_steps, step=_gru_step),
     "rnn_tanh": partial(_steps, step=_tanh_step),
     "rnn_relu": partial(_steps, step=_relu_step),
+    **WINDOWS,
     "cross_entropy": _cross_entropy,
     "nll_loss": _nll_loss,
 }

@@ -109,10 +109,17 @@ def translation_of(node: Any) -> Translation:
     if has_side_effect(node):
         draws = draws_random_numbers(node)
         return Translation("it draws random numbers" if draws else "it writes in place or switches something")
+    if is_view_of_torch(node):
+        return Translation("it is a view, which torch makes without a copy")
     before = unpacked_before(node)
     if before and not (found := _translation_with(node, before)).obstacle:
         return replace(found, reads_unpacked=True)
     return _translation_with(node, ())
+
+
+def is_view_of_torch(node: Any) -> bool:
+    """Whether a call makes a view of memory that overlaps: torch does so without a copy, and a region reads it."""
+    return (node.op, node.target) == ("call_method", "unfold") or called_name(node) == "as_strided"
 
 
 def _translation_with(source: Any, before: Sequence[Any]) -> Translation:

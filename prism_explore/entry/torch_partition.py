@@ -37,6 +37,7 @@ from prism_explore.entry.torch_nodes import (
     elements_of,
     has_side_effect,
     is_float,
+    is_view_of_torch,
     sizes_of,
     translation_of,
     unpacked_before,
@@ -251,7 +252,8 @@ class _Partitioner:
                 break
             chosen, cores = self._cut()
         calls = [n for n in self.found if n.op in CALLS]
-        computing = {n for n in calls if is_float(n) and n not in self.views and self.found[n].elements}
+        moving = {n for n in calls if n in self.views or is_view_of_torch(n)}
+        computing = {n for n in calls if is_float(n) and n not in moving and self.found[n].elements}
         covered = {n for core in cores for n in core}
         left = {n: self._why(n, chosen) for n in sorted(computing - covered)}
         return Partition(tuple(map(Region.of, cores)), tuple(map(self._cost, cores)), left, frozenset(computing))
