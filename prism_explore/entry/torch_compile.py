@@ -59,7 +59,7 @@ from prism_explore.entry.torch_default_compiler import (
 )
 from prism_explore.entry.torch_effort import Effort, efforts
 from prism_explore.entry.torch_float8 import read_as_bytes
-from prism_explore.entry.torch_layers import expand_layers
+from prism_explore.entry.torch_layers import LAYER, expand_layers
 from prism_explore.entry.torch_nodes import called_name, graph_text, is_wrapper, made_by, number_of, reason_of, value_of
 from prism_explore.entry.torch_partition import Cost, Partition, partition
 from prism_explore.entry.torch_race import KERNELS, KERNELS_AND_COMPILED, race_whole
@@ -250,7 +250,7 @@ class TorchCompiler:
         known = name_amounts(module.graph, examples)
         read_as_bytes(module.graph)
         read_words_as_bytes(module.graph)
-        expand_layers(module.graph)
+        expand_layers(module.graph, windows=self.rest == "fastest")
         name_casts(module.graph)
         simplify(module.graph)
         fold_constants(module.graph)
@@ -535,7 +535,7 @@ class TorchCompiler:
         return replace(
             found,
             region=region.name,
-            reason=f"{found.reason}{_sizes_text(self._program(region))}",
+            reason=f"{found.reason}{_parts_text(region)}{_sizes_text(self._program(region))}",
             cut=f"cut at a {kind} {seconds_text(cost.seconds)}{again}",
             calls=Calls(),
         )
@@ -627,6 +627,12 @@ def _records_gradients(graph: Any) -> str:
     if torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in read):
         return "torch records gradients, and its backward would repeat a kernel's work; call it in torch.no_grad()"
     return ""
+
+
+def _parts_text(region: Region) -> str:
+    """Of which operators the region's torch code is parts; the race of the whole graph has the operators themselves."""
+    layers = dict.fromkeys(n.meta[LAYER] for n in region.nodes if LAYER in n.meta)
+    return f"; its torch code has parts of {', '.join(layers)}" if layers else ""
 
 
 def _sizes_text(program: _Program | str) -> str:

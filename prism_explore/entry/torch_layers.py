@@ -27,12 +27,17 @@ from prism_explore.entry.torch_nodes import called_name, example_of, value_of
 from prism_explore.entry.torch_windows import WINDOWS, is_of_windows
 from prism_explore.frontend.decompose import RECURRENCES, UNROLLED_STEPS
 
+LAYER = "prism_layer"
+"""The key of a node's `meta` with the name of the operator that it is a part of."""
 
-def expand_layers(graph: Any) -> None:
+
+def expand_layers(graph: Any, *, windows: bool = True) -> None:
     """Replace these operators in place; the graph computes the same.
 
     Args:
         graph: torch's, with an example value at each node.
+        windows: whether windows that overlap are replaced, too. Where no kernel computes what they are made of, that is
+            slower in torch than the operator, so the whole graph has to be raced beside torch.
     """
     from torch.fx.proxy import GraphAppendingTracer, Proxy
 
@@ -41,6 +46,8 @@ def expand_layers(graph: Any) -> None:
     casting = dict(under_autocast(graph))
     for node in list(graph.nodes):
         expand = _FORMS.get(called_name(node)) if node.op == "call_function" else None
+        if not windows and called_name(node) in WINDOWS:
+            continue
         if expand is None or not _is_taken(node, signature(expand).bind(*node.args, **node.kwargs).arguments):
             continue
         before = set(graph.nodes)
@@ -50,7 +57,7 @@ def expand_layers(graph: Any) -> None:
         new = [n for n in graph.nodes if n not in before]
         with mode or nullcontext(), autocast_to(casting.get(node)):
             for made in new:
-                made.meta["example_value"] = example_of(made)
+                made.meta |= {"example_value": example_of(made), LAYER: called_name(node)}
         is_tuple = isinstance(found, tuple)
         replaced = {user: found[user.args[1]].node for user in node.users} if is_tuple else {node: found.node}
         if any(_lies_otherwise(value_of(old), value_of(made)) for old, made in replaced.items()):
