@@ -6,7 +6,8 @@ A build needs the kernel of a region and the times that decided, not the events 
 steps takes as long to replay as to run. So each answer is stored in a file of its own in the folder of the cache. The
 name of the file is a digest of all that determines the answer: the program and how arguments become its inputs, the
 torch code, the budgets, machine, versions, and the code of this package. An answer that was read is proved again, and
-its source is generated again. Where one of these fails, the region is searched.
+its source is generated again. Where one of these fails, the region is searched. The compiled code is stored with a
+digest of it and of the source; where the digest differs, the source is compiled.
 
 How a graph is cut depends on the figures of the machine, which are measured again now and then. A cut that was kept has
 the regions of the first build, whose answers are stored. The race of a whole graph is decided once per graph, kernels,
@@ -22,7 +23,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from prism_explore.codegen.load import load
+from prism_explore.codegen.cpu.load import LoadedKernel
+from prism_explore.codegen.cpu.load import load as load_cpu
+from prism_explore.codegen.load import Loaded, load
 from prism_explore.entry.torch_nodes import graph_text
 from prism_explore.entry.torch_partition import Partition, partition_from_plain, partition_to_plain
 from prism_explore.entry.torch_report import WholeRace
@@ -31,6 +34,7 @@ from prism_explore.events.fastest import OURS
 from prism_explore.events.kinds import BaselineMeasured
 from prism_explore.frontend import Traced
 from prism_explore.ir.text import show
+from prism_explore.pipeline.stages import Kernel
 from prism_explore.runtime.best import Best
 from prism_explore.runtime.saved_kernel import DAMAGED, SavedKernel
 from prism_explore.search.explore import Task
@@ -43,7 +47,12 @@ from prism_explore.support.thread_env import AT_IMPORT
 from prism_explore.targets import Target
 from prism_explore.tune.database import machine_name
 from prism_explore.tune.runner.torch_code import on_program_inputs
-from prism_explore.tune.runner.wire import kernel_from_plain, kernel_to_plain
+from prism_explore.tune.runner.wire import (
+    kernel_from_plain,
+    kernel_to_plain,
+    machine_code_from_plain,
+    machine_code_to_plain,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +148,7 @@ class AnswerFiles:
                 "measured": dict(answer.kernel.measured),
                 "candidate": answer.candidate,
                 "rows": [asdict(row) for row in answer.rows],
+                "code": _code_to_plain(answer.kernel),
             }
         self._answers.store(question_digest(task), json.dumps(plain))
 
@@ -182,6 +192,20 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def _code_to_plain(kernel: SavedKernel) -> dict[str, Any] | None:
+    """The compiled code of a CPU kernel."""
+    if not isinstance(kernel.compiled, LoadedKernel):
+        return None
+    code = machine_code_to_plain(kernel.compiled.machine_code)
+    return {**code, "digest": digest_of([code, kernel.kernel.source])}
+
+
+def _loaded(kernel: Kernel, code: Any) -> Loaded:
+    if code is None or code.pop("digest") != digest_of([code, kernel.source]):
+        return load(kernel)
+    return load_cpu(kernel, code=machine_code_from_plain(code))
+
+
 def _read(plain: Any, task: Task) -> Answer | None:
     date = str(plain["date"])
     if plain["kernel"] is None:
@@ -194,7 +218,12 @@ def _read(plain: Any, task: Task) -> Answer | None:
     if made is None:
         return None
     saved = SavedKernel(
-        made, load(made), traced.signature, traced.parameters, on_program_inputs(traced), plain["measured"]
+        made,
+        _loaded(made, plain["code"]),
+        traced.signature,
+        traced.parameters,
+        on_program_inputs(traced),
+        plain["measured"],
     )
     rows = tuple(PlainData().read(BaselineMeasured, row) for row in plain["rows"])
     return Answer(str(plain["claim"]), saved, str(plain["candidate"]), rows, date)

@@ -15,7 +15,7 @@ from torch import nn
 from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 
 import prism_explore as px
-from prism_explore.entry import torch_compile, torch_default_compiler, torch_effort, torch_replacement
+from prism_explore.entry import torch_answers, torch_compile, torch_default_compiler, torch_effort, torch_replacement
 from prism_explore.entry.torch_compile import TorchCompiler
 from prism_explore.entry.torch_regions import Region
 from prism_explore.entry.torch_report import GraphOutcome, Report, WholeRace
@@ -621,6 +621,20 @@ def test_an_answer_with_another_source_or_a_damaged_one_is_searched_again(stored
     assert row.replaced and not row.kept
     assert changed in path.read_text()  # written anew
     assert "/* */" not in path.read_text()
+
+
+def test_stored_code_is_loaded_and_damaged_code_is_compiled_again(stored, monkeypatch):
+    folder, layer = stored
+    (path,) = folder.glob("*.answer")
+    plain, sources, load = json.loads(path.read_text()), [], torch_answers.load
+    monkeypatch.setattr(torch_answers, "load", lambda kernel: sources.append(kernel.source) or load(kernel))
+    assert built(layer, monkeypatch, races=[]).outcomes[0].kept
+    assert not sources
+
+    for change in ({"object_code": "AAAA" + plain["code"]["object_code"][4:]}, {"nests": 7}, {"digest": ""}):
+        path.write_text(json.dumps(plain | {"code": plain["code"] | change}))
+        assert built(layer, monkeypatch, races=[]).outcomes[0].kept
+        assert plain["kernel"]["source"] == sources.pop()
 
 
 def test_a_second_build_cuts_as_the_first_one_and_again_where_the_file_is_damaged(stored, monkeypatch):

@@ -80,7 +80,7 @@ def machine_code_to_plain(code: MachineCode) -> dict[str, Any]:
 
 
 def machine_code_from_plain(data: Mapping[str, Any]) -> MachineCode:
-    """The inverse of `machine_code_to_plain`; only for data of a worker of this process, as the code is not checked."""
+    """The inverse of `machine_code_to_plain`; only for data that this package wrote for itself: code is not checked."""
     return MachineCode(b64decode(data["object_code"]), int(data["nests"]), int(data["scratch_bytes"]))
 
 
