@@ -81,6 +81,10 @@ def decide(
     if not isinstance(program, TensorProgram):
         program = TensorProgram("program", program)
     verdict = Checker(program).check(graph.graph if isinstance(graph, TensorProgram) else graph, seed)
+    if isinstance(verdict, Unknown) and verdict.cause is Cause.EQUAL_AXES and isinstance(graph, TensorProgram):
+        # The program's operators may join two axes that the other side keeps apart, and not the other way round.
+        swapped = Checker(graph).check(program.graph, seed)
+        verdict = swapped if isinstance(swapped, Verified) else verdict
     match verdict:
         case Verified():
             return _proved(place, programs, sides, verdict, difference)
@@ -106,8 +110,8 @@ def _up_to_constants(place: str, programs: Programs, sides: Sides, verdict: Refu
     left, right = (p.graph if isinstance(p, TensorProgram) else p for p in (programs.left, programs.right))
     assert not isinstance(left, str) and not isinstance(right, str), "decided before"
     found = None if programs.opaque else compare_constants(left, right)
-    if found is None:
-        return None
+    if found is None or (not found.difference and not any(found.constants)):
+        return None  # where no constant differs, the verdict says what is missing
     constants = [
         f"{', '.join(texts)} in {side.name}"
         for texts, side in zip(found.constants, (sides.left, sides.right), strict=True)

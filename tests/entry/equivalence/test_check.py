@@ -297,11 +297,34 @@ def test_formulas_that_differ_in_rounded_constants_are_equal_up_to_them_and_not_
 
 def test_constants_that_agree_in_all_digits_computed_are_not_said_to_differ(monkeypatch):
     f, g, _ = NEARLY["under a root and in a divisor"]
-    monkeypatch.setattr(decide, "compare_constants", lambda *_: NearlyEqual(0.0, ((), ())))
+    monkeypatch.setattr(decide, "compare_constants", lambda *_: NearlyEqual(0.0, ((), ("1.4142135",))))
 
     reason = px.check(f, g, x=X).results[0].reason
 
     assert "40 digits of their constants agree" in reason and "no proof" in reason and "differ" not in reason
+
+
+def diagonal_times(d, x):
+    return torch.diag(d) @ x
+
+
+def rows_times(d, x):
+    return d[:, None] * x
+
+
+def test_axes_that_only_one_side_joins_are_equally_long_for_both():
+    sizes = {"d": px.T(6), "x": px.T(6, "n")}
+
+    assert "proved" == px.check(diagonal_times, rows_times, **sizes).outcome
+    assert "proved" == px.check(rows_times, diagonal_times, **sizes).outcome
+    assert "refuted" == px.check(diagonal_times, lambda d, x: rows_times(d.flip(0), x), **sizes).outcome
+
+
+def test_the_same_formula_without_constants_is_not_said_to_differ_in_constants(monkeypatch):
+    f, g, _ = NEARLY["under a root and in a divisor"]
+    monkeypatch.setattr(decide, "compare_constants", lambda *_: NearlyEqual(0.0, ((), ())))
+
+    assert px.check(f, g, x=X).outcome != "up to constants"
 
 
 def test_floats_are_compared_where_there_are_some():
