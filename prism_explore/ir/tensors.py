@@ -157,7 +157,11 @@ class TensorType:
         return TensorType(tuple(self.dims[d] for d in order), self.dtype, storage, strides)
 
     def of_bytes(self) -> TensorType:
-        """The type of the bytes of integers: with one more dim, the last one and the fastest in memory."""
+        """The type of the bytes of integers.
+
+        Returns:
+            The type with one more dim, the last one and the fastest in memory.
+        """
         size = BYTES[self.dtype]
         order = (*self.order, self.rank) if self.order else ()
         strides = (*(s * size for s in self.strides), ONE) if self.strides else ()

@@ -200,7 +200,7 @@ def _answer() -> bytes:
     sess = _searched()
     best = sess.best()
     with _answer_files() as (files, folder):
-        files.store(sess.task, answer_of(sess.claim, best), best.verified.proof.lemmas)
+        files.store(sess.task, answer_of(sess.claim, best))
         return next(folder.glob(f"*{ANSWERS}")).read_bytes()
 
 

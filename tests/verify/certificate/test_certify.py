@@ -255,7 +255,7 @@ def test_a_derivation_without_lemmas_says_so() -> None:
     assert derivation(proved(named("rms_fused"))).endswith("There is no certificate yet; `certify` makes one.")
 
 
-def no_derivation(statement: Statement, *, minimal: bool) -> None:
+def no_derivation(statement: Statement) -> None:
     """As if none had been found."""
 
 
