@@ -22,6 +22,7 @@ from prism_explore.events.kinds import (
     VerdictReached,
 )
 from prism_explore.events.ledger import family_rows, was_limited_by_budget
+from prism_explore.generate.budgets import AFTER_FAMILY
 from prism_explore.generate.canonical_order import ExpressionNumbers
 from prism_explore.generate.event_log import COMPLETE_GRAPH, REST, is_sequence_text
 from prism_explore.generate.region_replay import EnumerationReplay, ReplayState, ReportedTree, StepOutcomes
@@ -246,9 +247,9 @@ class _TreeComparison:
         """Whether a region is reopened, covered, or still pruned."""
         rule = region.reason.rule
         if region.operator == REST:
-            budgets = ("families",) if rule == FAMILIES_SPENT else ("nodes", "nodes_after_family")
-            is_larger = any(getattr(self.other.space, b) > getattr(self.task.space, b) for b in budgets)
-            return "reopened" if is_larger else "pruned"
+            of_nodes = "nodes_after_family" if region.reason.formula == AFTER_FAMILY else "nodes"
+            what = "families" if rule == FAMILIES_SPENT else of_nodes
+            return "reopened" if getattr(self.other.space, what) > getattr(self.task.space, what) else "pruned"
         if is_sequence_text(region.operator) and rule == "budget.nodes":
             return "reopened" if self.other.space.row_nodes > self.task.space.row_nodes else "pruned"
         if region.operator == COMPLETE_GRAPH[region.level] or is_sequence_text(region.operator):

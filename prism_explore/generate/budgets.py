@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from prism_explore.events.kinds import FAMILIES_SPENT, TIME_SPENT, Reason
 
+AFTER_FAMILY = "nodes after the last family ≥ budget"
+"""The formula of the budget that begins again with each family."""
+
 
 def nodes_spent(nodes: int, found: bool = True) -> Reason:
     """The reason of a region that the node budget left; not `found`: the budget for finding a first family."""
@@ -14,7 +17,7 @@ def nodes_spent(nodes: int, found: bool = True) -> Reason:
 def no_further_family(nodes: int) -> Reason:
     """The reason of a region that was left because the last family was found that many nodes before."""
     what = "The node budget for a further family was"
-    return _spent("budget.nodes", what, "nodes after the last family ≥ budget", str(nodes), "that budget were")
+    return _spent("budget.nodes", what, AFTER_FAMILY, str(nodes), "that budget were")
 
 
 def families_spent(families: int) -> Reason:

@@ -129,6 +129,10 @@ class Operators:
         return " ".join(names) or "none"
 
 
+NO_LIMIT = 10**9
+"""A budget that no search spends."""
+
+
 @dataclass(frozen=True, slots=True)
 class Space:
     """The sGraphs that a search considers.
@@ -184,7 +188,7 @@ class Space:
     patience: int = 1_000
     """Budget: the number of them that are expanded without finding a family. Graphs close to the program are expanded
     first; most workloads find their first family within a hundred."""
-    nodes_after_family: int = 6_000
+    nodes_after_family: int = NO_LIMIT
     """Budget: the number of partial sGraphs that are expanded after the last family without finding another one."""
     families: int = 6_000
     """Budget: the number of families, and again of those whose kernels are split. Those most like the program come

@@ -96,6 +96,14 @@ def test_what_a_budget_left_is_estimated_not_counted():
     assert (2, 4) == (found.ran.common, len(found.ran.gained))
 
 
+def test_what_was_left_after_the_last_family_is_reopened_by_that_budget_alone():
+    short = searched(replace(SPACE, nodes_after_family=1))
+    more_nodes = short.what_if(space=replace(SPACE, nodes=SPACE.nodes + 1, nodes_after_family=1))
+
+    assert row(short.what_if(space=SPACE), "budget.nodes").reopened
+    assert not row(more_nodes, "budget.nodes").reopened
+
+
 def test_more_families_reopen_what_their_budget_left():
     short = searched(replace(SPACE, families=1))
     found = short.what_if(space=SPACE, run=True)
