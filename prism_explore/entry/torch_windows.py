@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from prism_explore.entry.torch_nodes import sizes_of, translation_of, value_of
+from prism_explore.frontend.aten.pooling import strides
 from prism_explore.frontend.aten.rearrange import per_dim
 
 
@@ -55,7 +56,7 @@ def _avg_pool(
 ) -> Any:
     """The mean of windows, by the number of their elements that are no padding where padding does not count."""
     sizes, pads = per_dim(kernel_size, rank), per_dim(padding, rank)
-    steps = sizes if stride in (None, (), []) else per_dim(stride, rank)
+    steps = strides(stride, sizes)
     read = _windows(_padded(input, padding, rank, 0.0), sizes, steps, [1] * rank)
     if divisor_override:
         return read.sum(_last(rank)) * (1.0 / divisor_override)
@@ -92,7 +93,7 @@ def _max_pool(
     import torch
 
     sizes = per_dim(kernel_size, rank)
-    steps = sizes if stride in (None, (), []) else per_dim(stride, rank)
+    steps = strides(stride, sizes)
     least = torch.finfo(value_of(input.node).dtype).min
     return _windows(_padded(input, padding, rank, least), sizes, steps, per_dim(dilation, rank)).amax(_last(rank))
 

@@ -42,7 +42,7 @@ def _missing(t: Translation, extent: Dim, size: int, step: int, pad: int, gap: i
     return max(0, steps * step - length)
 
 
-def _strides(given: Any, sizes: list[int]) -> list[int]:
+def strides(given: Any, sizes: list[int]) -> list[int]:
     """One stride per spatial dim; windows are side by side if none is given."""
     return per_dim(given, len(sizes)) if given not in ((), [], None) else sizes
 
@@ -60,7 +60,7 @@ def _max_pool(
 ) -> Value:
     tensor = t.tensor(x)
     sizes, pads, gaps = (per_dim(n, rank) for n in (size, padding, dilation))
-    steps = _strides(stride, sizes)
+    steps = strides(stride, sizes)
     value: Value = tensor
     lowest = -Fraction(LARGEST[t.build.type_of(tensor).dtype])
     for n, along in enumerate(_last_dims(t, x, rank)):
@@ -90,7 +90,7 @@ def _avg_pool(
 ) -> Value:
     axes = _last_dims(t, x, rank)
     sizes, pads = (per_dim(n, len(axes)) for n in (size, padding))
-    steps = _strides(stride, sizes)
+    steps = strides(stride, sizes)
     dims = t.dims(x)
     extra = [
         _missing(t, dims[a], k, s, p, 1) if ceil_mode else 0

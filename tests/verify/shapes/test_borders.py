@@ -1,7 +1,6 @@
 """KernelSequence whose borders are not known to be in order: what holds at most sizes is not proved for all."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,7 +8,6 @@ from prism_explore.events.journal import Journal
 from prism_explore.ir.dims import dim
 from prism_explore.ir.text import parse, parse_program
 from prism_explore.pipeline.stages import Candidate, Family, Proof, Verified
-from prism_explore.support import caches
 from prism_explore.verify.certificate import saturation
 from prism_explore.verify.certificate.certify import certify
 from prism_explore.verify.certificate.derivation import intervals, term_graph
@@ -99,14 +97,6 @@ def test_a_law_of_pieces_is_not_used_where_their_borders_may_cross(program, cand
 )
 def test_the_same_law_is_used_where_the_borders_are_in_order(program, candidate):
     assert isinstance(verdict(program, candidate), Verified)
-
-
-@pytest.fixture
-def no_results_kept() -> Iterator[None]:
-    """Nothing that was computed before or is computed in a test is found again."""
-    caches.clear()
-    yield
-    caches.clear()
 
 
 @pytest.mark.usefixtures("no_results_kept")

@@ -7,7 +7,6 @@ import pytest
 from prism_explore.events.journal import Journal
 from prism_explore.ir.dims import dim
 from prism_explore.pipeline.stages import Proof, Verified
-from prism_explore.support import caches
 from prism_explore.verify.certificate.certify import (
     LEMMA_LIMITS,
     NOT_MINIMAL,
@@ -90,15 +89,14 @@ def test_what_is_needed_stays() -> None:
     assert (steps, True) == minimize_axioms(graph, Signs(graph), left, right, steps)
 
 
+@pytest.mark.usefixtures("no_results_kept")
 def test_a_lemma_whose_axioms_were_not_all_tried_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minimize, "MAX_WORK", 0)
-    caches.clear()  # of what other tests derived
     program = program_of("lora")
     (entry,) = (e for e in RIGHT if e.name == "lora-R4-concat-kernels")
     proved = Verified(candidate(program, sgraph_of(entry)), Proof("normal form", "", ()), ())
 
     made = certify(proved, Journal())
-    caches.clear()
 
     long = [x for x in made.proof.lemmas if len(x.axioms) > 1]
     assert long
